@@ -1,0 +1,290 @@
+-- Layout 1: what the catalog, the models and the runs keep in the database.
+--
+-- Names are unqualified: the script runs inside the schema that holds them (`sqlrl`). Tables have no primary keys because
+-- DuckDB refuses to delete and insert one key in one transaction. One dictionary for each type, one table for each
+-- predicate, one atom table for each open predicate and the readable views `named_...` are made when data are loaded; their
+-- names stand in `type` and `predicate`.
+
+CREATE TABLE "layout" (
+    "version" INTEGER NOT NULL,
+    "sqlrl" VARCHAR NOT NULL,
+    "created" TIMESTAMP NOT NULL DEFAULT current_timestamp
+);
+COMMENT ON TABLE "layout" IS 'The layout of these tables; one row.';
+COMMENT ON COLUMN "layout"."version" IS 'Number of the layout; migrations raise it.';
+COMMENT ON COLUMN "layout"."sqlrl" IS 'Version of sqlrl that wrote the layout.';
+COMMENT ON COLUMN "layout"."created" IS 'When the layout was written.';
+
+CREATE TABLE "state" (
+    "key" VARCHAR NOT NULL,
+    "value" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "state" IS 'What the catalog as a whole remembers; one row for each key.';
+COMMENT ON COLUMN "state"."key" IS 'Name of the entry: examples, example_type, data (version of the data), atoms (what the atom tables were built from), declared.';
+COMMENT ON COLUMN "state"."value" IS 'Its value.';
+
+CREATE TABLE "type" (
+    "type" VARCHAR NOT NULL,
+    "dictionary" VARCHAR NOT NULL,
+    "local" BOOLEAN NOT NULL,
+    "choice" BOOLEAN,
+    "domain" VARCHAR,
+    "declared" BOOLEAN NOT NULL,
+    "numeric" BOOLEAN NOT NULL,
+    "size" BIGINT NOT NULL
+);
+COMMENT ON TABLE "type" IS 'Types of constants.';
+COMMENT ON COLUMN "type"."type" IS 'Name of the type.';
+COMMENT ON COLUMN "type"."dictionary" IS 'Table (id, name) of its constants.';
+COMMENT ON COLUMN "type"."local" IS 'True if its domain in an example is the constants of that example.';
+COMMENT ON COLUMN "type"."choice" IS 'What the user set local to; NULL if nothing.';
+COMMENT ON COLUMN "type"."domain" IS 'Table (example, id) of a local type.';
+COMMENT ON COLUMN "type"."declared" IS 'True if a model lists its constants.';
+COMMENT ON COLUMN "type"."numeric" IS 'True if its constants are numbers: 1 and 1.0 are one constant.';
+COMMENT ON COLUMN "type"."size" IS 'Number of constants.';
+
+CREATE TABLE "predicate" (
+    "predicate" VARCHAR NOT NULL,
+    "open" BOOLEAN NOT NULL,
+    "facts" VARCHAR,
+    "atoms" VARCHAR,
+    "source" VARCHAR,
+    "fingerprint" VARCHAR,
+    "rows" BIGINT NOT NULL,
+    "scope" VARCHAR,
+    "given" BOOLEAN NOT NULL,
+    "example" VARCHAR,
+    "readable" VARCHAR
+);
+COMMENT ON TABLE "predicate" IS 'Predicates.';
+COMMENT ON COLUMN "predicate"."predicate" IS 'Name of the predicate.';
+COMMENT ON COLUMN "predicate"."open" IS 'True if it has atoms to predict.';
+COMMENT ON COLUMN "predicate"."facts" IS 'Table or view of its facts (a0, a1, ... are ids of constants); NULL until it is bound.';
+COMMENT ON COLUMN "predicate"."atoms" IS 'Table of its query atoms; NULL if closed.';
+COMMENT ON COLUMN "predicate"."source" IS 'Where the facts came from.';
+COMMENT ON COLUMN "predicate"."fingerprint" IS 'Fingerprint of the source when it was loaded.';
+COMMENT ON COLUMN "predicate"."rows" IS 'Number of facts.';
+COMMENT ON COLUMN "predicate"."scope" IS 'Table of the scope that the user gave; NULL if the scope is full.';
+COMMENT ON COLUMN "predicate"."given" IS 'True if the truth of some of its atoms is evidence.';
+COMMENT ON COLUMN "predicate"."example" IS 'Where its example stands: argument, column, or NULL for a global predicate.';
+COMMENT ON COLUMN "predicate"."readable" IS 'View of the facts with names instead of ids.';
+
+CREATE TABLE "argument" (
+    "predicate" VARCHAR NOT NULL,
+    "position" INTEGER NOT NULL,
+    "name" VARCHAR NOT NULL,
+    "type" VARCHAR,
+    "block" BOOLEAN NOT NULL,
+    "example" BOOLEAN NOT NULL
+);
+COMMENT ON TABLE "argument" IS 'Arguments of predicates.';
+COMMENT ON COLUMN "argument"."predicate" IS 'Name of the predicate.';
+COMMENT ON COLUMN "argument"."position" IS 'Position, from 0.';
+COMMENT ON COLUMN "argument"."name" IS 'Column of the source.';
+COMMENT ON COLUMN "argument"."type" IS 'Type; NULL while it is unknown.';
+COMMENT ON COLUMN "argument"."block" IS 'True if exactly one constant of this argument makes the atom true (!).';
+COMMENT ON COLUMN "argument"."example" IS 'True if its constants were named as the examples.';
+
+CREATE TABLE "source" (
+    "predicate" VARCHAR NOT NULL,
+    "role" VARCHAR NOT NULL,
+    "storage" VARCHAR NOT NULL,
+    "staged" BOOLEAN NOT NULL,
+    "signed" BOOLEAN NOT NULL,
+    "example" BOOLEAN NOT NULL,
+    "kind" VARCHAR NOT NULL,
+    "source" VARCHAR NOT NULL,
+    "fingerprint" VARCHAR NOT NULL,
+    "options" VARCHAR NOT NULL,
+    "rows" BIGINT NOT NULL
+);
+COMMENT ON TABLE "source" IS 'What was loaded, one row for each predicate and role.';
+COMMENT ON COLUMN "source"."predicate" IS 'Name of the predicate.';
+COMMENT ON COLUMN "source"."role" IS 'What its rows say: fact, label, given or soft.';
+COMMENT ON COLUMN "source"."storage" IS 'Table of its rows.';
+COMMENT ON COLUMN "source"."staged" IS 'True while the rows are text because the types are unknown.';
+COMMENT ON COLUMN "source"."signed" IS 'True if the rows carry truth.';
+COMMENT ON COLUMN "source"."example" IS 'True if the rows carry the example in a column of its own.';
+COMMENT ON COLUMN "source"."kind" IS 'How it can be read again: file, table, query; object cannot.';
+COMMENT ON COLUMN "source"."source" IS 'File, table or query; a description of an object.';
+COMMENT ON COLUMN "source"."fingerprint" IS 'Fingerprint of the source.';
+COMMENT ON COLUMN "source"."options" IS 'Options of the load as JSON.';
+COMMENT ON COLUMN "source"."rows" IS 'Number of rows.';
+
+CREATE TABLE "example" (
+    "example" INTEGER NOT NULL,
+    "name" VARCHAR NOT NULL,
+    "ordinal" INTEGER NOT NULL
+);
+COMMENT ON TABLE "example" IS 'Examples.';
+COMMENT ON COLUMN "example"."example" IS 'Id; that of the constant if a type gives the examples.';
+COMMENT ON COLUMN "example"."name" IS 'Name.';
+COMMENT ON COLUMN "example"."ordinal" IS 'Order of first appearance in the data, from 0.';
+
+CREATE TABLE "model" (
+    "model" INTEGER NOT NULL,
+    "name" VARCHAR NOT NULL,
+    "text" VARCHAR NOT NULL,
+    "created" TIMESTAMP NOT NULL DEFAULT current_timestamp
+);
+COMMENT ON TABLE "model" IS 'Models kept with the data.';
+COMMENT ON COLUMN "model"."model" IS 'Id.';
+COMMENT ON COLUMN "model"."name" IS 'Name that the user gave.';
+COMMENT ON COLUMN "model"."text" IS 'The model as .mln text.';
+COMMENT ON COLUMN "model"."created" IS 'When it was stored.';
+
+CREATE TABLE "shape" (
+    "model" INTEGER NOT NULL,
+    "shape" INTEGER NOT NULL,
+    "text" VARCHAR NOT NULL,
+    "literals" INTEGER NOT NULL
+);
+COMMENT ON TABLE "shape" IS 'Shapes: clauses with their constants taken out; one SQL query each.';
+COMMENT ON COLUMN "shape"."model" IS 'Model.';
+COMMENT ON COLUMN "shape"."shape" IS 'Id within the model.';
+COMMENT ON COLUMN "shape"."text" IS 'The shape as text.';
+COMMENT ON COLUMN "shape"."literals" IS 'Number of literals.';
+
+CREATE TABLE "clause" (
+    "model" INTEGER NOT NULL,
+    "clause" BIGINT NOT NULL,
+    "text" VARCHAR NOT NULL,
+    "weight" DOUBLE,
+    "hard" BOOLEAN NOT NULL,
+    "origin" VARCHAR NOT NULL,
+    "step" BIGINT,
+    "shape" INTEGER,
+    "rule" INTEGER
+);
+COMMENT ON TABLE "clause" IS 'Clauses of a model.';
+COMMENT ON COLUMN "clause"."model" IS 'Model.';
+COMMENT ON COLUMN "clause"."clause" IS 'Id within the model.';
+COMMENT ON COLUMN "clause"."text" IS 'The clause as text.';
+COMMENT ON COLUMN "clause"."weight" IS 'Weight (log-odds); NULL if hard or not learned.';
+COMMENT ON COLUMN "clause"."hard" IS 'True if it must hold in every grounding.';
+COMMENT ON COLUMN "clause"."origin" IS 'What put it into the model.';
+COMMENT ON COLUMN "clause"."step" IS 'Step of the learner that added it; NULL if it was there from the start.';
+COMMENT ON COLUMN "clause"."shape" IS 'Its shape.';
+COMMENT ON COLUMN "clause"."rule" IS 'Rule of the model that it came from, from 0.';
+
+CREATE TABLE "run" (
+    "run" INTEGER NOT NULL,
+    "model" INTEGER,
+    "learner" VARCHAR NOT NULL,
+    "parameters" VARCHAR NOT NULL,
+    "seed" BIGINT,
+    "versions" VARCHAR NOT NULL,
+    "fingerprint" VARCHAR NOT NULL,
+    "timings" VARCHAR,
+    "started" TIMESTAMP NOT NULL DEFAULT current_timestamp,
+    "status" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "run" IS 'Runs of learners and of inference.';
+COMMENT ON COLUMN "run"."run" IS 'Id.';
+COMMENT ON COLUMN "run"."model" IS 'The model that was learned or used.';
+COMMENT ON COLUMN "run"."learner" IS 'Name of the learner or method.';
+COMMENT ON COLUMN "run"."parameters" IS 'Parameters as JSON.';
+COMMENT ON COLUMN "run"."seed" IS 'Seed of its random numbers.';
+COMMENT ON COLUMN "run"."versions" IS 'Versions of sqlrl and its dependencies as JSON.';
+COMMENT ON COLUMN "run"."fingerprint" IS 'Fingerprint of the data.';
+COMMENT ON COLUMN "run"."timings" IS 'Seconds of each stage as JSON.';
+COMMENT ON COLUMN "run"."started" IS 'When it started.';
+COMMENT ON COLUMN "run"."status" IS 'running, done, interrupted or failed.';
+
+CREATE TABLE "clause_statistics" (
+    "run" INTEGER NOT NULL,
+    "clause" BIGINT NOT NULL,
+    "groundings" HUGEINT,
+    "open" HUGEINT,
+    "satisfied_by_evidence" HUGEINT,
+    "violated_by_evidence" HUGEINT,
+    "n_observed" HUGEINT,
+    "n_predicted" HUGEINT,
+    "delta_n" HUGEINT
+);
+COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause in a run.';
+COMMENT ON COLUMN "clause_statistics"."run" IS 'Run.';
+COMMENT ON COLUMN "clause_statistics"."clause" IS 'Clause.';
+COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes.';
+COMMENT ON COLUMN "clause_statistics"."open" IS 'Groundings that the evidence leaves open.';
+COMMENT ON COLUMN "clause_statistics"."satisfied_by_evidence" IS 'Groundings that the evidence satisfies.';
+COMMENT ON COLUMN "clause_statistics"."violated_by_evidence" IS 'Groundings that the evidence violates.';
+COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world.';
+COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world.';
+COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'Their difference, observed minus predicted.';
+
+CREATE TABLE "weight_history" (
+    "run" INTEGER NOT NULL,
+    "step" BIGINT NOT NULL,
+    "clause" BIGINT NOT NULL,
+    "weight" DOUBLE NOT NULL
+);
+COMMENT ON TABLE "weight_history" IS 'Weights after the steps of a run.';
+COMMENT ON COLUMN "weight_history"."run" IS 'Run.';
+COMMENT ON COLUMN "weight_history"."step" IS 'Step, from 0.';
+COMMENT ON COLUMN "weight_history"."clause" IS 'Clause.';
+COMMENT ON COLUMN "weight_history"."weight" IS 'Weight (log-odds).';
+
+CREATE TABLE "step" (
+    "run" INTEGER NOT NULL,
+    "step" BIGINT NOT NULL,
+    "example" INTEGER NOT NULL,
+    "loss" DOUBLE NOT NULL,
+    "atoms" BIGINT NOT NULL,
+    "correct" BIGINT NOT NULL,
+    "score_truth" DOUBLE,
+    "score_prediction" DOUBLE
+);
+COMMENT ON TABLE "step" IS 'Progressive validation: each example is predicted before it is learned.';
+COMMENT ON COLUMN "step"."run" IS 'Run.';
+COMMENT ON COLUMN "step"."step" IS 'Step, from 0.';
+COMMENT ON COLUMN "step"."example" IS 'Example.';
+COMMENT ON COLUMN "step"."loss" IS 'Hamming loss: atoms predicted wrongly.';
+COMMENT ON COLUMN "step"."atoms" IS 'Query atoms of the example.';
+COMMENT ON COLUMN "step"."correct" IS 'Atoms predicted rightly.';
+COMMENT ON COLUMN "step"."score_truth" IS 'Weighted count of the observed world.';
+COMMENT ON COLUMN "step"."score_prediction" IS 'Weighted count of the predicted world.';
+
+CREATE TABLE "prediction" (
+    "run" INTEGER NOT NULL,
+    "predicate" VARCHAR NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "example" INTEGER NOT NULL,
+    "truth" BOOLEAN NOT NULL
+);
+COMMENT ON TABLE "prediction" IS 'Predicted worlds.';
+COMMENT ON COLUMN "prediction"."run" IS 'Run.';
+COMMENT ON COLUMN "prediction"."predicate" IS 'Predicate.';
+COMMENT ON COLUMN "prediction"."atom" IS 'Query atom.';
+COMMENT ON COLUMN "prediction"."example" IS 'Its example.';
+COMMENT ON COLUMN "prediction"."truth" IS 'Predicted truth.';
+
+CREATE TABLE "soft_evidence" (
+    "predicate" VARCHAR NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "log_odds" DOUBLE NOT NULL
+);
+COMMENT ON TABLE "soft_evidence" IS 'Soft evidence on query atoms.';
+COMMENT ON COLUMN "soft_evidence"."predicate" IS 'Predicate.';
+COMMENT ON COLUMN "soft_evidence"."atom" IS 'Query atom.';
+COMMENT ON COLUMN "soft_evidence"."log_odds" IS 'ln(p / (1 - p)).';
+
+CREATE VIEW "strongest_clauses" AS
+SELECT text AS clause, weight, model, clause AS id, origin, step
+FROM clause
+WHERE weight IS NOT NULL
+ORDER BY abs(weight) DESC, model, id;
+COMMENT ON VIEW "strongest_clauses" IS 'Weighted clauses of all models, the strongest first.';
+
+CREATE VIEW "worst_predicted_examples" AS
+SELECT s.run, e.name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step
+FROM step AS s JOIN example AS e USING (example)
+ORDER BY s.loss DESC, s.run, s.step;
+COMMENT ON VIEW "worst_predicted_examples" IS 'Examples by the loss of their prediction before learning, the worst first.';
+
+CREATE VIEW "clauses_by_step" AS
+SELECT model, step, text AS clause, weight, origin, clause AS id
+FROM clause
+WHERE step IS NOT NULL
+ORDER BY model, step, id;
+COMMENT ON VIEW "clauses_by_step" IS 'Clauses that a learner added, in order.';

@@ -1,0 +1,293 @@
+"""What the experiments share: options, jobs in processes of their own, and where results go.
+
+A script describes its jobs, hands them to `run_jobs`, and gives the rows of its table to `publish`, which prints them
+with the paper's row among them, writes them as JSON and keeps them in a DuckDB file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.report import Console, Table, console_for, track
+
+Row = Mapping[str, object]
+Result = TypeVar("Result")
+
+_LIBRARIES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says.
+
+    Parameters
+    ----------
+    data : Path
+        The folder of the real data.
+    seed : int
+        Seed of everything random.
+    quick : bool
+        True for a slice that takes less than a minute.
+    db : Path or None
+        DuckDB file in which results and parameters are kept.
+    json : str or None
+        File for the printed table as a list of rows; `-` is standard output.
+    quiet : bool
+        True for neither progress nor messages.
+    """
+
+    data: Path
+    seed: int = 0
+    quick: bool = False
+    db: Path | None = None
+    json: str | None = None
+    quiet: bool = False
+
+    def console(self) -> Console:
+        """Return the console for progress and messages."""
+        return console_for(quiet=self.quiet)
+
+
+def read_options(description: str, arguments: Sequence[str] | None = None, *, needs: str = "") -> Options:
+    """Read the options of a script; wrong ones end it with a message and status 2.
+
+    Parameters
+    ----------
+    description : str
+        What the script does, for `--help`.
+    arguments : sequence of str, optional
+        The command line by default.
+    needs : str
+        A folder below the data folder that must exist.
+
+    Returns
+    -------
+    Options
+    """
+    parser = argparse.ArgumentParser(description=description)
+    beside = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+    default = os.environ.get("SQLRL_DATA") or (str(beside) if beside.is_dir() else None)
+    parser.add_argument("--data", metavar="DIR", default=default, help="folder of the real data (or SQLRL_DATA)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
+    parser.add_argument("--quick", action="store_true", help="a slice, in less than a minute")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="DuckDB file that keeps results and parameters")
+    parser.add_argument("--json", metavar="FILE", help="write the table as JSON; - is standard output")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no messages")
+    given = parser.parse_args(arguments)
+    if given.data is None:
+        parser.error("where are the data? Give --data DIR or set SQLRL_DATA")
+    if not (Path(given.data) / needs).is_dir():
+        parser.error(f"there is no folder {Path(given.data) / needs}: give --data DIR or set SQLRL_DATA")
+    return Options(Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Generic[Result]):
+    """What a job returned, and what it took.
+
+    Parameters
+    ----------
+    value : object
+    seconds : float
+        Wall-clock time, without the start of the process.
+    memory_mb : float
+        Peak resident memory of the process in MiB, libraries included.
+    warnings : tuple of str
+        Distinct, in order.
+    """
+
+    value: Result
+    seconds: float
+    memory_mb: float
+    warnings: tuple[str, ...] = ()
+
+
+def run_jobs(
+    function: Callable[..., Result], jobs: Sequence[tuple[object, ...]], console: Console, description: str
+) -> list[Measured[Result]]:
+    """Call a function once for each job, one after the other, each in a process of its own.
+
+    A fresh process makes the peak memory that of one job, and keeps what one job compiled or cached from speeding up
+    the next. Warnings are shown once each.
+
+    Parameters
+    ----------
+    function : callable
+        Defined at the top of a module, so that another process finds it.
+    jobs : sequence of tuple
+        Its arguments.
+    console : Console
+    description : str
+        What the progress bar says.
+
+    Returns
+    -------
+    list of Measured
+        In the order of the jobs.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        waiting = track(console, jobs, description)
+        results = [pool.submit(measure, function, *job).result() for job in waiting]
+    for text in dict.fromkeys(w for result in results for w in result.warnings):
+        console.warning(text)
+    return results
+
+
+def measure(function: Callable[..., Result], *arguments: object) -> Measured[Result]:
+    """Call a function and measure it; the peak memory is that of the whole process so far."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        value = function(*arguments)
+        seconds = time.perf_counter() - start
+    texts = tuple(dict.fromkeys(str(w.message) for w in caught))
+    return Measured(value, seconds, peak_memory_mb(), texts)
+
+
+def peak_memory_mb() -> float:
+    """Return the peak resident memory of this process in MiB.
+
+    Linux lets `ru_maxrss` of a new program start at the peak of the process that started it, so `VmHWM`, which starts
+    anew with each program, is read where it exists.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1024**2 if sys.platform == "darwin" else peak / 1024
+
+
+def publish(
+    name: str,
+    rows: Sequence[Row],
+    options: Options,
+    *,
+    title: str = "",
+    parameters: Mapping[str, object] | None = None,
+    details: Sequence[Row] = (),
+) -> None:
+    """Print the table of an experiment, write it as JSON, and keep it with its parameters.
+
+    Parameters
+    ----------
+    name : str
+        The name of the script, in snake case.
+    rows : sequence of mapping
+        The table; the paper's row is one of them. A value that is missing is None.
+    options : Options
+    title : str
+    parameters : mapping, optional
+        What was run; values that JSON can hold.
+    details : sequence of mapping
+        Single runs behind the table, kept in the database alone.
+    """
+    table = to_table(rows)
+    print(Table(table, title=title, limit=len(rows)), file=sys.stderr if options.json == "-" else sys.stdout)
+    if options.json is not None:
+        text = json.dumps([dict(row) for row in rows], indent=2, ensure_ascii=False) + "\n"
+        if options.json == "-":
+            sys.stdout.write(text)
+        else:
+            Path(options.json).write_text(text, encoding="utf-8")
+    if options.db is not None:
+        tables = {name: table} | ({f"{name}_runs": to_table(details)} if details else {})
+        run = {"seed": options.seed, "quick": options.quick, **(parameters or {})}
+        keep(options.db, name, run, tables)
+        options.console().message(f"kept in {options.db}: " + ", ".join(f"experiment.{t}" for t in tables))
+
+
+def to_table(rows: Sequence[Row]) -> pa.Table:
+    """Return rows as an Arrow table; a column that a row lacks is NULL there."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: [row.get(name) for row in rows] for name in columns})
+
+
+def keep(path: Path, script: str, parameters: Mapping[str, object], tables: Mapping[str, pa.Table]) -> int:
+    """Append tables to a DuckDB file, each row with the number of this run.
+
+    The run itself is a row of `experiment.run` (run, script, parameters, versions, started). A table that gained a
+    column since an earlier run gets it, with NULL in the old rows.
+
+    Parameters
+    ----------
+    path : Path
+    script : str
+    parameters : mapping
+        Values that JSON can hold.
+    tables : mapping of str to pyarrow.Table
+
+    Returns
+    -------
+    int
+        The number of the run, from 1.
+    """
+    with duckdb.connect(str(path)) as connection:
+        connection.begin()
+        connection.execute("CREATE SCHEMA IF NOT EXISTS experiment")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS experiment.run"
+            " (run INTEGER PRIMARY KEY, script VARCHAR, parameters JSON, versions JSON, started TIMESTAMPTZ)"
+        )
+        row = connection.execute("SELECT coalesce(max(run), 0) + 1 FROM experiment.run").fetchone()
+        assert row is not None
+        run = int(row[0])
+        connection.execute(
+            "INSERT INTO experiment.run VALUES (?, ?, ?, ?, ?)",
+            [run, script, json.dumps(parameters), json.dumps(versions()), datetime.now(UTC)],
+        )
+        for name, table in tables.items():
+            _append(connection, name, table.add_column(0, "run", pa.array([run] * len(table), pa.int32())))
+        connection.commit()
+    return run
+
+
+def _append(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """Append a table to one of that name, created or widened as needed."""
+    # A column of nothing but NULL has no type yet: it comes with the first run that has a value.
+    table = table.select([f.name for f in table.schema if not pa.types.is_null(f.type)])
+    target = exp.table_(name, db="experiment", quoted=True)
+    columns = [exp.column(c, quoted=True) for c in table.column_names]
+    connection.register("new_rows", table)
+    query = exp.select(*columns).from_("new_rows")
+    create = exp.Create(this=target.copy(), kind="TABLE", exists=True, expression=query.limit(0))
+    connection.execute(create.sql("duckdb"))
+    for column, kind in zip(table.column_names, connection.table("new_rows").types, strict=True):
+        definition = exp.ColumnDef(
+            this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(str(kind), "duckdb")
+        )
+        connection.execute(f"ALTER TABLE {target.sql('duckdb')} ADD COLUMN IF NOT EXISTS {definition.sql('duckdb')}")
+    insert = exp.insert(query, target, columns=[c.this.copy() for c in columns])
+    connection.execute(insert.sql("duckdb"))
+    connection.unregister("new_rows")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that decide a result."""
+    found = {"python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "not installed"
+    return found

@@ -1,0 +1,1 @@
+"""Predicates and their tables: types, examples, scopes, loaders and migrations."""

@@ -1,0 +1,292 @@
+"""Atom tables: which tuples of an open predicate are to be predicted, and what is known of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from sqlrl.catalog.encoding import key_columns
+from sqlrl.catalog.examples import ExampleSource
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, aliased, column, equal_columns
+from sqlrl.errors import CatalogError
+
+ATOM_LIMIT = 100_000_000
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a predicate is open.
+
+    Parameters
+    ----------
+    record : PredicateRecord
+    sources : mapping of role to SourceRecord
+    target : bool
+        False if it is open through soft or unknown atoms alone: then its facts are evidence, and those atoms its scope.
+    scope : str or None
+        Table of the encoded scope that the user gave.
+    """
+
+    record: PredicateRecord
+    sources: Mapping[str, SourceRecord] = field(default_factory=dict)
+    target: bool = True
+    scope: str | None = None
+
+    @property
+    def full(self) -> bool:
+        """True if the scope is every type-consistent tuple."""
+        return self.target and self.scope is None
+
+    @property
+    def labelled(self) -> bool:
+        """True if some facts are labels."""
+        return "label" in self.sources or (self.target and "fact" in self.sources)
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that identify an atom beside the example that an argument gives."""
+        return key_columns(len(self.record.arguments), self.record.example == "column")
+
+
+def known_rows(store: Store, opening: Opening) -> exp.Query:
+    """Return the query of what is known of a predicate's atoms: keys, `truth`, `given`, `prior`; one row for each source."""
+    parts: list[exp.Query] = []
+    for role, source in sorted(opening.sources.items()):
+        truth: exp.Expr = column("truth") if source.signed else exp.true()
+        given: exp.Expr = exp.convert(role == "given" or (role == "fact" and not opening.target))
+        prior: exp.Expr = exp.cast(exp.null(), "double")
+        if role == "soft":
+            prior = column("prior")
+            given = exp.Not(this=exp.Is(this=column("truth"), expression=exp.null()))
+        outputs = [*map(column, opening.keys), aliased(truth, "truth"), aliased(given, "given"), aliased(prior, "prior")]
+        parts.append(exp.select(*outputs).from_(store.table(source.storage)))
+    if not parts:
+        kinds = [*((k, "int") for k in opening.keys), ("truth", "boolean"), ("given", "boolean"), ("prior", "double")]
+        nothing = [aliased(exp.cast(exp.null(), kind), name) for name, kind in kinds]
+        return exp.select(*nothing).where(exp.false())
+    union = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False)
+    return union
+
+
+def merge_known(store: Store, opening: Opening, table: str) -> None:
+    """Write what is known of each atom into one row, and refuse what contradicts itself.
+
+    Raises
+    ------
+    CatalogError
+        If sources disagree about an atom.
+    """
+    rows, keys = known_rows(store, opening), opening.keys
+    if len(opening.sources) < 2:
+        store.create(table, rows, f"gather the facts of {opening.record.predicate}")
+        return
+    group = exp.select(
+        *map(column, keys),
+        aliased(exp.LogicalOr(this=column("truth")), "truth"),
+        aliased(exp.LogicalOr(this=column("given")), "given"),
+        aliased(exp.Max(this=column("prior")), "prior"),
+        aliased(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"),
+    ).from_(rows.subquery("rows"))
+    group = group.group_by(*map(column, keys)) if keys else group
+    store.create(table, group, f"gather the facts of {opening.record.predicate}")
+    soft_and_hard = exp.and_(column("given"), exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))
+    faulty = exp.or_(exp.GT(this=column("truths"), expression=exp.convert(1)), soft_and_hard)
+    query = exp.select("*").from_(store.table(table)).where(faulty).order_by(*map(column, keys)).limit(_SHOWN)
+    found = store.rows(query, "look for contradictions")
+    if found:
+        names = "; ".join(_names(store, opening.record, row) for row in found)
+        raise CatalogError(
+            f"{opening.record.predicate}: its facts contradict each other (true and false, or hard and soft evidence) about {names}: "
+            "load one of the sources again without them."
+        )
+    store.create(
+        table, exp.select(*map(column, [*keys, "truth", "given", "prior"])).from_(store.table(table)), "drop a column"
+    )
+
+
+def _names(store: Store, record: PredicateRecord, row: Mapping[str, object]) -> str:
+    """Return an atom with the names of its constants."""
+    types = store.types()
+    names = []
+    for i, type_name in enumerate(record.known_types()):
+        query = exp.select(column("name")).from_(store.table(types[type_name].dictionary))
+        found = store.rows(query.where(column("id").eq(exp.convert(row[f"a{i}"]))), "look up a name")
+        names.append(str(found[0]["name"]))
+    return f"{record.predicate}({', '.join(names)})"
+
+
+def check_independent(opening: Opening, source: ExampleSource) -> None:
+    """Refuse atoms that would belong to several examples.
+
+    Raises
+    ------
+    CatalogError
+    """
+    record = opening.record
+    if source.kind == "type" and record.types.count(source.type) > 1:
+        count = record.types.count(source.type)
+        raise CatalogError(
+            f"{record.predicate} has {count} arguments of the example type {source.type!r}; examples must be independent: "
+            "make all data one example (load without example=), or name another example type."
+        )
+    if source.of(record) is None:
+        beside = "no argument of the example type" if source.kind == "type" else "no example column"
+        raise CatalogError(
+            f"{record.predicate} is open but has {beside}, so that its atoms would tie all examples together; examples must be "
+            "independent: give it the example, or make all data one example."
+        )
+
+
+def scope_query(store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord], known: str) -> exp.Query:
+    """Return the query of the query atoms of a predicate: (example, a0, a1, ...), unique, without given atoms."""
+    keys = opening.keys
+    atoms: exp.Query
+    if opening.full:
+        atoms = _full_scope(store, opening.record, source, types)
+    else:
+        atoms = _listed_scope(store, opening, source, known)
+    if not {"given", "soft", "fact"} & opening.sources.keys():
+        return atoms
+    given = exp.select(exp.convert(1)).from_(store.table(known, "k"))
+    given = given.where(exp.and_(column("given", "k"), equal_columns(keys, "k", "s")))
+    outside = exp.Not(this=exp.Exists(this=given))
+    return exp.select(*[column(c, "s") for c in _atom_columns(opening.record)]).from_(atoms.subquery("s")).where(outside)
+
+
+def _atom_columns(record: PredicateRecord) -> list[str]:
+    """Return the columns of an atom table that come from its scope."""
+    return key_columns(len(record.arguments), example=True)
+
+
+def _full_scope(
+    store: Store, record: PredicateRecord, source: ExampleSource, types: Mapping[str, TypeRecord]
+) -> exp.Select:
+    """Return the query of all type-consistent tuples of each example."""
+    fixed = source.argument(record) if source.kind == "type" else None
+    outputs: list[exp.Expr] = [aliased(column("example", "e"), "example")]
+    query = exp.select().from_(store.table("example", "e"))
+    for i, name in enumerate(record.known_types()):
+        if i == fixed:
+            outputs.append(aliased(column("example", "e"), f"a{i}"))
+            continue
+        outputs.append(aliased(column("id", f"d{i}"), f"a{i}"))
+        domain = types[name].domain if types[name].local else None
+        if domain is not None:
+            on = column("example", f"d{i}").eq(column("example", "e"))
+            query = query.join(store.table(domain, f"d{i}"), on=on)
+        else:
+            query = query.join(store.table(types[name].dictionary, f"d{i}"), join_type="cross")
+    return query.select(*outputs)
+
+
+def _listed_scope(store: Store, opening: Opening, source: ExampleSource, known: str) -> exp.Query:
+    """Return the query of the tuples that the user's scope or soft evidence lists."""
+    names = [column(f"a{i}") for i in range(len(opening.record.arguments))]
+    example = source.of(opening.record)
+    if example is None:
+        raise CatalogError(f"{opening.record.predicate} has no example.")
+    outputs = [aliased(example, "example"), *names]
+    soft = exp.select(*[o.copy() for o in outputs]).from_(store.table(known))
+    parts: list[exp.Query] = [soft.where(exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))]
+    if opening.scope is not None:
+        parts.append(exp.select(*outputs).from_(store.table(opening.scope)))
+    return exp.select("*").from_(parts[0].subquery("soft")).distinct() if len(parts) == 1 else exp.union(*parts, distinct=True)
+
+
+def full_scope_size(store: Store, record: PredicateRecord, source: ExampleSource, types: Mapping[str, TypeRecord]) -> float:
+    """Return the number of type-consistent tuples of a predicate, before any work."""
+    fixed = source.argument(record) if source.kind == "type" else None
+    others = [types[t] for i, t in enumerate(record.known_types()) if i != fixed]
+    total = math.prod(float(t.size) for t in others if not t.local)
+    local = [t.domain for t in others if t.local and t.domain is not None]
+    if not local:
+        return total * store.count(store.table("example"), "count the examples")
+    query = exp.select().from_(store.table("example", "e"))
+    product: exp.Expr = exp.cast(exp.convert(1), "double")
+    for i, domain in enumerate(local):
+        sizes = exp.select(column("example"), aliased(exp.Count(this=exp.Star()), "n")).from_(store.table(domain))
+        grouped = sizes.group_by(column("example")).subquery(f"d{i}")
+        query = query.join(grouped, on=column("example", f"d{i}").eq(column("example", "e")))
+        product = exp.Mul(this=product, expression=column("n", f"d{i}"))
+    counted = store.rows(query.select(aliased(exp.Sum(this=product), "n")), f"estimate the atoms of {record.predicate}")
+    return total * float(counted[0]["n"] or 0.0)
+
+
+def build_atoms(
+    store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord], *, first: int, limit: int = ATOM_LIMIT
+) -> tuple[PredicateRecord, int]:
+    """Build the table of facts and the atom table of an open predicate.
+
+    Parameters
+    ----------
+    first : int
+        The first atom id.
+    limit : int
+        The most atoms that a full scope may have.
+
+    Returns
+    -------
+    record : PredicateRecord
+    atoms : int
+        Number of query atoms.
+
+    Raises
+    ------
+    CatalogError
+        If the scope is too large, or if facts contradict each other.
+    """
+    record = opening.record
+    if opening.full and (size := full_scope_size(store, record, source, types)) > limit:
+        raise CatalogError(
+            f"{record.predicate} would have {size:,.0f} atoms, more than the limit of {limit:,}: give it a scope with "
+            f"db.scope({record.predicate!r}, 'select ...'), or make its types local to the examples."
+        )
+    known = store.free_name("known", record.predicate)
+    merge_known(store, opening, known)
+    atoms = record.atoms or store.free_name("atom", record.predicate)
+    scope = scope_query(store, opening, source, types, known).subquery("s")
+    order = [exp.Ordered(this=column(c, "s")) for c in _atom_columns(record)]
+    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+    label: exp.Expr = column("truth", "k")
+    if opening.labelled:
+        label = exp.Coalesce(this=label, expressions=[exp.false()])
+    outputs = [
+        aliased(exp.cast(exp.Add(this=number, expression=exp.convert(first - 1)), "bigint"), "atom"),
+        *[column(c, "s") for c in _atom_columns(record)],
+        aliased(label, "truth"),
+        aliased(column("prior", "k"), "prior"),
+    ]
+    joined = exp.select(*outputs).from_(scope)
+    joined = joined.join(store.table(known, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
+    store.create(atoms, joined.order_by(column("atom")), f"list the atoms of {record.predicate}")
+    facts = _write_facts(store, opening, known, atoms)
+    store.drop(known)
+    given = store.count(exp.select("*").from_(store.table(facts)).where(column("given")).subquery("g"), "count given atoms")
+    count = store.count(store.table(atoms), f"count the atoms of {record.predicate}")
+    rows = store.count(store.table(facts), f"count the facts of {record.predicate}")
+    return replace(record, open=True, atoms=atoms, facts=facts, given=given > 0, rows=rows), count
+
+
+def _write_facts(store: Store, opening: Opening, known: str, atoms: str) -> str:
+    """Write the facts with `given` true for all that are no query atoms: evidence, and labels outside the scope."""
+    record = opening.record
+    storages = {s.storage for s in opening.sources.values()}
+    facts = record.facts if record.facts is not None and record.facts not in storages else None
+    facts = facts or store.free_name("fact", record.predicate)
+    outside = exp.Is(this=column("atom", "s"), expression=exp.null())
+    outputs = [
+        *[column(c, "k") for c in opening.keys],
+        column("truth", "k"),
+        aliased(exp.or_(column("given", "k"), outside), "given"),
+        column("prior", "k"),
+    ]
+    query = exp.select(*outputs).from_(store.table(known, "k"))
+    query = query.join(store.table(atoms, "s"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
+    store.create(facts, query, f"write the facts of {record.predicate}")
+    return facts

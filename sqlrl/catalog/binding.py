@@ -1,0 +1,282 @@
+"""A model bound to the data: which predicates are open, their examples, domains and atoms, and the layout of it all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlrl.catalog.atoms import ATOM_LIMIT, Opening, build_atoms, check_independent
+from sqlrl.catalog.constants import used_predicates
+from sqlrl.catalog.declaring import check_constants, check_declared, compact, declare
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.encoding import encode, key_columns
+from sqlrl.catalog.examples import ExampleSource, build_domain, build_examples, example_source, local_types
+from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, aliased, column
+from sqlrl.errors import CatalogError
+from sqlrl.logic.model import Model
+
+
+def bind(
+    store: Store, model: Model, *, training: bool, drop: Iterable[str] = (), query: Iterable[str] = (), limit: int = ATOM_LIMIT
+) -> Layout:
+    """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
+    with store.engine.transaction():
+        declare(store, model)
+        if store.state("stale") == "1":
+            compact(store, json.loads(store.state("declared") or "{}"))
+            store.set_state("stale", "0")
+            store.touch()
+        openings = find_openings(store, model, frozenset(query))
+        used = used_predicates(model)
+        _check_data(store, used | set(openings), openings, frozenset(drop))
+        check_declared(store, model)
+        check_constants(store, model, training=training)
+        chosen = {name: o for name, o in openings.items() if name in used or name in model.query or name in query}
+        _build(store, chosen, openings, limit)
+        return layout(store, chosen, openings)
+
+
+def find_openings(store: Store, model: Model, query: frozenset[str]) -> dict[str, Opening]:
+    """Return the open predicates of a model and how each is open.
+
+    Raises
+    ------
+    CatalogError
+        If a predicate that the model declares closed is open.
+    """
+    records, sources = store.predicates(), store.sources()
+    named = model.query | query
+    unknown = sorted(named - set(model.predicates))
+    if unknown:
+        like = did_you_mean(nearest_names(unknown[0], model.predicates))
+        raise CatalogError(f"query= names predicates that the model does not declare: {', '.join(unknown)}{like}")
+    openings: dict[str, Opening] = {}
+    for name in sorted(model.predicates):
+        roles = {role: s for (predicate, role), s in sources.items() if predicate == name}
+        target = name in named or bool({"label", "given"} & roles.keys()) or records[name].scope is not None
+        if not target and "soft" not in roles:
+            continue
+        if model.predicates[name].closed:
+            raise CatalogError(
+                f"{name} is declared closed (*{name}), but it is to be predicted: drop the star, or load it without target, given, "
+                "soft evidence, scope and query."
+            )
+        openings[name] = Opening(records[name], roles, target, records[name].scope)
+    return openings
+
+
+def _check_data(store: Store, used: frozenset[str] | set[str], openings: Mapping[str, Opening], drop: frozenset[str]) -> None:
+    """Refuse predicates that have neither data nor atoms."""
+    loaded = {name for name, _ in store.sources()}
+    missing = sorted(used - loaded - set(openings) - drop)
+    if missing:
+        texts = [f"{name}{did_you_mean(nearest_names(name, loaded - {name}))}" for name in missing]
+        raise CatalogError(
+            f"predicates of the model without data: {', '.join(texts)}. Load them, name them in query= if they are to be predicted, or list "
+            "them in drop=."
+        )
+
+
+def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], limit: int) -> None:
+    """Build examples, domains and atoms unless they were built from the same data for the same open predicates."""
+    built = json.dumps(
+        {"data": store.state("data"), "open": {n: o.target for n, o in chosen.items()}, "others": sorted(set(openings) - set(chosen))},
+        sort_keys=True, ensure_ascii=False,
+    )
+    if store.state("atoms") == built:
+        return
+    source = example_source(store)
+    scoped = {name: _with_example(store, opening, source) for name, opening in chosen.items()}
+    for opening in scoped.values():
+        check_independent(opening, source)
+    scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
+    closed = _close(store, set(openings))
+    build_examples(store, source, store.types())
+    _domains(store, source, closed, scoped)
+    types, first = store.types(), 1
+    for name in sorted(scoped):
+        record, count = build_atoms(store, scoped[name], source, types, first=first, limit=limit)
+        first += count
+        store.drop(scoped[name].scope)
+        # The scope stays as text: its encoded copy was scratch.
+        store.save_predicate(replace(record, scope=chosen[name].scope))
+    readable_views(store)
+    store.set_state("atoms", built)
+
+
+def _with_example(store: Store, opening: Opening, source: ExampleSource) -> Opening:
+    """Return an opening whose record says where its example stands; without data that follows from the kind of examples."""
+    record = opening.record
+    if source.kind == "column" and not opening.sources:
+        record = replace(record, example="column")
+    elif source.kind == "type" and source.type in record.types:
+        record = replace(record, example="argument")
+    return replace(opening, record=record)
+
+
+def _encoded_scope(store: Store, opening: Opening) -> Opening:
+    """Return an opening whose scope is a table of ids."""
+    if opening.scope is None:
+        return opening
+    record = opening.record
+    table = store.table(opening.scope)
+    found = [r["column_name"] for r in store.rows(exp.Describe(this=exp.select("*").from_(table)), "describe a scope")]
+    wanted = key_columns(len(record.arguments), record.example == "column")
+    if sorted(found) != sorted(wanted):
+        beside = " and a column named example" if record.example == "column" else ""
+        raise CatalogError(
+            f"the scope of {record.predicate} has the columns {', '.join(found)}, expected one for each of its {len(record.arguments)} arguments"
+            f"{beside}."
+        )
+    encoded = store.free_name("scoped", record.predicate)
+    encode(
+        store, exp.select("*").from_(table), encoded, record.known_types(),
+        example_column=record.example == "column", example_type=store.state("example_type"),
+    )
+    store.create(encoded, exp.select("*").from_(store.table(encoded)).distinct(), f"encode the scope of {record.predicate}")
+    return replace(opening, scope=encoded)
+
+
+def _close(store: Store, opened: set[str]) -> dict[str, PredicateRecord]:
+    """Give each closed predicate a table of its true facts, and return those predicates."""
+    closed: dict[str, PredicateRecord] = {}
+    sources = store.sources()
+    storages = {s.storage for s in sources.values()}
+    for name, record in store.predicates().items():
+        source = sources.get((name, "fact"))
+        if name in opened or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
+            continue
+        old = record.facts if record.facts is not None and record.facts not in storages else None
+        store.drop_view(record.readable)
+        if source.signed:
+            facts = old or store.free_name("fact", name)
+            keys = key_columns(len(record.arguments), source.example) or ["truth"]
+            true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))
+            store.create(facts, true, f"keep the true facts of {name}")
+        else:
+            store.drop(old)
+            facts = source.storage
+        store.drop(record.atoms)
+        rows = store.count(store.table(facts), f"count the facts of {name}")
+        closed[name] = replace(record, open=False, facts=facts, atoms=None, rows=rows, given=False, readable=None)
+        store.save_predicate(closed[name])
+    return closed
+
+
+def _domains(
+    store: Store, source: ExampleSource, closed: Mapping[str, PredicateRecord], openings: Mapping[str, Opening]
+) -> None:
+    """Decide which types are local and collect their domains."""
+    types = store.types()
+    local = local_types(source, closed.values(), types)
+    rows: list[tuple[PredicateRecord, exp.Query]] = [
+        (record, exp.select("*").from_(store.table(record.facts))) for record in closed.values() if record.facts is not None
+    ]
+    for opening in openings.values():
+        rows += [(opening.record, query) for query in _evidence_rows(store, opening)]
+    for name, record in types.items():
+        if local[name]:
+            built = build_domain(store, record, rows, source)
+        else:
+            store.drop(record.domain)
+            built = replace(record, local=False, domain=None)
+        if built != record:
+            store.save_type(built)
+
+
+def _evidence_rows(store: Store, opening: Opening) -> list[exp.Query]:
+    """Return queries of the tuples of an open predicate whose constants belong to their example: never labels."""
+    queries: list[exp.Query] = []
+    for role, source in sorted(opening.sources.items()):
+        if role in ("given", "soft") or (role == "fact" and not opening.target):
+            queries.append(exp.select("*").from_(store.table(source.storage)))
+    if opening.scope is not None:
+        queries.append(exp.select("*").from_(store.table(opening.scope)))
+    return queries
+
+
+def readable_views(store: Store) -> None:
+    """Make the views that show facts with names instead of ids."""
+    types = store.types()
+    for record in store.predicates().values():
+        if record.facts is None:
+            continue
+        described = store.rows(exp.Describe(this=exp.select("*").from_(store.table(record.facts))), "describe facts")
+        query = exp.select().from_(store.table(record.facts, "f"))
+        outputs: list[exp.Expr] = []
+        taken: set[str] = set()
+        for row in described:
+            name = str(row["column_name"])
+            if name == "example":
+                query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
+                outputs.append(aliased(column("name", "e"), _unique("example", taken)))
+            elif name.startswith("a") and name[1:].isdigit():
+                i = int(name[1:])
+                dictionary = types[record.known_types()[i]].dictionary
+                query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
+                outputs.append(aliased(column("name", f"d{i}"), _unique(record.arguments[i].name, taken)))
+            else:
+                outputs.append(aliased(column(name, "f"), _unique(name, taken)))
+        view = record.readable or store.free_name("named", record.predicate)
+        store.drop_view(view)
+        store.create_view(view, query.select(*outputs), f"show {record.predicate}")
+        if view != record.readable:
+            store.save_predicate(replace(record, readable=view))
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """Return a column name that is not taken, and take it; case is ignored as in the database."""
+    free, number = name or "column", 1
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free.casefold())
+    return free
+
+
+def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening]) -> Layout:
+    """Return the layout of the database as it was built."""
+    source = example_source(store)
+    sources = store.sources()
+    types = {name: _type_info(store, record) for name, record in store.types().items()}
+    predicates = {
+        name: _predicate_info(store, record, sources, chosen)
+        for name, record in store.predicates().items()
+        if record.facts is not None and (name in chosen or name not in openings) and (name in chosen or not record.open)
+    }
+    examples = store.name("example")
+    count = store.count(store.table("example"), "count the examples")
+    return Layout(predicates, types, source.type if source.kind == "type" else None, examples, count, store.engine.scratch)
+
+
+def _type_info(store: Store, record: TypeRecord) -> TypeInfo:
+    """Return what the layout says of a type."""
+    domain = store.name(record.domain) if record.domain is not None else None
+    return TypeInfo(record.type, store.name(record.dictionary), record.size, record.local, domain)
+
+
+def _predicate_info(
+    store: Store, record: PredicateRecord, sources: Mapping[tuple[str, str], SourceRecord], chosen: Mapping[str, Opening]
+) -> PredicateInfo:
+    """Return what the layout says of a predicate."""
+    opening = chosen.get(record.predicate)
+    if record.facts is None:
+        raise CatalogError(f"{record.predicate} has no table of facts.")
+    atoms = store.name(record.atoms) if opening is not None and record.atoms is not None else None
+    return PredicateInfo(
+        record.predicate,
+        record.known_types(),
+        opening is not None,
+        store.name(record.facts),
+        atoms,
+        tuple(i for i, a in enumerate(record.arguments) if a.block),
+        record.example == "column",
+        opening.full if opening is not None else True,
+        record.given,
+        record.rows,
+        store.count(store.table(record.atoms), f"count the atoms of {record.predicate}") if record.atoms and opening else 0,
+    )

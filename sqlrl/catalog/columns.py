@@ -1,0 +1,244 @@
+"""Which column of a source is which argument, and the query that reads them as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names, text_of
+from sqlrl.catalog.sources import Source
+from sqlrl.catalog.store import aliased, argument_columns, column
+from sqlrl.errors import LoadError
+
+_NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
+_NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """The options of `Catalog.load`, which explains them."""
+
+    columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
+    types: Sequence[str] | None = None
+    example: str | None = None
+    target: bool = False
+    given: bool = False
+    truth: str | int | None = None
+    probability: str | int | None = None
+    duplicates: str = "error"
+    fold_case: bool = False
+    constants: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def role(self) -> str:
+        """What the rows say: fact, label, given or soft."""
+        if self.probability is not None:
+            return "soft"
+        return "given" if self.given else "label" if self.target else "fact"
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The columns of a source by their part.
+
+    Parameters
+    ----------
+    arguments : tuple of str
+    example_argument : int or None
+        Position of the argument whose constants are the examples.
+    example_column : str or None
+        A column beside the arguments that holds the example.
+    truth, probability : str or None
+    """
+
+    arguments: tuple[str, ...]
+    example_argument: int | None = None
+    example_column: str | None = None
+    truth: str | None = None
+    probability: str | None = None
+
+
+def check_options(predicate: str, options: LoadOptions) -> None:
+    """Refuse options that contradict each other.
+
+    Raises
+    ------
+    LoadError
+    """
+    if options.target and options.given:
+        raise LoadError(f"{predicate}: target=True makes facts labels, given=True makes them evidence: choose one.")
+    if options.duplicates not in ("error", "drop"):
+        raise LoadError(f"{predicate}: duplicates={options.duplicates!r} must be 'error' or 'drop'.")
+    if options.truth is not None and options.probability is not None:
+        raise LoadError(f"{predicate}: truth= and probability= cannot both be given: a probability of 0 or 1 is hard evidence.")
+    if options.probability is not None and (options.target or options.given):
+        raise LoadError(f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out.")
+
+
+def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
+    """Find the part of each column.
+
+    Parameters
+    ----------
+    types : sequence or None
+        The argument types as far as they are known; None if not even their number is.
+
+    Raises
+    ------
+    LoadError
+        If a column is missing, left over, used twice or of a nested type.
+    """
+    where = f"{predicate} from {source.label}"
+    if not source.columns:
+        return Mapped(tuple(argument_columns(len(types or ()))))
+    truth = _find(where, source, options.truth) if options.truth is not None else None
+    probability = _find(where, source, options.probability) if options.probability is not None else None
+    values = [name for name in (truth, probability) if name is not None]
+    if options.columns is not None:
+        mapped = _chosen(where, source, options, types)
+    else:
+        free = [c for c in source.columns if c not in values]
+        mapped = _by_position(where, free, options, types)
+    mapped = replace(mapped, truth=truth, probability=probability)
+    used = [*mapped.arguments, *([mapped.example_column] if mapped.example_column else []), *values]
+    if len(set(used)) < len(used):
+        raise LoadError(f"{where}: a column is used twice in {used}.")
+    for name in [*mapped.arguments, *([mapped.example_column] if mapped.example_column else [])]:
+        kind = source.columns[name]
+        if kind.endswith("]") or kind.startswith(_NESTED):
+            raise LoadError(f"{where}: column {name!r} has type {kind}, which names no constant: convert it to text or numbers.")
+    _check_kinds(where, source, mapped)
+    return mapped
+
+
+def _check_kinds(where: str, source: Source, mapped: Mapped) -> None:
+    """Refuse truths that are no booleans and probabilities that are no numbers; text may hold either."""
+    if mapped.truth is not None and source.columns[mapped.truth] not in ("BOOLEAN", "VARCHAR"):
+        raise LoadError(f"{where}: the truth column {mapped.truth!r} has type {source.columns[mapped.truth]}, expected BOOLEAN.")
+    if mapped.probability is not None and not source.columns[mapped.probability].startswith(_NUMBERS):
+        kind = source.columns[mapped.probability]
+        raise LoadError(f"{where}: the probability column {mapped.probability!r} has type {kind}, expected a number.")
+
+
+def _find(where: str, source: Source, wanted: str | int) -> str:
+    """Return the column with this name (case ignored if need be) or position from 0."""
+    names = list(source.columns)
+    if isinstance(wanted, int):
+        if not 0 <= wanted < len(names):
+            raise LoadError(f"{where}: there is no column {wanted}, positions run from 0 to {len(names) - 1}.")
+        return names[wanted]
+    if wanted in source.columns:
+        return wanted
+    like = [n for n in names if n.casefold() == wanted.casefold()]
+    if len(like) == 1:
+        return like[0]
+    raise LoadError(f"{where}: there is no column {wanted!r} among {', '.join(map(repr, names))}{did_you_mean(nearest_names(wanted, names))}")
+
+
+def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
+    """Map the columns that the user chose."""
+    chosen = options.columns
+    if isinstance(chosen, Mapping):
+        chosen = _in_order(where, chosen, types)
+    elif isinstance(chosen, str) or chosen is None:
+        raise LoadError(f"{where}: columns= must be a list of columns or a mapping from argument to column, not {chosen!r}.")
+    arguments = tuple(_find(where, source, c) for c in chosen)
+    if types is not None and len(types) != len(arguments):
+        raise LoadError(f"{where}: {len(types)} arguments but {len(arguments)} columns were named.")
+    if options.example is None:
+        return Mapped(arguments)
+    position = _example_argument(where, options.example, arguments, types)
+    if position is not None:
+        return Mapped(arguments, example_argument=position)
+    return Mapped(arguments, example_column=_find(where, source, options.example))
+
+
+def _in_order(
+    where: str, chosen: Mapping[str | int, str | int], types: Sequence[str | None] | None
+) -> list[str | int]:
+    """Turn a mapping from argument (its position, or its type where only one has it) to column into a list."""
+    places: dict[int, str | int] = {}
+    for argument, name in chosen.items():
+        if isinstance(argument, int):
+            places[argument] = name
+            continue
+        found = [i for i, t in enumerate(types or ()) if t == argument]
+        if len(found) != 1:
+            raise LoadError(f"{where}: columns= names the argument {argument!r}, which {len(found)} arguments have as type: use positions.")
+        places[found[0]] = name
+    if sorted(places) != list(range(len(places))):
+        raise LoadError(f"{where}: columns= must name every argument once, found positions {sorted(places)}.")
+    return [places[i] for i in sorted(places)]
+
+
+def _by_position(where: str, free: list[str], options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
+    """Map columns by their position; only an example column may stand beside the arguments."""
+    example = options.example
+    if types is not None and len(free) == len(types) + 1 and example is not None:
+        beside = [c for c in free if c.casefold() == example.casefold()]
+        if beside:
+            return Mapped(tuple(c for c in free if c != beside[0]), example_column=beside[0])
+    if types is not None and len(free) != len(types):
+        problem = f"{where}: {len(types)} arguments ({', '.join(t or '?' for t in types)}) but {len(free)} columns ({', '.join(free)})"
+        raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...].")
+    if example is None:
+        return Mapped(tuple(free))
+    position = _example_argument(where, example, tuple(free), types)
+    if position is None:
+        known = [*free, *(t for t in types or () if t)]
+        raise LoadError(f"{where}: example={example!r} is neither a column nor the type of an argument{did_you_mean(nearest_names(example, known))}")
+    return Mapped(tuple(free), example_argument=position)
+
+
+def _example_argument(
+    where: str, example: str, arguments: tuple[str, ...], types: Sequence[str | None] | None
+) -> int | None:
+    """Return the position of the argument that `example` names by its type or its column."""
+    by_type = [i for i, t in enumerate(types or ()) if t == example]
+    if by_type:
+        return by_type[0]
+    by_column = [i for i, c in enumerate(arguments) if c.casefold() == example.casefold()]
+    if len(by_column) > 1:
+        raise LoadError(f"{where}: example={example!r} names {len(by_column)} columns.")
+    return by_column[0] if by_column else None
+
+
+def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Select:
+    """Return the query of the rows as text: `example` (if a column holds it), a0, a1, ..., `truth` and `prior` (as far as there are any).
+
+    A probability p becomes `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
+    """
+    parts: list[exp.Expr] = []
+    names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
+    outputs = [*(["example"] if mapped.example_column else []), *argument_columns(len(mapped.arguments))]
+    for name, output in zip(names, outputs, strict=True):
+        parts.append(aliased(_renamed(text_of(column(name), fold_case=options.fold_case), options.constants), output))
+    if mapped.truth is not None:
+        parts.append(aliased(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
+    if mapped.probability is not None:
+        parts += _evidence(exp.TryCast(this=column(mapped.probability), to=exp.DataType.build("double")))
+    return exp.select(*parts).from_(source.table)
+
+
+def _renamed(text: exp.Expr, constants: Mapping[str, str]) -> exp.Expr:
+    """Return the text with the constants renamed."""
+    if not constants:
+        return text
+    case = exp.Case(this=text)
+    for old, new in constants.items():
+        case = case.when(exp.convert(old), exp.convert(new))
+    return case.else_(text.copy())
+
+
+def _evidence(p: exp.Expr) -> list[exp.Expr]:
+    """Return `truth` and `prior` of a probability; both are NULL where it is none."""
+    hard = exp.Case().when(exp.EQ(this=p.copy(), expression=exp.convert(0)), exp.false())
+    hard = hard.when(exp.EQ(this=p.copy(), expression=exp.convert(1)), exp.true())
+    inside = exp.and_(exp.GT(this=p.copy(), expression=exp.convert(0)), exp.LT(this=p.copy(), expression=exp.convert(1)))
+    odds = exp.Ln(this=exp.Div(this=p.copy(), expression=exp.Paren(this=exp.Sub(this=exp.convert(1), expression=p.copy()))))
+    soft = exp.Case().when(inside, odds)
+    return [aliased(hard, "truth"), aliased(soft, "prior")]

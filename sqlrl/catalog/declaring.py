@@ -1,0 +1,220 @@
+"""A model's declarations and the data: types, blocks, declared constants, and constants that nothing knows."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlrl.catalog.constants import clause_constants
+from sqlrl.catalog.dictionary import add_constants, did_you_mean, missing_constants, nearest_constants
+from sqlrl.catalog.loading import resolve
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, column, with_types
+from sqlrl.errors import CatalogError, LoadError, UnseenConstantWarning
+from sqlrl.logic.model import Model
+from sqlrl.logic.terms import Predicate
+
+_SHOWN = 5
+
+
+def declare(store: Store, model: Model) -> None:
+    """Take over a model's declarations: types of arguments, blocks, constants; encode what waited for its types.
+
+    Raises
+    ------
+    CatalogError
+        If declarations and data disagree; all disagreements together.
+    """
+    faults: list[str] = []
+    known, sources = store.predicates(), store.sources()
+    loaded = {name for name, _ in sources}
+    waiting = {name for (name, _), s in sources.items() if s.staged}
+    for predicate in model.predicates.values():
+        record = known.get(predicate.name)
+        try:
+            if record is None or predicate.name not in loaded:
+                _note(store, predicate, record)
+            elif predicate.name in waiting:
+                _blocks(store, predicate, resolve(store, record, predicate.types))
+            elif record.types != predicate.types:
+                types = ", ".join(map(str, record.types))
+                faults.append(f"{predicate} is declared, but its data have the types ({types}): load them again with other types=.")
+            else:
+                _blocks(store, predicate, record)
+        except LoadError as error:
+            faults.append(str(error))
+    if faults:
+        raise CatalogError("\n".join(faults))
+    types = store.types()
+    for name in sorted({t for p in model.predicates.values() for t in p.types} | set(model.types)):
+        store.type_record(name, types)
+    _constants(store, model)
+
+
+def _note(store: Store, predicate: Predicate, record: PredicateRecord | None) -> None:
+    """Record a predicate that has no data."""
+    old = record.arguments if record is not None and len(record.arguments) == len(predicate.arguments) else ()
+    arguments = tuple(
+        ArgumentRecord(old[i].name if old else a.type, a.type, a.block) for i, a in enumerate(predicate.arguments)
+    )
+    noted = replace(record or PredicateRecord(predicate.name), arguments=arguments)
+    if noted != record:
+        store.save_predicate(noted)
+
+
+def _blocks(store: Store, predicate: Predicate, record: PredicateRecord) -> None:
+    """Take over the `!` marks."""
+    arguments = tuple(replace(a, block=d.block) for a, d in zip(record.arguments, predicate.arguments, strict=True))
+    marked = with_types(replace(record, arguments=arguments), predicate.types)
+    if marked != record:
+        store.save_predicate(marked)
+
+
+def _constants(store: Store, model: Model) -> None:
+    """Add the declared constants; those that only an earlier model declared are to be removed."""
+    declared = {name: list(constants) for name, constants in sorted(model.types.items())}
+    text = json.dumps(declared, ensure_ascii=False)
+    old = store.state("declared") or "{}"
+    if text == old:
+        return
+    before: dict[str, list[str]] = json.loads(old)
+    if any(set(before[name]) - set(declared.get(name, ())) for name in before):
+        store.set_state("stale", "1")
+    store.set_state("declared", text)
+    store.touch()
+    types = store.types()
+    for name, record in types.items():
+        added = add_constants(store, record, declared.get(name, ()))
+        if added.declared != (name in declared):
+            store.save_type(replace(added, declared=name in declared))
+
+
+def check_declared(store: Store, model: Model) -> None:
+    """Refuse data with constants that a declared type does not list.
+
+    Raises
+    ------
+    CatalogError
+    """
+    faults = []
+    for name, record in store.types().items():
+        if name not in model.types or record.size <= len(set(model.types[name])):
+            continue
+        listed = set(model.types[name])
+        query = exp.select(column("name")).from_(store.table(record.dictionary)).order_by(column("id"))
+        extra = [n for n in (str(row["name"]) for row in store.rows(query, f"list the constants of {name}")) if n not in listed]
+        shown = ", ".join(map(repr, extra[:_SHOWN])) + (" ..." if len(extra) > _SHOWN else "")
+        faults.append(f"the data have {len(extra)} constants of {name} that the model does not declare: {shown}: declare or rename them.")
+    if faults:
+        raise CatalogError("\n".join(faults))
+
+
+def check_constants(store: Store, model: Model, *, training: bool) -> int:
+    """Look up the constants that the rules name and return how many the data do not have.
+
+    Raises
+    ------
+    CatalogError
+        If `training` and some are unknown; otherwise they are counted, with a warning.
+    """
+    types = store.types()
+    unknown: list[str] = []
+    count = 0
+    for name, constants in sorted(clause_constants(model).items()):
+        for constant in missing_constants(store, types[name], constants):
+            count += 1
+            if len(unknown) < _SHOWN and training:
+                rule = constants[constant]
+                where = f" ({rule.path}:{rule.line})" if rule.line else ""
+                like = did_you_mean(nearest_constants(store, types[name], constant))
+                unknown.append(f"{constant!r} is no constant of {name}{where}{like}")
+    if count and training:
+        more = f"\nand {count - len(unknown)} more" if count > len(unknown) else ""
+        raise CatalogError(
+            "\n".join(unknown) + more + "\nConstants match exactly: rename them with constants={...} or declare them in the model."
+        )
+    if count:
+        warnings.warn(f"{count} constants of the model do not occur in these data", UnseenConstantWarning, stacklevel=2)
+    return count
+
+
+def compact(store: Store, declared: Mapping[str, list[str]]) -> None:
+    """Remove constants and examples that no fact has any more and that no model declares, so that ids stay dense."""
+    predicates = store.predicates()
+    sources = [s for s in store.sources().values() if not s.staged]
+    for name, record in store.types().items():
+        uses = [
+            (s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name
+        ]
+        kept = _kept(store, store.table(record.dictionary), "id", uses, declared.get(name, ()))
+        if kept == record.size:
+            store.drop(_MAP)
+            continue
+        names = exp.select(column("new", "m").as_("id", quoted=True), column("name", "d")).from_(store.table(_MAP, "m"))
+        names = names.join(store.table(record.dictionary, "d"), on=column("id", "d").eq(column("old", "m")))
+        store.create(record.dictionary, names.order_by(column("new", "m")), f"compact {name}")
+        for storage in sorted({s for s, _ in uses}):
+            _renumber(store, storage, {c for s, c in uses if s == storage})
+        store.save_type(replace(record, size=kept))
+        store.drop(_MAP)
+    in_column = [(s.storage, "example") for s in sources if s.example]
+    if in_column:
+        _compact_examples(store, in_column)
+
+
+_MAP = "renumbering"
+
+
+def _kept(store: Store, table: exp.Table, ident: str, uses: list[tuple[str, str]], declared: list[str] | tuple[str, ...]) -> int:
+    """Write (old, new) of the ids that are still used, in their order, and return their number."""
+    parts: list[exp.Query] = [exp.select(column(c).as_("old", quoted=True)).from_(store.table(s)) for s, c in uses]
+    if declared:
+        names = exp.In(this=column("name"), expressions=[exp.convert(n) for n in declared])
+        parts.append(exp.select(column(ident).as_("old", quoted=True)).from_(table.copy()).where(names))
+    if not parts:
+        parts.append(exp.select(column(ident).as_("old", quoted=True)).from_(table.copy()).where(exp.false()))
+    union = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False)
+    used = exp.select(column("old")).from_(union.subquery("uses")).distinct().subquery("used")
+    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column("old"))]))
+    new = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "int").as_("new", quoted=True)
+    store.create(_MAP, exp.select(column("old"), new).from_(used), "find unused constants")
+    return store.count(store.table(_MAP), "count used constants")
+
+
+def _renumber(store: Store, storage: str, columns: set[str]) -> None:
+    """Give the ids in these columns of a table their new numbers."""
+    described = store.rows(exp.Describe(this=exp.select("*").from_(store.table(storage))), f"describe {storage}")
+    outputs: list[exp.Expr] = []
+    query = exp.select().from_(store.table(storage, "t"))
+    for row in described:
+        name = str(row["column_name"])
+        if name in columns:
+            alias = f"m {name}"
+            query = query.join(store.table(_MAP, alias), on=column("old", alias).eq(column(name, "t")))
+            outputs.append(column("new", alias).as_(name, quoted=True))
+        else:
+            outputs.append(column(name, "t"))
+    store.create(storage, query.select(*outputs), f"renumber {storage}")
+
+
+def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> None:
+    """Remove the examples of a column that no fact has any more."""
+    total = store.count(store.table("example"), "count the examples")
+    if _kept(store, store.table("example"), "example", uses, ()) < total:
+        names = exp.select(
+            column("new", "m").as_("example", quoted=True), column("name", "e"), column("new", "m").as_("ordinal", quoted=True)
+        ).from_(store.table(_MAP, "m"))
+        names = names.join(store.table("example", "e"), on=column("example", "e").eq(column("old", "m")))
+        store.create("kept_examples", names.order_by(column("new", "m")), "compact the examples")
+        store.delete("example")
+        kept = exp.select(column("example"), column("name"), column("ordinal")).from_(store.table("kept_examples"))
+        store.insert("example", kept, ["example", "name", "ordinal"], "compact the examples")
+        store.drop("kept_examples")
+        for storage in sorted({s for s, _ in uses}):
+            _renumber(store, storage, {"example"})
+    store.drop(_MAP)

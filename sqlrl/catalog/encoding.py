@@ -1,0 +1,227 @@
+"""Rows of text to rows of ids, and the checks on both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sqlrl.catalog.dictionary import extend, numeric_name
+from sqlrl.catalog.store import Store, TypeRecord, aliased, argument_columns, column
+from sqlrl.errors import LoadError
+
+_SHOWN = 5
+
+
+def key_columns(arity: int, example: bool) -> list[str]:
+    """Return the columns that identify a row.
+
+    Examples
+    --------
+    >>> key_columns(2, True)
+    ['example', 'a0', 'a1']
+    """
+    return [*(["example"] if example else []), *argument_columns(arity)]
+
+
+def encode(
+    store: Store,
+    raw: exp.Query,
+    storage: str,
+    types: Sequence[str],
+    *,
+    extra: Sequence[str] = (),
+    example_column: bool = False,
+    example_type: str | None = None,
+) -> None:
+    """Give every constant an id and write the rows as ids to a table.
+
+    Parameters
+    ----------
+    store : Store
+    raw : query
+        Yields `example` (if `example_column`), a0, a1, ... as text, and the `extra` columns.
+    storage : str
+        The table to write.
+    types : sequence of str
+    example_type : str, optional
+        Constants of this type get ids in the order of their first appearance.
+    """
+    records = store.types()
+    by_type: dict[str, list[exp.Query]] = {}
+    for i, name in enumerate(types):
+        record = store.type_record(name, records)
+        text = _name(column(f"a{i}"), record)
+        by_type.setdefault(name, []).append(exp.select(aliased(text, "name")).from_(raw.subquery("raw")))
+    for name, queries in by_type.items():
+        seen = _first_seen(raw, types.index(name)) if name == example_type and not records[name].numeric else None
+        records[name] = extend(store, records[name], queries, first_seen=seen)
+    if example_column:
+        _extend_examples(store, raw)
+    _write(store, raw, storage, types, records, extra, example_column)
+
+
+def _name(value: exp.Expr, record: TypeRecord) -> exp.Expr:
+    """Return the name under which a constant stands in its dictionary."""
+    return numeric_name(value) if record.numeric else value
+
+
+def _first_seen(raw: exp.Query, position: int) -> exp.Select:
+    """Return the query of (name, place) of one argument in the order of the rows."""
+    place = exp.Window(this=exp.RowNumber())
+    return exp.select(aliased(column(f"a{position}"), "name"), aliased(place, "place")).from_(raw.subquery("raw"))
+
+
+def _extend_examples(store: Store, raw: exp.Query) -> None:
+    """Add the examples that a column names, in order of first appearance."""
+    place = exp.Window(this=exp.RowNumber())
+    seen = exp.select(aliased(column("example"), "name"), aliased(place, "place")).from_(raw.subquery("raw"))
+    known = exp.select(column("name")).from_(store.table("example"))
+    new = exp.select(column("name"), aliased(exp.Min(this=column("place")), "place")).from_(seen.subquery("seen"))
+    new = new.where(
+        exp.Not(this=exp.Is(this=column("name"), expression=exp.null())),
+        exp.Not(this=exp.In(this=column("name"), query=known.subquery())),
+    ).group_by(column("name"))
+    start = store.count(store.table("example"), "count the examples")
+    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column("place"))]))
+    ident = exp.cast(number + exp.convert(start - 1), "int")
+    rows = exp.select(aliased(ident, "example"), column("name"), aliased(ident.copy(), "ordinal")).from_(new.subquery("new"))
+    store.insert("example", rows, ["example", "name", "ordinal"], "extend the examples")
+
+
+def _write(
+    store: Store,
+    raw: exp.Query,
+    storage: str,
+    types: Sequence[str],
+    records: dict[str, TypeRecord],
+    extra: Sequence[str],
+    example_column: bool,
+) -> None:
+    """Join the rows with the dictionaries; a NULL constant stays NULL and is found by the checks."""
+    outputs: list[exp.Expr] = []
+    query = exp.select().from_(raw.subquery("raw"))
+    if example_column:
+        outputs.append(aliased(column("example", "e"), "example"))
+        query = query.join(
+            store.table("example", "e"), on=column("name", "e").eq(column("example", "raw")), join_type="left"
+        )
+    for i, name in enumerate(types):
+        outputs.append(aliased(column("id", f"d{i}"), f"a{i}"))
+        on = column("name", f"d{i}").eq(_name(column(f"a{i}", "raw"), records[name]))
+        query = query.join(store.table(records[name].dictionary, f"d{i}"), on=on, join_type="left")
+    outputs += [aliased(column(c, "raw"), c) for c in extra]
+    if not outputs:
+        outputs = [aliased(exp.true(), "present")]
+    store.create(storage, query.select(*outputs), f"encode {storage}")
+
+
+def check_rows(
+    store: Store, storage: str, keys: list[str], where: str, *, signed: bool, soft: bool, raw: exp.Query | None, sizes: Sequence[int] = ()
+) -> None:
+    """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
+
+    Parameters
+    ----------
+    where : str
+        What messages call the source.
+    raw : query or None
+        The rows as text in the order of the source, from which messages take row numbers.
+    sizes : sequence of int
+        Number of ids of each key, if the keys are ids: then a row's key packs into one integer.
+
+    Raises
+    ------
+    LoadError
+        With the numbers of the rows and the remedy, all faults together.
+    """
+    faults: list[str] = []
+    table = store.table(storage)
+    counts = [aliased(exp.Count(this=column(k)), k) for k in keys]
+    extra = _value_check(signed, soft)
+    if extra is not None:
+        counts.append(aliased(exp.Anonymous(this="count_if", expressions=[extra]), "faulty values"))
+    row = store.rows(exp.select(aliased(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table), f"check {where}")[0]
+    for key in keys:
+        if row[key] < row["all rows"]:
+            condition = exp.Is(this=column(key), expression=exp.null())
+            faults.append(f"{row['all rows'] - row[key]} rows have no {_word(key)} (NULL, or no number){_rows(store, raw, condition)}: fill or remove them.")
+    if extra is not None and row["faulty values"]:
+        what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
+        faults.append(f"{row['faulty values']} rows have a {what}{_rows(store, raw, extra)}: correct them.")
+    if not faults and row["all rows"] and _repeated(store, table, keys, row["all rows"], sizes, where):
+        faults.append(_duplicates(store, raw, keys, signed, table))
+    if faults:
+        raise LoadError(f"{where}: " + "\n  ".join(faults))
+
+
+def _value_check(signed: bool, soft: bool) -> exp.Condition | None:
+    """Return the condition under which truth or probability of a row is none."""
+    no_truth = exp.Is(this=column("truth"), expression=exp.null())
+    if soft:
+        return exp.and_(no_truth, exp.Is(this=column("prior"), expression=exp.null()))
+    return no_truth if signed else None
+
+
+def _word(key: str) -> str:
+    """Return what messages call a key column."""
+    return "example" if key == "example" else f"argument {int(key[1:]) + 1}"
+
+
+def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes: Sequence[int], where: str) -> bool:
+    """Return True if two rows have the same key."""
+    if not keys:
+        return rows > 1
+    space = 1
+    for size in sizes:
+        space *= max(size, 1)
+    if sizes and space < 2**62:
+        packed: exp.Expr = exp.cast(column(keys[0]), "bigint")
+        for key, size in zip(keys[1:], sizes[1:], strict=True):
+            packed = exp.Add(this=exp.Mul(this=exp.Paren(this=packed), expression=exp.convert(size)), expression=column(key))
+        distinct = exp.select(aliased(packed, "k")).from_(table).distinct()
+    else:
+        distinct = exp.select(*[column(k) for k in keys]).from_(table).distinct()
+    return store.count(distinct.subquery("keys"), f"look for duplicates in {where}") < rows
+
+
+def _rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
+    """Return the numbers of the first rows, from 1, for which a condition holds."""
+    if raw is None:
+        return ""
+    numbered = exp.select("*", aliased(exp.Window(this=exp.RowNumber()), "row")).from_(raw.subquery("raw"))
+    query = exp.select(column("row")).from_(numbered.subquery("numbered")).where(condition).order_by(column("row")).limit(_SHOWN)
+    found = [str(r["row"]) for r in store.rows(query, "find the rows")]
+    return f" (row {', '.join(found)})" if found else ""
+
+
+def _duplicates(store: Store, raw: exp.Query | None, keys: list[str], signed: bool, table: exp.Table) -> str:
+    """Describe the first facts that occur more than once."""
+    source = raw.subquery("raw") if raw is not None else table
+    numbered = exp.select("*", aliased(exp.Window(this=exp.RowNumber()), "row")).from_(source).subquery("numbered")
+    outputs = [column(k) for k in keys] + [
+        aliased(exp.Count(this=exp.Star()), "times"),
+        aliased(exp.Min(this=column("row")), "first"),
+        aliased(exp.Max(this=column("row")), "last"),
+    ]
+    if signed:
+        outputs.append(aliased(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"))
+    query = exp.select(*outputs).from_(numbered).order_by(column("first")).limit(_SHOWN)
+    if keys:
+        query = query.group_by(*[column(k) for k in keys])
+    repeated = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))
+    texts = []
+    contradiction = False
+    for row in store.rows(query.having(repeated), "find the duplicates"):
+        name = ", ".join(str(row[k]) for k in keys)
+        contradicts = signed and row["truths"] > 1
+        contradiction = contradiction or contradicts
+        verb = "is both true and false" if contradicts else f"occurs {row['times']} times"
+        texts.append(f"({name}) {verb} (rows {row['first']} and {row['last']})")
+    remedy = "remove one of the contradictory facts" if contradiction else 'remove them or pass duplicates="drop"'
+    return f"duplicate facts: {'; '.join(texts)}: {remedy}."
+
+
+def drop_duplicates(store: Store, storage: str) -> None:
+    """Keep one of each set of equal rows; rows that contradict each other stay and are found by `check_rows`."""
+    store.create(storage, exp.select("*").from_(store.table(storage)).distinct(), f"drop duplicates of {storage}")

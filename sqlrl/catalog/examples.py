@@ -1,0 +1,166 @@
+"""Examples: where they come from, their table, and the constants that are local to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.sources import open_source
+from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord, aliased, column
+from sqlrl.errors import CatalogError
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSource:
+    """Where the examples come from.
+
+    Parameters
+    ----------
+    kind : {"one", "type", "column"}
+    type : str or None
+        The type whose constants are the examples.
+    """
+
+    kind: str
+    type: str | None = None
+
+    def argument(self, record: PredicateRecord) -> int | None:
+        """Return the position of the argument that holds a predicate's example, None if there is none."""
+        if self.type is None or self.type not in record.types:
+            return None
+        return record.types.index(self.type)
+
+    def of(self, record: PredicateRecord, table: str | None = None) -> exp.Expr | None:
+        """Return the expression of the example of a predicate's row, None for a global predicate."""
+        if self.kind == "one":
+            return exp.convert(0)
+        if self.kind == "column":
+            return column("example", table) if record.example == "column" else None
+        position = self.argument(record)
+        return None if position is None else column(f"a{position}", table)
+
+
+def example_source(store: Store) -> ExampleSource:
+    """Return where the examples come from, as the loads and the user have said."""
+    return ExampleSource(store.state("examples") or "one", store.state("example_type"))
+
+
+def build_examples(store: Store, source: ExampleSource, types: Mapping[str, TypeRecord]) -> int:
+    """Fill the example table and return the number of examples; ids of a column's examples are kept as they were loaded."""
+    if source.kind == "column":
+        return store.count(store.table("example"), "count the examples")
+    store.delete("example")
+    if source.type is None:
+        store.put("example", [{"example": 0, "name": "", "ordinal": 0}], "make the one example")
+        return 1
+    if source.type not in types:
+        raise CatalogError(f"The examples are the constants of {source.type!r}, but no predicate has an argument of that type.")
+    ids = exp.select(aliased(column("id"), "example"), column("name"), aliased(column("id"), "ordinal"))
+    ids = ids.from_(store.table(types[source.type].dictionary)).order_by(column("id"))
+    store.insert("example", ids, ["example", "name", "ordinal"], "list the examples")
+    return types[source.type].size
+
+
+def local_types(
+    source: ExampleSource, closed: Iterable[PredicateRecord], types: Mapping[str, TypeRecord]
+) -> dict[str, bool]:
+    """Return for each type whether it is local: as the user chose, else if it stands beside the example of a closed predicate."""
+    beside: set[str] = set()
+    if source.kind != "one":
+        for record in closed:
+            if source.of(record) is not None:
+                beside |= {t for t in record.types if t is not None}
+    beside -= {source.type or ""}
+    return {
+        name: source.kind != "one" and name != source.type and (name in beside if record.choice is None else record.choice)
+        for name, record in types.items()
+    }
+
+
+def build_domain(
+    store: Store, record: TypeRecord, rows: Iterable[tuple[PredicateRecord, exp.Query]], source: ExampleSource
+) -> TypeRecord:
+    """Fill the domain table of a local type and return the type's new record.
+
+    Parameters
+    ----------
+    rows : iterable of (PredicateRecord, query)
+        The facts, given atoms and scopes whose constants count, each with the columns of its predicate.
+    """
+    parts: list[exp.Query] = []
+    for predicate, query in rows:
+        example = source.of(predicate)
+        for i, name in enumerate(predicate.types):
+            if name == record.type and example is not None:
+                part = exp.select(aliased(example.copy(), "example"), aliased(column(f"a{i}"), "id"))
+                parts.append(part.from_(query.subquery("rows")))
+    if not parts:
+        empty = exp.select(aliased(exp.cast(exp.null(), "int"), "example"), aliased(exp.cast(exp.null(), "int"), "id"))
+        parts.append(empty.where(exp.false()))
+    union: exp.Query = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False)
+    distinct = exp.select(column("example"), column("id")).from_(union.subquery("all_rows")).distinct()
+    domain = record.domain or store.free_name("domain", record.type)
+    store.create(domain, distinct.order_by(column("example"), column("id")), f"collect the domain of {record.type}")
+    return replace(record, domain=domain, local=True)
+
+
+def example_filter(store: Store, chosen: Any, table: str) -> int:
+    """Write the chosen examples into a scratch table (example INTEGER, position INTEGER), in their order, and return their number.
+
+    Parameters
+    ----------
+    chosen : list of str, query, relation, table, frame or path
+        Its first column holds the names.
+    table : str
+        Name of the table in the scratch schema.
+
+    Raises
+    ------
+    CatalogError
+        If a name is unknown, NULL, or occurs twice.
+    """
+    engine = store.engine
+    catalog, schema = engine.scratch
+    with open_source(engine, chosen) as opened:
+        if not opened.columns:
+            raise CatalogError("examples= names no examples.")
+        first = next(iter(opened.columns))
+        names = exp.select(aliased(exp.cast(column(first), "varchar"), "name")).from_(opened.table)
+        place = aliased(exp.Window(this=exp.RowNumber()), "position")
+        numbered = exp.select(column("name"), place).from_(names.subquery("names"))
+        joined = exp.select(
+            column("example", "e"), column("name", "n"), aliased(exp.cast(column("position", "n") - 1, "int"), "position")
+        ).from_(numbered.subquery("n"))
+        on = column("name", "e").eq(column("name", "n"))
+        query = joined.join(store.table("example", "e"), on=on, join_type="left")
+        engine.create_table(catalog, schema, table, query.order_by(column("position", "n")), step="select examples")
+    target = exp.table_(table, db=schema, catalog=catalog, quoted=True)
+    _check_filter(store, target)
+    engine.create_table(
+        catalog, schema, table, exp.select(column("example"), column("position")).from_(target).order_by(column("position")),
+        step="select examples",
+    )
+    return store.count(target, "count the selected examples")
+
+
+def _check_filter(store: Store, target: exp.Table) -> None:
+    """Refuse names that are unknown or doubled."""
+    missing = exp.select(column("name")).from_(target).where(exp.Is(this=column("example"), expression=exp.null()))
+    unknown = [row["name"] for row in store.rows(missing.order_by(column("position")).limit(_SHOWN), "look for unknown examples")]
+    if unknown:
+        known = [row["name"] for row in store.rows(exp.select(column("name")).from_(store.table("example")).limit(10_000), "list examples")]
+        like = did_you_mean(nearest_names(str(unknown[0]), known))
+        raise CatalogError(f"examples= names examples that the data do not have: {', '.join(map(repr, unknown))}{like}")
+    twice = exp.select(column("name")).from_(target).group_by(column("name"))
+    twice = twice.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))).order_by(column("name")).limit(_SHOWN)
+    doubled = [str(row["name"]) for row in store.rows(twice, "look for repeated examples")]
+    if doubled:
+        raise CatalogError(f"examples= names {', '.join(map(repr, doubled))} more than once: select each example once.")

@@ -1,0 +1,120 @@
+"""What the rest of sqlrl knows of the data: frozen descriptions of predicates, types and examples.
+
+`plan/` turns these into SQL without a connection; `catalog/` fills them from the database.
+Physical conventions, on which the planner relies:
+
+- a fact table has columns `a0, a1, ...` (INTEGER ids of the constants), before them `example` (INTEGER) if the
+  predicate's examples come from a column; rows are unique over these columns. The fact table of an open predicate also has
+  `truth BOOLEAN`, `given BOOLEAN` and `prior DOUBLE` (log-odds of soft evidence, else NULL).
+- an atom table has `atom BIGINT, example INTEGER, a0, a1, ..., truth BOOLEAN` (the label, NULL if there is
+  none... which only learners and `evaluate` read) and `prior DOUBLE`; one row for each query atom. Atom ids start at 1, are
+  contiguous over all open predicates of a database, and ascend with the example inside a predicate.
+- a dictionary has `id INTEGER` (dense, from 0) and `name VARCHAR`.
+- a domain table of a local type has `example INTEGER, id INTEGER`, unique rows.
+- the example table has `example INTEGER, name VARCHAR, ordinal INTEGER` (order of first appearance in the data).
+  If the examples come from an argument, `example` is the id of the constant in that argument's dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A fully qualified table."""
+
+    catalog: str
+    schema: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeInfo:
+    """A type and its domain.
+
+    Parameters
+    ----------
+    name : str
+    dictionary : TableName
+    size : int
+        Number of constants.
+    local : bool
+        True if the domain in an example is the constants of that example.
+    domain : TableName or None
+        The table (example, id) of a local type.
+    """
+
+    name: str
+    dictionary: TableName
+    size: int
+    local: bool = False
+    domain: TableName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateInfo:
+    """A predicate and its tables.
+
+    Parameters
+    ----------
+    name : str
+    types : tuple of str
+        One for each argument.
+    open : bool
+        True if it has query atoms.
+    facts : TableName
+    atoms : TableName or None
+        Present exactly if open.
+    block : tuple of int
+        Positions of `!` arguments.
+    example_column : bool
+        True if the tables of a closed predicate carry the example in a column of its own, and its atoms'
+        `example` column is part of their identity.
+    full_scope : bool
+        True if every type-consistent tuple of each example is a query atom or given.
+    has_given : bool
+        True if some atoms are given (their truth is evidence).
+    rows : int
+        Number of facts.
+    atom_count : int
+        Number of query atoms.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    open: bool
+    facts: TableName
+    atoms: TableName | None = None
+    block: tuple[int, ...] = ()
+    example_column: bool = False
+    full_scope: bool = True
+    has_given: bool = False
+    rows: int = 0
+    atom_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A snapshot of the catalog.
+
+    Parameters
+    ----------
+    predicates, types : mapping by name
+    example_type : str or None
+        The type whose constants are the examples (`bib`); None if examples come from a column or all data
+        are one example.
+    examples : TableName
+        The example table; one row (0, '', 0) if all data are one example.
+    example_count : int
+    scratch : (str, str)
+        Catalog and schema in which sqlrl may create and drop tables of its own.
+    """
+
+    predicates: Mapping[str, PredicateInfo]
+    types: Mapping[str, TypeInfo]
+    example_type: str | None
+    examples: TableName
+    example_count: int
+    scratch: tuple[str, str]

@@ -1,0 +1,264 @@
+"""From a source to a table of facts: read, check, and encode once the types are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.columns import LoadOptions, Mapped, check_options, map_columns, raw_query
+from sqlrl.catalog.encoding import check_rows, drop_duplicates, encode, key_columns
+from sqlrl.catalog.sources import Source, open_source, table_fingerprint
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, column, with_types
+from sqlrl.errors import LoadError
+
+_DIRECT = ("table", "object")
+
+
+def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> None:
+    """Load the facts of a predicate; `Catalog.load` explains the options.
+
+    Facts with the same role that were loaded before are replaced.
+
+    Raises
+    ------
+    LoadError
+        With every fault of the source; nothing has changed then.
+    """
+    check_options(predicate, options)
+    known = store.predicates().get(predicate)
+    types = _types(predicate, known, options)
+    with store.engine.transaction(), open_source(store.engine, source) as opened:
+        mapped = map_columns(predicate, opened, options, types)
+        record = _predicate(predicate, known, mapped, types)
+        loaded = _read(store, record, opened, mapped, options)
+        register(store, record, loaded, mapped)
+
+
+def _types(predicate: str, known: PredicateRecord | None, options: LoadOptions) -> tuple[str | None, ...] | None:
+    """Return the types of the arguments as far as they are known, None if not even their number is."""
+    if options.types is not None:
+        if isinstance(options.types, str):
+            raise LoadError(f"{predicate}: types= must be a list with one type for each argument, not {options.types!r}.")
+        if known is not None and all(t is not None for t in known.types) and known.types != tuple(options.types):
+            raise LoadError(f"{predicate} has the types ({', '.join(map(str, known.types))}), not ({', '.join(options.types)}): leave types= out.")
+        return tuple(options.types)
+    return known.types if known is not None else None
+
+
+def _predicate(
+    name: str, known: PredicateRecord | None, mapped: Mapped, types: tuple[str | None, ...] | None
+) -> PredicateRecord:
+    """Return the record of the predicate as the load describes it."""
+    types = types if types is not None else (None,) * len(mapped.arguments)
+    old = known.arguments if known is not None else ()
+    arguments = tuple(
+        ArgumentRecord(
+            column_name,
+            types[i],
+            block=i < len(old) and old[i].block,
+            example=i == mapped.example_argument or (i < len(old) and old[i].example),
+        )
+        for i, column_name in enumerate(mapped.arguments)
+    )
+    return replace(known or PredicateRecord(name), arguments=arguments)
+
+
+def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped, options: LoadOptions) -> SourceRecord:
+    """Write the rows of a source into a table: as ids if all types are known, else as text."""
+    raw = raw_query(source, mapped, options)
+    if not source.columns:
+        raw = _empty_rows(len(record.arguments))
+    fingerprint = source.fingerprint or table_fingerprint(store.engine, source.table if source.columns else raw.subquery("s"))
+    return write_rows(
+        store, record, raw, options.role, source=source, fingerprint=fingerprint, options=options,
+        example=mapped.example_column is not None, signed=mapped.truth is not None or mapped.probability is not None,
+        soft=mapped.probability is not None, again=_cheap(source),
+    )
+
+
+def _cheap(source: Source) -> bool:
+    """Return True if reading a source a second time yields the same rows at little cost."""
+    return source.kind in _DIRECT or (source.kind == "file" and isinstance(source.table, exp.Anonymous) and source.table.name == "read_parquet")
+
+
+def _empty_rows(arity: int) -> exp.Select:
+    """Return the query of no rows."""
+    columns = [exp.cast(exp.null(), "varchar").as_(f"a{i}", quoted=True) for i in range(arity)]
+    return exp.select(*(columns or [exp.true().as_("present")])).where(exp.false())
+
+
+def write_rows(
+    store: Store,
+    record: PredicateRecord,
+    raw: exp.Query,
+    role: str,
+    *,
+    source: Source,
+    fingerprint: str,
+    options: LoadOptions,
+    example: bool,
+    signed: bool,
+    soft: bool,
+    again: bool = True,
+) -> SourceRecord:
+    """Write rows of text into a table of the predicate's, checked, and return what was loaded."""
+    where = f"{record.predicate} from {source.label}"
+    keys = key_columns(len(record.arguments), example)
+    extra = [*(["truth"] if signed else []), *(["prior"] if soft else [])]
+    storage = store.free_name(role, record.predicate)
+    known = all(t is not None for t in record.types)
+    staged: str | None = None
+    if known and again:
+        _encode(store, raw, storage, record, extra, example)
+    else:
+        # A query may be costly or yield other rows the second time, and rows without types must wait.
+        staged = store.free_name("staged", record.predicate)
+        store.create(staged, raw, f"read {where}")
+        raw = exp.select("*").from_(store.table(staged))
+        if known:
+            _encode(store, raw, storage, record, extra, example)
+        else:
+            storage = staged
+    if options.duplicates == "drop":
+        drop_duplicates(store, storage)
+    sizes = _sizes(store, record, example) if known else []
+    check_rows(store, storage, keys, where, signed=signed, soft=soft, raw=raw, sizes=sizes)
+    if known:
+        store.drop(staged)
+    rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
+    return SourceRecord(
+        record.predicate, role, storage, not known, signed, example, source.kind, source.label, fingerprint,
+        json.dumps(asdict(options), sort_keys=True, ensure_ascii=False), rows,
+    )
+
+
+def _encode(
+    store: Store, raw: exp.Query, storage: str, record: PredicateRecord, extra: Sequence[str], example: bool
+) -> None:
+    """Encode rows of text with the types of the predicate."""
+    named = [a.type for a in record.arguments if a.example]
+    example_type = named[0] if named else store.state("example_type")
+    encode(store, raw, storage, record.known_types(), extra=extra, example_column=example, example_type=example_type)
+
+
+def _sizes(store: Store, record: PredicateRecord, example: bool) -> list[int]:
+    """Return how many ids each key column can have."""
+    types = store.types()
+    sizes = [types[t].size for t in record.known_types()]
+    return [store.count(store.table("example"), "count the examples"), *sizes] if example else sizes
+
+
+def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped: Mapped) -> None:
+    """Record what was loaded, in place of an earlier load of the same role."""
+    old = store.sources().get((record.predicate, loaded.role))
+    if old is not None:
+        store.drop_view(record.readable)
+        record = replace(record, readable=None)
+        store.drop(old.storage)
+        store.set_state("stale", "1")
+    store.save_source(loaded)
+    total = sum(s.rows for (name, _), s in store.sources().items() if name == record.predicate)
+    example = "column" if loaded.example else "argument" if any(a.example for a in record.arguments) else record.example
+    record = replace(
+        record, rows=total, source=loaded.source, fingerprint=loaded.fingerprint, example=example,
+        open=record.open or loaded.role in ("label", "given", "soft"),
+    )
+    store.save_predicate(record)
+    _note_examples(store, record, mapped.example_argument, loaded.example)
+    store.touch()
+
+
+def _note_examples(store: Store, record: PredicateRecord, argument: int | None, in_column: bool) -> None:
+    """Remember where the examples come from; two places that differ are an error."""
+    if in_column:
+        kind, type_name = "column", None
+    elif argument is not None:
+        kind, type_name = "type", record.arguments[argument].type
+    else:
+        return
+    old = store.state("examples")
+    if old is not None and old != kind:
+        raise LoadError(f"{record.predicate}: examples come from a {old} so far, not from a {kind}: use one kind of examples for all predicates.")
+    store.set_state("examples", kind)
+    if type_name is not None:
+        known = store.state("example_type")
+        if known is not None and known != type_name:
+            raise LoadError(f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}.")
+        store.set_state("example_type", type_name)
+
+
+def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> PredicateRecord:
+    """Encode what waited for its types and return the predicate's new record.
+
+    A staged argument more than the types, named as the example, is the example column beside the arguments.
+
+    Raises
+    ------
+    LoadError
+        If the number of columns and of types differ.
+    """
+    staged = [s for (name, _), s in store.sources().items() if name == record.predicate and s.staged]
+    beside = [i for i, a in enumerate(record.arguments) if a.example]
+    moved = len(types) == len(record.arguments) - 1 and bool(beside)
+    if len(types) != len(record.arguments) and not moved:
+        names = ", ".join(a.name for a in record.arguments)
+        raise LoadError(
+            f"{record.predicate} was loaded from {record.source} with {len(record.arguments)} columns ({names}), but has the {len(types)} "
+            f"arguments ({', '.join(types)}): load it again and name their columns with columns=[...]."
+        )
+    if moved:
+        kept = tuple(a for i, a in enumerate(record.arguments) if i != beside[0])
+        record = replace(record, arguments=kept, example="column")
+    record = with_types(record, types)
+    for source in staged:
+        _encode_staged(store, record, source, beside[0] if moved else None)
+    store.save_predicate(record)
+    named = [a.type for a in record.arguments if a.example]
+    if moved:
+        _note_examples(store, record, None, in_column=True)
+    elif named and named[0] is not None:
+        _note_examples(store, record, [a.example for a in record.arguments].index(True), in_column=False)
+    store.touch()
+    return record
+
+
+def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, moved: int | None) -> None:
+    """Encode one staged table."""
+    extra = [*(["truth"] if source.signed else []), *(["prior"] if source.role == "soft" else [])]
+    raw = exp.select("*").from_(store.table(source.storage))
+    example = source.example or moved is not None
+    if moved is not None:
+        old = [i for i in range(len(record.arguments) + 1) if i != moved]
+        parts = [column(f"a{moved}").as_("example", quoted=True)]
+        parts += [column(f"a{i}").as_(f"a{new}", quoted=True) for new, i in enumerate(old)]
+        raw = exp.select(*parts, *[column(c) for c in extra]).from_(store.table(source.storage))
+    storage = store.free_name(source.role, record.predicate)
+    _encode(store, raw, storage, record, extra, example)
+    keys = key_columns(len(record.arguments), example)
+    where = f"{record.predicate} from {source.source}"
+    check_rows(
+        store, storage, keys, where, signed=source.signed, soft=source.role == "soft", raw=raw, sizes=_sizes(store, record, example)
+    )
+    store.drop(source.storage)
+    store.save_source(replace(source, storage=storage, staged=False, example=example))
+
+
+def guessed_types(record: PredicateRecord) -> tuple[str, ...]:
+    """Return the types that the names of columns suggest: the name itself, without digits at its end.
+
+    Examples
+    --------
+    >>> guessed_types(PredicateRecord("Next", arguments=(ArgumentRecord("position1", None), ArgumentRecord("field", None))))
+    ('position', 'field')
+    """
+    return tuple(a.type or a.name.rstrip("0123456789") or a.name for a in record.arguments)
+
+
+def arrow_source(label: str, data: pa.Table, table: exp.Expression) -> Source:
+    """Return the source of an Arrow table that is already attached."""
+    return Source(table, dict.fromkeys(data.column_names, "VARCHAR"), label, "object", "")

@@ -1,0 +1,50 @@
+"""Scopes that the user gives: the tuples of an open predicate that have atoms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from sqlrl.catalog.sources import open_source
+from sqlrl.catalog.store import Store, aliased, argument_columns, column
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord
+from sqlrl.errors import LoadError
+
+
+def set_scope(store: Store, predicate: str, source: Any) -> None:
+    """Keep the tuples of a scope as text until the predicate is bound; `Catalog.scope` explains it.
+
+    Raises
+    ------
+    LoadError
+        If a constant is NULL.
+    """
+    with store.engine.transaction():
+        record = store.predicates().get(predicate)
+        if source is None:
+            if record is not None and record.scope is not None:
+                store.drop(record.scope)
+                store.save_predicate(replace(record, scope=None))
+                store.touch()
+            return
+        with open_source(store.engine, source) as opened:
+            names = list(opened.columns)
+            outside = [n for n in names if n.casefold() == "example"] if store.state("examples") == "column" else []
+            arguments = [n for n in names if n not in outside]
+            pairs = [*((n, "example") for n in outside), *zip(arguments, argument_columns(len(arguments)), strict=True)]
+            outputs = [aliased(exp.cast(column(name), "varchar"), output) for name, output in pairs]
+            if not outputs:
+                raise LoadError(f"the scope of {predicate} from {opened.label} has no columns.")
+            table = store.free_name("scope", predicate)
+            store.create(table, exp.select(*outputs).from_(opened.table).distinct(), f"read the scope of {predicate}")
+        nulls = [exp.Is(this=column(output), expression=exp.null()) for _, output in pairs]
+        empty = exp.select(exp.convert(1).as_("one")).from_(store.table(table)).where(exp.or_(*nulls))
+        if store.count(empty.subquery("empty"), "look for NULL"):
+            raise LoadError(f"the scope of {predicate} from {opened.label} has NULL constants: leave those rows out.")
+        if record is None:
+            record = PredicateRecord(predicate, arguments=tuple(ArgumentRecord(n, None) for n in arguments))
+        store.drop(record.scope)
+        store.save_predicate(replace(record, scope=table))
+        store.touch()

@@ -1,0 +1,39 @@
+"""The engine protocol: the only door through which SQL is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+
+class Engine(Protocol):
+    """Runs sqlglot expressions. Every failure of the database becomes an `EngineError` with the step's name and the SQL."""
+
+    dialect: str
+
+    def execute(self, statement: exp.Expression, *, step: str) -> None:
+        """Run a statement that returns nothing."""
+        ...
+
+    def fetch(self, query: exp.Expression, *, step: str) -> pa.Table:
+        """Run a query and return all of its rows."""
+        ...
+
+    def stream(self, query: exp.Expression, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+        """Run a query on a cursor of its own and yield its rows in batches."""
+        ...
+
+    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expression | pa.Table, *, step: str) -> None:
+        """Create (or replace) a table from a query or an Arrow table."""
+        ...
+
+    def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:
+        """Drop a table if it exists."""
+        ...
+
+    def estimate(self, query: exp.Expression, *, step: str) -> tuple[int, str]:
+        """Return the database's estimate of the number of rows and its plan as text, without running the query."""
+        ...

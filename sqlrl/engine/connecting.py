@@ -1,0 +1,187 @@
+"""Opening a database: a file, memory, or the user's own connection."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+from sqlglot import exp
+
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.errors import BusyError, EngineError, InputError
+
+# A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
+_RESERVED = {"sqlrl"}
+
+
+def connect(
+    target: str | Path | duckdb.DuckDBPyConnection = ":memory:",
+    *,
+    threads: int | None = None,
+    memory_limit: str | None = None,
+    temp_directory: str | Path | None = None,
+    read_only: bool = False,
+) -> DuckDBEngine:
+    """Open a database and find the place of sqlrl's tables in it.
+
+    Parameters
+    ----------
+    target : path, ":memory:" or duckdb.DuckDBPyConnection
+        A file is created if it is absent and its directory exists. In a file or in memory of our own, sqlrl's
+        tables live in the schema `sqlrl`. On the user's connection they live in an attached in-memory database
+        named `sqlrl`, so nothing of the user's is written.
+    threads : int, optional
+        Threads of the database.
+    memory_limit : str, optional
+        Such as "4GB".
+    temp_directory : path, optional
+        Where the database spills what exceeds its memory.
+    read_only : bool
+        Open the file for reading alone.
+
+    Raises
+    ------
+    BusyError
+        If another process holds the file.
+    InputError
+        If the file is damaged, its directory is missing, or a setting is wrong.
+
+    Examples
+    --------
+    >>> connect(":memory:").home
+    ('memory', 'sqlrl')
+    """
+    settings: dict[str, str | int] = {}
+    if threads is not None:
+        settings["threads"] = threads
+    if memory_limit is not None:
+        settings["memory_limit"] = memory_limit
+    if temp_directory is not None:
+        settings["temp_directory"] = str(temp_directory)
+    if isinstance(target, duckdb.DuckDBPyConnection):
+        _set(target, settings)
+        return _guest(target, owned=False, path="your connection")
+    path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    connection = _open(path, read_only and path != ":memory:")
+    _set(connection, settings)
+    catalog = _current_catalog(connection)
+    if read_only and path != ":memory:":
+        return _reader(connection, catalog, path)
+    connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
+    return DuckDBEngine(connection, (catalog, "sqlrl"), path=path)
+
+
+def _open(path: str, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """Open a database of our own and translate what can go wrong."""
+    try:
+        if Path(path).stem.casefold() not in _RESERVED:
+            return duckdb.connect(path, read_only=read_only)
+        connection = duckdb.connect(":memory:")
+        mode = " (READ_ONLY)" if read_only else ""
+        connection.execute(f"ATTACH {exp.convert(path).sql(dialect='duckdb')} AS \"data\"{mode}")
+        connection.execute('USE "data"')
+        return connection
+    except duckdb.Error as error:
+        raise _opening_error(path, str(error), read_only) from error
+
+
+def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | InputError:
+    """Say why a file cannot be opened and what helps."""
+    if "lock" in reason and ("Conflicting" in reason or "Could not set lock" in reason):
+        process = re.search(r"PID (\d+)", reason)
+        holder = f"process {process.group(1)}" if process else "another process"
+        remedy = f"Wait until it ends or close its connection; several processes can read the file together: {_HINT}."
+        return BusyError(f"{path} is held by {holder}. {remedy}")
+    if "already" in reason and "attach" in reason.lower():
+        return BusyError(f"{path} is already open in this process: pass that connection to connect(). ({reason})")
+    if Path(path).is_dir():
+        return InputError(f"{path} is a directory, not a database file.")
+    if not Path(path).parent.is_dir():
+        return InputError(f"{path}: there is no directory {Path(path).parent}. Create it first.")
+    if read_only and not Path(path).exists():
+        return InputError(f"{path} does not exist, and read_only=True cannot create it.")
+    if "not a valid DuckDB" in reason or "orrupt" in reason:
+        return InputError(f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file. ({reason})")
+    return InputError(f"{path} cannot be opened: {reason}")
+
+
+_HINT = "connect(path, read_only=True)"
+
+
+def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int]) -> None:
+    """Apply settings."""
+    for name, value in settings.items():
+        try:
+            connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
+        except duckdb.Error as error:
+            raise InputError(f"{name}={value!r} is not accepted by DuckDB: {error}") from error
+
+
+def _current_catalog(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the name of the connection's current database."""
+    row = connection.execute("SELECT current_database()").fetchone()
+    return str(row[0]) if row else "memory"
+
+
+def _qualified(*parts: str) -> str:
+    """Return a dotted name with every part quoted."""
+    return ".".join(exp.to_identifier(part, quoted=True).sql(dialect="duckdb") for part in parts)
+
+
+def _has_layout(connection: duckdb.DuckDBPyConnection, catalog: str, schema: str) -> bool:
+    """Return True if the schema holds tables of sqlrl's."""
+    query = "SELECT count(*) FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = 'layout'"
+    row = connection.execute(query, [catalog, schema]).fetchone()
+    return bool(row and row[0])
+
+
+def _reader(connection: duckdb.DuckDBPyConnection, catalog: str, path: str) -> DuckDBEngine:
+    """Open a file for reading: its own catalog if it has one, with scratch tables in memory."""
+    if not _has_layout(connection, catalog, "sqlrl"):
+        return _guest(connection, owned=True, path=path)
+    scratch, directory = _attach(connection, "sqlrl_scratch")
+    return DuckDBEngine(connection, (catalog, "sqlrl"), writable=False, path=path, scratch=scratch, directory=directory)
+
+
+def _guest(connection: duckdb.DuckDBPyConnection, *, owned: bool, path: str) -> DuckDBEngine:
+    """Keep sqlrl's tables in a database of its own, attached to a connection that must not be written."""
+    with closing(connection.cursor()) as cursor:
+        current = _current_catalog(connection)
+        if _has_layout(cursor, "sqlrl", "main"):
+            return DuckDBEngine(connection, ("sqlrl", "main"), owned=owned, path=path)
+        if _has_layout(cursor, current, "sqlrl"):
+            row = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [current]).fetchone()
+            if row is not None and not row[0]:
+                return DuckDBEngine(connection, (current, "sqlrl"), owned=owned, path=path)
+            scratch, directory = _attach(connection, "sqlrl_scratch")
+            return DuckDBEngine(
+                connection, (current, "sqlrl"), owned=owned, writable=False, path=path, scratch=scratch, directory=directory
+            )
+        taken = {str(name).casefold() for (name,) in cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()}
+        taken |= {str(name).casefold() for (name,) in cursor.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()}
+    name = "sqlrl"
+    while name in taken:
+        name += "_"
+    home, directory = _attach(connection, name)
+    return DuckDBEngine(connection, home, owned=owned, path=path, directory=directory)
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[tuple[str, str], TemporaryDirectory[str] | None]:
+    """Attach an in-memory database, or a file in a fresh directory where the instance refuses one in memory."""
+    alias = _qualified(name)
+    try:
+        # READ_WRITE is what a read-only instance needs to accept an in-memory database (DuckDB 2.0).
+        connection.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {alias} (READ_WRITE)")
+        return (name, "main"), None
+    except duckdb.Error as refusal:
+        directory = TemporaryDirectory(prefix="sqlrl-")
+        file = exp.convert(str(Path(directory.name) / "sqlrl.duckdb")).sql(dialect="duckdb")
+        try:
+            connection.execute(f"ATTACH {file} AS {alias} (READ_WRITE)")
+        except duckdb.Error as error:
+            directory.cleanup()
+            raise EngineError("attach a database for sqlrl's tables", f"{refusal}; {error}", f"ATTACH {file}") from error
+        return (name, "main"), directory

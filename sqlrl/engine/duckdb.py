@@ -1,0 +1,281 @@
+"""The DuckDB engine: renders sqlglot expressions once, runs them, and streams their rows as Arrow batches."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.errors import EngineError
+
+logger = logging.getLogger(__name__)
+_names = itertools.count(1)
+
+
+class DuckDBEngine:
+    """Runs sqlglot expressions on a DuckDB connection.
+
+    Use `connect` to make one.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Every statement runs on it; every stream runs on a cursor of its own.
+    home : (str, str)
+        Catalog and schema of sqlrl's own tables.
+    owned : bool
+        True if `close` may close the connection.
+    writable : bool
+        False if the tables in `home` can only be read.
+    path : str
+        What messages call the database.
+    scratch : (str, str), optional
+        Catalog and schema of scratch tables; `home` by default.
+    directory : TemporaryDirectory, optional
+        Removed when the engine is closed.
+
+    Examples
+    --------
+    >>> from sqlglot import select
+    >>> from sqlrl.engine.connecting import connect
+    >>> engine = connect(":memory:")
+    >>> engine.fetch(select("1 + 1 as two"), step="add").to_pylist()
+    [{'two': 2}]
+    """
+
+    dialect: str = "duckdb"
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        home: tuple[str, str],
+        *,
+        owned: bool = True,
+        writable: bool = True,
+        path: str = ":memory:",
+        scratch: tuple[str, str] | None = None,
+        directory: TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.home = home
+        self.owned = owned
+        self.writable = writable
+        self.path = path
+        self.scratch = scratch or home
+        self._directory = directory
+        self._depth = 0
+
+    def render(self, statement: exp.Expression) -> str:
+        """Return the statement as SQL of this engine's dialect.
+
+        Examples
+        --------
+        >>> from sqlglot import exp
+        >>> from sqlrl.engine.connecting import connect
+        >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
+        '"t"."a b"'
+        """
+        return statement.sql(dialect=self.dialect)
+
+    def execute(self, statement: exp.Expression, *, step: str) -> None:
+        """Run a statement that returns nothing.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        self.execute_sql(self.render(statement), step=step)
+
+    def execute_sql(self, sql: str, *, step: str) -> None:
+        """Run a statement given as text; for sqlrl's own scripts and for text that the user wrote as SQL.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        logger.debug("%s: %s", step, sql)
+        try:
+            # An unread result would bar the connection from other work (DuckDB 2.0).
+            self.connection.execute(sql).fetchall()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def fetch(self, query: exp.Expression, *, step: str) -> pa.Table:
+        """Run a query and return all of its rows.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        sql = self.render(query)
+        logger.debug("%s: %s", step, sql)
+        try:
+            return self.connection.sql(sql).to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def stream(self, query: exp.Expression, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+        """Run a query on a cursor of its own and yield its rows in batches.
+
+        The cursor sees committed tables only: do not stream what an open transaction has written.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, also in the middle of the stream.
+        """
+        sql = self.render(query)
+        logger.debug("%s: %s", step, sql)
+        cursor = self.connection.cursor()
+        try:
+            relation = cursor.sql(sql)
+            yield from relation.to_arrow_reader(rows)
+        except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
+            self._fail(error, step, sql)
+        finally:
+            cursor.close()
+
+    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expression | pa.Table, *, step: str) -> None:
+        """Create (or replace) a table from a query or an Arrow table.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
+        if isinstance(query, exp.Expression):
+            self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
+            return
+        with self.attached(query) as source:
+            everything = exp.select("*").from_(source)
+            self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=everything), step=step)
+
+    def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:
+        """Drop a table if it exists."""
+        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
+        self.execute(exp.Drop(tables=[target], kind="TABLE", exists=True), step=step)
+
+    def estimate(self, query: exp.Expression, *, step: str) -> tuple[int, str]:
+        """Return the database's estimate of the number of rows and its plan as text, without running the query.
+
+        Returns
+        -------
+        rows : int
+            0 if the plan states no estimate.
+        plan : str
+
+        Raises
+        ------
+        EngineError
+            If the query cannot be planned.
+        """
+        sql = self.render(query)
+        try:
+            tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
+            plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+        return _estimated_rows(json.loads(tree)), str(plan)
+
+    @contextmanager
+    def attached(self, data: Any) -> Iterator[exp.Table]:
+        """Show an Arrow table, a data frame or a relation to SQL under a fresh name while the context is open.
+
+        Only statements of this engine see it, streams do not.
+        """
+        name = f"sqlrl attached {next(_names)}"
+        try:
+            self.connection.register(name, data)
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "read a Python object", type(data).__name__)
+        try:
+            yield exp.table_(name, quoted=True)
+        finally:
+            self.connection.unregister(name)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer.
+
+        Raises
+        ------
+        EngineError
+            If the connection is the user's own and has an open transaction.
+        """
+        if self._depth:
+            yield
+            return
+        self.execute_sql("BEGIN TRANSACTION", step="begin a transaction (commit or roll back your own first)")
+        self._depth = 1
+        try:
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self._depth = 0
+        self.execute_sql("COMMIT", step="commit")
+
+    def run_script(self, script: str, *, step: str) -> None:
+        """Run SQL statements with unqualified names in `home`, in one transaction of their own.
+
+        Raises
+        ------
+        EngineError
+            If one fails; then none has taken effect.
+        """
+        cursor = self.connection.cursor()
+        catalog, schema = (exp.to_identifier(part, quoted=True).sql(dialect=self.dialect) for part in self.home)
+        try:
+            cursor.execute(f"USE {catalog}.{schema}")
+            cursor.execute("BEGIN TRANSACTION")
+            cursor.execute(script).fetchall()
+            cursor.execute("COMMIT")
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, script)
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        """Close the connection if it is ours; a connection of the user's loses sqlrl's attached database only."""
+        if self.owned:
+            self.connection.close()
+        if self._directory is not None:
+            self._directory.cleanup()
+
+    def _roll_back(self) -> None:
+        """Roll back; a failed commit has already done so."""
+        try:
+            self.connection.execute("ROLLBACK").fetchall()
+        except duckdb.TransactionException:
+            logger.debug("no transaction was left to roll back")
+
+    def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
+        """Raise KeyboardInterrupt if the error reports one (DuckDB raises RuntimeError), else an EngineError."""
+        if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error):
+            raise KeyboardInterrupt from error
+        raise EngineError(step, str(error).strip(), sql) from error
+
+
+def _estimated_rows(plan: list[dict[str, Any]]) -> int:
+    """Return the first estimate met on the way down from the root of a plan."""
+    nodes = list(plan)
+    while nodes:
+        node = nodes.pop(0)
+        estimate = node.get("extra_info", {}).get("Estimated Cardinality")
+        if estimate is not None:
+            return int(str(estimate).lstrip("~"))
+        nodes = list(node.get("children", [])) + nodes
+    return 0

@@ -1,0 +1,16 @@
+"""How good predictions are: metrics over atoms and examples, and splits for cross-validation."""
+
+from sqlrl.evaluate.metrics import Counts, ExampleScores, Scores, score
+from sqlrl.evaluate.validation import Fold, MeanDeviation, k_fold, leave_one_group_out, mean_and_deviation
+
+__all__ = [
+    "Counts",
+    "ExampleScores",
+    "Fold",
+    "MeanDeviation",
+    "Scores",
+    "k_fold",
+    "leave_one_group_out",
+    "mean_and_deviation",
+    "score",
+]

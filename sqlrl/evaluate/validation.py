@@ -1,0 +1,162 @@
+"""Splits of examples for cross-validation, as plain functions over names."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Generic, NamedTuple, TypeVar
+
+from sqlrl.errors import InputError
+
+Example = TypeVar("Example", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Generic[Example]):
+    """One split; both parts keep the order in which the examples were given.
+
+    Parameters
+    ----------
+    name : str
+        The group that is held out, or the number of the fold, from 1.
+    train, test : tuple
+    """
+
+    name: str
+    train: tuple[Example, ...]
+    test: tuple[Example, ...]
+
+
+def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable]) -> list[Fold[Example]]:
+    """Hold out each group once.
+
+    Parameters
+    ----------
+    examples : sequence of length n
+        Distinct.
+    groups : sequence of length n
+        The group of each example.
+
+    Returns
+    -------
+    list of Fold
+        One for each group, in the order in which the groups first occur.
+
+    Raises
+    ------
+    InputError
+        The lengths differ, an example occurs twice, or there are fewer than two groups.
+
+    Examples
+    --------
+    >>> for fold in leave_one_group_out(["a", "b", "c"], ["face", "logic", "face"]):
+    ...     print(fold.name, fold.train, fold.test)
+    face ('b',) ('a', 'c')
+    logic ('a', 'c') ('b',)
+    """
+    if len(examples) != len(groups):
+        raise InputError(f"there are {len(examples)} examples but {len(groups)} groups")
+    names = dict.fromkeys(groups)
+    if len(names) < 2:
+        raise InputError(f"leaving one group out needs two groups or more, not {len(names)}")
+    _check_distinct(examples)
+    pairs = list(zip(examples, groups, strict=True))
+    return [
+        Fold(
+            str(name), tuple(e for e, group in pairs if group != name), tuple(e for e, group in pairs if group == name)
+        )
+        for name in names
+    ]
+
+
+def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> list[Fold[Example]]:
+    """Hold out each of k random parts once; the sizes of the parts differ by one at most.
+
+    Parameters
+    ----------
+    examples : sequence of length n
+        Distinct.
+    folds : int
+        Number of parts, from 2 to n.
+    seed : int
+        The same examples and seed give the same parts.
+
+    Returns
+    -------
+    list of Fold
+        Named `1`, `2`, ...
+
+    Raises
+    ------
+    InputError
+        An example occurs twice, or `folds` lies outside 2 to n.
+
+    Examples
+    --------
+    >>> [len(fold.test) for fold in k_fold(range(10), 3)]
+    [4, 3, 3]
+    """
+    if not 2 <= folds <= len(examples):
+        raise InputError(f"folds must lie between 2 and the number of examples, {len(examples)}, not be {folds}")
+    _check_distinct(examples)
+    order = list(range(len(examples)))
+    random.Random(seed).shuffle(order)  # noqa: S311 (no secret)
+    part = [0] * len(examples)
+    for rank, index in enumerate(order):
+        part[index] = rank % folds
+    return [
+        Fold(
+            str(k + 1),
+            tuple(e for e, own in zip(examples, part, strict=True) if own != k),
+            tuple(e for e, own in zip(examples, part, strict=True) if own == k),
+        )
+        for k in range(folds)
+    ]
+
+
+class MeanDeviation(NamedTuple):
+    """A mean and the standard deviation of the sample (n - 1 below; 0 for a single value)."""
+
+    mean: float
+    deviation: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} ± {self.deviation:.2f}"
+
+
+def mean_and_deviation(values: Sequence[float]) -> MeanDeviation:
+    """Return the mean and the standard deviation of the sample.
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least one.
+
+    Returns
+    -------
+    MeanDeviation
+
+    Raises
+    ------
+    InputError
+        There are no values.
+
+    Examples
+    --------
+    >>> print(mean_and_deviation([80.0, 82.0, 84.0]))
+    82.00 ± 2.00
+    """
+    if not values:
+        raise InputError("the mean of no values is not defined")
+    return MeanDeviation(fmean(values), stdev(values) if len(values) > 1 else 0.0)
+
+
+def _check_distinct(examples: Sequence[Hashable]) -> None:
+    """Refuse an example that occurs twice: it could stand in both parts of a split."""
+    seen: set[Hashable] = set()
+    for example in examples:
+        if example in seen:
+            raise InputError(f"the example {example!r} occurs twice")
+        seen.add(example)

@@ -1,0 +1,190 @@
+"""The ground network of a program: one query a shape, streamed into arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.errors import GroundingLimitError
+from sqlrl.ground.atoms import Atoms, read_atoms
+from sqlrl.ground.counts import groundings, violated_by_evidence
+from sqlrl.ground.network import IntArray, Network
+from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows
+from sqlrl.plan.grounding import GroundingQuery, ground
+from sqlrl.plan.slots import bind
+
+ROWS_PER_BATCH = 262_144
+
+
+@dataclass(frozen=True)
+class ShapePlan:
+    """The grounding query of one shape of a program.
+
+    Parameters
+    ----------
+    use : ShapeUse
+    plan : GroundingQuery
+    """
+
+    use: ShapeUse
+    plan: GroundingQuery
+
+
+def plans(program: Program, examples: TableName | None = None) -> Iterator[ShapePlan]:
+    """Yield the grounding query of each shape that has an open literal, in the program's order."""
+    for shape, use in program.shapes.items():
+        bound = bind(shape, program.layout)
+        literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
+        if any(bound.info(x).open for x in literals):
+            foreign = frozenset(use.foreign)
+            yield ShapePlan(
+                use, ground(shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign)
+            )
+
+
+def stream(program: Program, examples: TableName | None = None, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
+    """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The columns of `plan.grounding.GroundingQuery`.
+    """
+    for shape_plan in plans(program, examples):
+        yield from program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
+
+
+def ground_network(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Network:
+    """Ground a program over the query atoms of some examples.
+
+    Parameters
+    ----------
+    program : Program
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+    limit : int, optional
+        The most ground clauses allowed.
+
+    Returns
+    -------
+    Network
+
+    Raises
+    ------
+    GroundingLimitError
+        If the database's estimate, or the rows that came, pass the limit; names the shape and the estimate.
+    """
+    atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
+    index = AtomIndex(atoms.ids)
+    pieces = []
+    for shape_plan in plans(program, examples):
+        use, plan = shape_plan.use, shape_plan.plan
+        if limit is not None:
+            _check_estimate(program, use, plan, limit)
+        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+        if limit is not None:
+            batches = _limited(batches, use, limit)
+        first = use.clauses[0] if use.clauses else 0
+        rows = read_rows(batches, plan, index, first)
+        copies = [rows] if plan.has_clause else [_with_clause(rows, clause) for clause in use.clauses]
+        pieces.extend(copies)
+    return _assemble(program, atoms, pieces, examples)
+
+
+def _with_clause(rows: Rows, clause: int) -> Rows:
+    return Rows(np.full(len(rows.clause), clause, np.int64), rows.codes, rows.length, rows.multiplicity)
+
+
+def _check_estimate(program: Program, use: ShapeUse, plan: GroundingQuery, limit: int) -> None:
+    estimate, _ = program.engine.estimate(plan.query, step=f"estimate {use.shape}")
+    if estimate > limit:
+        raise GroundingLimitError(
+            f"{use.shape} has about {estimate:,} ground clauses, more than the limit of {limit:,}; "
+            "narrow a scope, pass fewer examples=, or raise limit="
+        )
+
+
+def _limited(batches: Iterator[pa.RecordBatch], use: ShapeUse, limit: int) -> Iterator[pa.RecordBatch]:
+    seen = 0
+    for batch in batches:
+        seen += batch.num_rows
+        if seen > limit:
+            raise GroundingLimitError(
+                f"{use.shape} has more than {limit:,} ground clauses, which its estimate did not show; "
+                "narrow a scope, pass fewer examples=, or raise limit="
+            )
+        yield batch
+
+
+def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: TableName | None) -> Network:
+    """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause."""
+    n, m = len(atoms.ids), program.clause_count
+    sign, hard = program.signs(), program.hard()
+    opened, unit_parts, row_parts = np.zeros(m, np.int64), [], []
+    evidence = violated_by_evidence(program, examples)
+    for rows in pieces:
+        empty, unit = rows.length == 0, rows.length == 1
+        evidence[: m] += _per_clause(rows, empty, m)
+        opened += _per_clause(rows, ~empty, m)
+        unit_parts.append(rows.take(unit))
+        row_parts.append(rows.take(~(empty | unit)))
+    units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
+    decided = np.flatnonzero(atoms.decided)
+    forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
+    multi = by_clause(row_parts)
+    total = groundings(program, examples)
+    signed = sign.astype(object)
+    base = np.where(sign > 0, total, 0) - signed * (evidence + positive_units)
+    codes = multi.codes
+    return Network(
+        atoms=atoms.ids,
+        example=atoms.example,
+        clauses=np.arange(m, dtype=np.int64),
+        sign=sign,
+        hard=hard,
+        indptr=np.concatenate([[0], np.cumsum(multi.length)]).astype(np.int64),
+        literals=np.where(codes & 1, -(codes >> 1) - 1, (codes >> 1) + 1),
+        row_clause=multi.clause,
+        multiplicity=multi.multiplicity,
+        units=units,
+        base=base,
+        total=total,
+        evidence_violated=evidence,
+        open=opened.astype(object),
+        prior=atoms.prior,
+        block=atoms.block,
+        block_exact=atoms.block_exact,
+        helper=atoms.helper,
+        hard_units=np.concatenate([hard_units, forced]).astype(np.int64),
+    )
+
+
+def _per_clause(rows: Rows, mask: np.ndarray, m: int) -> IntArray:
+    """Add up the multiplicities of some rows by clause."""
+    found = np.zeros(m, np.int64)
+    np.add.at(found, rows.clause[mask], rows.multiplicity[mask])
+    return found
+
+
+def _units(parts: list[Rows], sign: IntArray, hard: np.ndarray, n: int) -> tuple[sparse.csr_array, np.ndarray, IntArray]:
+    """Fold ground clauses with one literal into a matrix (atoms x clauses) of how n changes when the atom becomes true.
+
+    Also returns, for each clause, the violated groundings when all atoms are false, and the hard unit clauses.
+    """
+    rows = by_clause(parts)
+    m = len(sign)
+    atom, negative = rows.codes >> 1, (rows.codes & 1).astype(bool)
+    change = sign[rows.clause] * np.where(negative, -rows.multiplicity, rows.multiplicity)
+    matrix = sparse.coo_array((change, (atom, rows.clause)), shape=(n, m)).tocsr()
+    matrix.sum_duplicates()
+    violated = np.zeros(m, np.int64)
+    np.add.at(violated, rows.clause[~negative], rows.multiplicity[~negative])
+    is_hard = hard[rows.clause]
+    signed = np.where(negative, -(atom + 1), atom + 1)
+    return matrix, violated.astype(object), np.stack([rows.clause[is_hard], signed[is_hard]], axis=1)

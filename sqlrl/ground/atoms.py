@@ -1,0 +1,153 @@
+"""Query atoms as arrays: ids, examples, soft evidence, blocks, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.engine.base import Engine
+from sqlrl.ground.blocks import BlockRule
+from sqlrl.plan.sources import argument_columns, given_rows
+from sqlrl.plan.sql import column, conjunction, integer, named, subquery, table
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The query atoms of some examples.
+
+    Parameters
+    ----------
+    ids : int64 array, shape (n,)
+        Ascending.
+    example : int64 array, shape (n,)
+    prior : float array, shape (n,)
+        Log-odds of soft evidence, 0 for none.
+    block : int64 array, shape (n,)
+        Numbered from 0, -1 for none.
+    block_exact : bool array, shape (b,)
+    decided : bool array, shape (n,)
+        Atoms of a block in which a given atom is true: they are false.
+    helper : bool array, shape (n,)
+    """
+
+    ids: IntArray
+    example: IntArray
+    prior: FloatArray
+    block: IntArray
+    block_exact: npt.NDArray[np.bool_]
+    decided: npt.NDArray[np.bool_]
+    helper: npt.NDArray[np.bool_]
+
+
+def read_atoms(
+    engine: Engine,
+    layout: Layout,
+    blocks: Sequence[BlockRule],
+    examples: TableName | None,
+    helpers: frozenset[str] = frozenset(),
+) -> Atoms:
+    """Read the query atoms of all open predicates, one query a predicate."""
+    rule_of = {rule.predicate: rule for rule in reversed(blocks)}
+    parts, exact = [], [np.zeros(0, bool)]
+    for info in _open(layout):
+        rule = rule_of.get(info.name)
+        data = engine.fetch(_atoms_query(info, rule, examples), step=f"read the query atoms of {info.name}")
+        block, decided, count = _blocks(data, rule, sum(map(len, exact)))
+        exact.append(np.full(count, rule is not None and rule.exact))
+        prior = data.column("prior").fill_null(0.0).to_numpy()
+        helper = np.full(data.num_rows, info.name in helpers)
+        parts.append((_numpy(data, "atom"), _numpy(data, "example"), prior, block, decided, helper))
+    if not parts:
+        empty = np.zeros(0, np.int64)
+        return Atoms(empty, empty, np.zeros(0), empty, np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, bool))
+    ids, example, prior, block, decided, helper = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.argsort(ids, kind="stable")
+    return Atoms(
+        ids[order].astype(np.int64),
+        example[order].astype(np.int64),
+        prior[order].astype(np.float64),
+        block[order],
+        np.concatenate(exact),
+        decided[order],
+        helper[order],
+    )
+
+
+def _open(layout: Layout) -> list[PredicateInfo]:
+    return sorted((p for p in layout.predicates.values() if p.open), key=lambda p: p.name)
+
+
+def _blocks(data: pa.Table, rule: BlockRule | None, first: int) -> tuple[IntArray, npt.NDArray[np.bool_], int]:
+    """Number the blocks of a predicate's atoms from `first`; an atom that a given one decides is in none."""
+    block = np.full(data.num_rows, -1, np.int64)
+    if rule is None:
+        return block, np.zeros(data.num_rows, bool), 0
+    decided = _numpy(data, "decided").astype(bool)
+    keys, number = np.unique(_numpy(data, "block")[~decided], return_inverse=True)
+    block[~decided] = number + first
+    return block, decided, len(keys)
+
+
+def _numpy(data: pa.Table, name: str) -> npt.NDArray[np.generic]:
+    values: npt.NDArray[np.generic] = data.column(name).to_numpy()
+    return values
+
+
+def _atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableName | None) -> exp.Select:
+    """Select atom, example, prior, and the block with whether a given atom decides it; one row for each query atom."""
+    assert info.atoms is not None
+    query = exp.select(*(column(c, "a") for c in ("atom", "example", "prior"))).from_(table(info.atoms, "a"))
+    if examples is not None:
+        query = query.join(table(examples, "x"), on=exp.EQ(this=column("example", "x"), expression=column("example", "a")))
+    if rule is not None:
+        keys = [c for c in argument_columns(info) if c not in {f"a{i}" for i in rule.positions}]
+        number = exp.Sub(this=_dense_rank([column(c, "a") for c in keys]), expression=integer(1))
+        query = query.select(named(number, "block"))
+        decided: exp.Expression = exp.false()
+        if info.has_given:
+            given = exp.select(*(column(c) for c in keys), named(exp.true(), "hit")).from_(
+                subquery(given_rows(info, truth=True), "g")
+            )
+            on = conjunction(exp.EQ(this=column(c, "h"), expression=column(c, "a")) for c in keys) or exp.true()
+            query = query.join(subquery(given.distinct(), "h"), on=on, join_type="LEFT")
+            decided = exp.Not(this=exp.Is(this=column("hit", "h"), expression=exp.null()))
+        query = query.select(named(decided, "decided"))
+    return query.order_by(column("atom", "a"))
+
+
+def _dense_rank(keys: Sequence[exp.Expression]) -> exp.Expression:
+    """Return DENSE_RANK() over the keys; 1 for no keys."""
+    if not keys:
+        return integer(1)
+    order = exp.Order(expressions=[exp.Ordered(this=key, nulls_first=False) for key in keys])
+    return exp.Window(this=exp.Anonymous(this="DENSE_RANK", expressions=[]), order=order)
+
+
+def read_labels(
+    engine: Engine, layout: Layout, ids: IntArray, examples: TableName | None
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Read the labels of query atoms: their truth, and which of them have a label. Only learners and `evaluate` call this."""
+    parts = [(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool))]
+    for info in _open(layout):
+        assert info.atoms is not None
+        query = exp.select(column("atom", "a"), column("truth", "a")).from_(table(info.atoms, "a"))
+        if examples is not None:
+            on = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+            query = query.join(table(examples, "x"), on=on)
+        data = engine.fetch(query, step=f"read the labels of {info.name}")
+        truth = data.column("truth")
+        known = truth.is_valid().to_numpy().astype(bool)
+        parts.append((_numpy(data, "atom").astype(np.int64), truth.fill_null(False).to_numpy().astype(bool), known))
+    found, truths, known = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.argsort(found, kind="stable")
+    place = order[np.searchsorted(found[order], ids)]
+    return truths[place], known[place]

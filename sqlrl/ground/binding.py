@@ -1,0 +1,87 @@
+"""From a model and a layout to a program: features, blocks, helpers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from sqlrl.catalog.layout import Layout
+from sqlrl.engine.base import Engine
+from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
+from sqlrl.ground.constants import ConstantIds
+from sqlrl.ground.helpers import HelperTables
+from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.logic.compile import compile_rule
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.shapes import Shaper
+from sqlrl.logic.signs import split_model
+from sqlrl.logic.terms import Clause, Feature
+
+MOST_CONSTANTS = 200
+"""Types up to this size are looked at for at-most-one clauses written out constant by constant."""
+
+_numbers = count(1)
+
+
+def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
+    """Hold a model against a layout.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+        Must know every predicate of the model's rules.
+    model : Model
+
+    Returns
+    -------
+    Program
+        Its templates have no clauses yet unless the model lists them: call `expand`.
+    """
+    model = split_model(model)
+    opened = frozenset(p.name for p in layout.predicates.values() if p.open)
+    compiled = [(rule, feature) for rule in model.rules for feature in compile_rule(rule, model, opened)]
+    prefix = f"scratch_{next(_numbers)}"
+    constants = ConstantIds(engine, layout, prefix)
+    blocks, stated = _blocks(layout, compiled, constants)
+    tables = HelperTables(engine, layout, prefix, constants.single_row)
+    defining: list[Clause] = []
+    for _, feature in compiled:
+        for helper in feature.helpers:
+            defining.extend(tables.add(helper))
+    layout = tables.layout
+    shaper = Shaper(lambda predicate, position: layout.predicates[predicate].types[position])
+    features = [
+        BoundFeature(rule, feature, tuple(map(shaper, feature.clauses)))
+        for i, (rule, feature) in enumerate(compiled)
+        if i not in stated
+    ]
+    for clause in defining:
+        feature = Feature(clause.variables, (), (clause,))
+        features.append(BoundFeature(None, feature, (shaper(clause),)))
+    return Program(engine, layout, model, features, blocks, constants, tables.tables)
+
+
+def _blocks(
+    layout: Layout, compiled: Sequence[tuple[Rule, Feature]], constants: ConstantIds
+) -> tuple[list[BlockRule], set[int]]:
+    """Return the blocks of a model, one a predicate at the most, and the rules that only state one."""
+    blocks = {p.name: BlockRule(p.name, p.block, exact=True) for p in layout.predicates.values() if p.open and p.block}
+    stated: set[int] = set()
+    pairs: dict[tuple[str, int], list[int]] = {}
+    hard = [(i, f.clauses[0]) for i, (rule, f) in enumerate(compiled) if rule.hard and len(f.clauses) == 1]
+    for i, clause in hard:
+        found = at_most_one(clause)
+        if found is not None and layout.predicates[found[0]].open:
+            rule = blocks.setdefault(found[0], BlockRule(found[0], (found[1],), exact=False))
+            if rule.positions == (found[1],):
+                stated.add(i)
+        pair = pair_of_constants(clause)
+        if pair is not None and layout.predicates[pair[0]].open:
+            pairs.setdefault(pair[:2], []).append(i)
+    names = {key: constants.names(layout.predicates[key[0]].types[key[1]], MOST_CONSTANTS) for key in pairs}
+    for predicate, position in sorted(written_out((clause for _, clause in hard), names)):
+        rule = blocks.setdefault(predicate, BlockRule(predicate, (position,), exact=False))
+        if rule.positions == (position,):
+            stated.update(pairs[predicate, position])
+    return list(blocks.values()), stated

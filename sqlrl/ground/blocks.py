@@ -1,0 +1,114 @@
+"""Blocks: query atoms of which exactly one or at most one is true, from declarations and from hard clauses that say so."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, Literal, Term, Variable
+
+
+@dataclass(frozen=True)
+class BlockRule:
+    """Atoms of a predicate that agree outside `positions` form a block.
+
+    Parameters
+    ----------
+    predicate : str
+    positions : tuple of int
+    exact : bool
+        True for exactly one, False for at most one.
+    """
+
+    predicate: str
+    positions: tuple[int, ...]
+    exact: bool
+
+
+def at_most_one(clause: Clause) -> tuple[str, int] | None:
+    """Recognise `!P(.., f1, ..) v !P(.., f2, ..) v f1 = f2`: at most one constant at that position.
+
+    Returns
+    -------
+    (predicate, position) or None
+
+    Examples
+    --------
+    >>> p, f, g = Variable("p"), Variable("f"), Variable("g")
+    >>> literals = (Literal("InField", (p, f), False), Literal("InField", (p, g), False), EqualityLiteral(f, g))
+    >>> at_most_one(Clause((("p", "position"), ("f", "field"), ("g", "field")), literals))
+    ('InField', 1)
+    """
+    plain = [x for x in clause.literals if isinstance(x, Literal)]
+    equal = [x for x in clause.literals if isinstance(x, EqualityLiteral)]
+    if len(clause.literals) != 3 or len(plain) != 2 or len(equal) != 1 or not equal[0].positive:
+        return None
+    position = _differ(plain[0], plain[1])
+    if position is None or not _independent(plain[0].terms):
+        return None
+    pair = {plain[0].terms[position], plain[1].terms[position]}
+    if pair != {equal[0].left, equal[0].right} or len(clause.variables) != len(plain[0].terms) + 1:
+        return None
+    return plain[0].predicate, position
+
+
+def _differ(left: Literal, right: Literal) -> int | None:
+    """Return the one position in which two negative literals of a predicate differ; None if they are not so."""
+    if left.positive or right.positive or left.predicate != right.predicate:
+        return None
+    positions = [i for i, (a, b) in enumerate(zip(left.terms, right.terms, strict=True)) if a != b]
+    return positions[0] if len(positions) == 1 else None
+
+
+def _independent(terms: Sequence[Term]) -> bool:
+    """True if the terms are distinct variables, none of them with a plus."""
+    return all(isinstance(t, Variable) and not t.plus for t in terms) and len(set(terms)) == len(terms)
+
+
+def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], Sequence[str]]) -> set[tuple[str, int]]:
+    """Recognise `!P(.., A, ..) v !P(.., B, ..)` written for every pair of constants of the type at a position.
+
+    Parameters
+    ----------
+    clauses : iterable of Clause
+        Hard clauses.
+    constants : mapping of (predicate, position) to names
+        All constants of the type.
+
+    Returns
+    -------
+    set of (predicate, position)
+        Where all pairs are there.
+    """
+    pairs: dict[tuple[str, int], set[frozenset[str]]] = defaultdict(set)
+    for clause in clauses:
+        found = pair_of_constants(clause)
+        if found is not None:
+            predicate, position, pair = found
+            pairs[predicate, position].add(pair)
+    return {
+        key
+        for key, found in pairs.items()
+        if len(constants.get(key, ())) > 1 and all(frozenset(p) in found for p in combinations(constants[key], 2))
+    }
+
+
+def pair_of_constants(clause: Clause) -> tuple[str, int, frozenset[str]] | None:
+    """Return (predicate, position, constants) of a clause `!P(.., A, ..) v !P(.., B, ..)`, else None."""
+    if len(clause.literals) != 2 or not all(isinstance(x, Literal) for x in clause.literals):
+        return None
+    left, right = clause.literals
+    assert isinstance(left, Literal)
+    assert isinstance(right, Literal)
+    position = _differ(left, right)
+    if position is None:
+        return None
+    a, b = left.terms[position], right.terms[position]
+    rest = (*left.terms[:position], *left.terms[position + 1 :])
+    if not isinstance(a, Constant) or not isinstance(b, Constant) or not _independent(rest):
+        return None
+    if len(clause.variables) != len(rest):
+        return None
+    return left.predicate, position, frozenset((a.name, b.name))

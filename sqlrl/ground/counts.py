@@ -1,0 +1,121 @@
+"""Exact counts of a program's clauses, by SQL for whole shapes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.errors import CountOverflowError, EngineError
+from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.plan.counting import count_difference, count_groundings, count_violated
+from sqlrl.plan.slots import bind
+from sqlrl.plan.worlds import OBSERVED, World
+
+Counts = npt.NDArray[np.object_]
+Plan = Callable[[ShapeUse], exp.Select]
+
+
+def groundings(program: Program, examples: TableName | None = None) -> Counts:
+    """Return the number of groundings of each clause: the product of its variables' domain sizes, over the examples.
+
+    Returns
+    -------
+    object array of int, shape (m,)
+    """
+    total = _zeros(program)
+    seen = np.zeros(program.clause_count, bool)
+    for use in program.shapes.values():
+        found = _run(program, use, count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples))
+        for clause, n in found:
+            if not seen[clause]:
+                seen[clause], total[clause] = True, n
+    return total
+
+
+def violated(program: Program, world: World = OBSERVED, examples: TableName | None = None) -> Counts:
+    """Return the number of violated groundings of each clause in a world.
+
+    Returns
+    -------
+    object array of int, shape (m,)
+    """
+    return _sum(
+        program,
+        lambda use: count_violated(use.shape, program.layout, world, parameters=use.parameters, examples=examples),
+    )
+
+
+def true_counts(program: Program, world: World = OBSERVED, examples: TableName | None = None) -> Counts:
+    """Return n of each clause in a world: the groundings in which its formula as written is true.
+
+    Returns
+    -------
+    object array of int, shape (m,)
+    """
+    wrong = violated(program, world, examples)
+    sign = program.signs()
+    counts: Counts = np.where(sign > 0, groundings(program, examples) - wrong, wrong)
+    return counts
+
+
+def count_differences(
+    program: Program, first: World, second: World = OBSERVED, examples: TableName | None = None
+) -> Counts:
+    """Return n of each clause in the first world minus n in the second, touching only groundings of changed atoms.
+
+    Returns
+    -------
+    object array of int, shape (m,)
+    """
+    change = _sum(
+        program,
+        lambda use: count_difference(
+            use.shape, program.layout, first, second, parameters=use.parameters, examples=examples
+        ),
+    )
+    return -program.signs().astype(object) * change
+
+
+def violated_by_evidence(program: Program, examples: TableName | None = None) -> Counts:
+    """Return the violated groundings of shapes that have no open literal; those of others come with their grounding."""
+    counts = _zeros(program)
+    for use in program.shapes.values():
+        bound = bind(use.shape, program.layout)
+        literals = (*use.shape.literals, *(x for group in use.shape.exists for x in group.literals))
+        if not any(bound.info(x).open for x in literals):
+            query = count_violated(use.shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)
+            for clause, n in _run(program, use, query):
+                counts[clause] += n
+    return counts
+
+
+def _zeros(program: Program) -> Counts:
+    counts = np.empty(program.clause_count, dtype=object)
+    counts[:] = 0
+    return counts
+
+
+def _sum(program: Program, plan: Plan) -> Counts:
+    counts = _zeros(program)
+    for use in program.shapes.values():
+        for clause, n in _run(program, use, plan(use)):
+            counts[clause] += n
+    return counts
+
+
+def _run(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
+    """Run a counting query and return (clause, n)."""
+    try:
+        data = program.engine.fetch(query, step=f"count {use.shape}")
+    except EngineError as error:
+        if "overflow" in error.reason.lower() or "out of range" in error.reason.lower():
+            raise CountOverflowError(f"a count of {use.shape} does not fit into 128 bits") from error
+        raise
+    counts = [int(n or 0) for n in data.column("n").to_pylist()]
+    if use.parameters is None:
+        return [(clause, counts[0] if counts else 0) for clause in use.clauses]
+    return list(zip(data.column("clause").to_pylist(), counts, strict=True))

@@ -1,0 +1,321 @@
+"""Programs: a model held against the data, with its clauses sorted by shape into parameter tables.
+
+A clause id numbers one weight. A rule without `+` variables has one clause; a template has one for each combination of
+constants that some example leaves open, found by `expand` (or, in a learned model, listed with its weights).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.base import Engine
+from sqlrl.ground.blocks import BlockRule
+from sqlrl.ground.constants import ConstantIds
+from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.shapes import Instance, Shape
+from sqlrl.logic.terms import Feature, Variable
+from sqlrl.plan.expansion import expand
+from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
+
+
+@dataclass(frozen=True)
+class BoundFeature:
+    """A feature of a model with the instances of its clauses.
+
+    Parameters
+    ----------
+    rule : Rule or None
+        The rule that it comes from, with its signs chosen; None for the definition of a helper predicate.
+    feature : Feature
+    instances : tuple of Instance
+        One for each clause of the feature.
+    """
+
+    rule: Rule | None
+    feature: Feature
+    instances: tuple[Instance, ...]
+
+    @property
+    def hard(self) -> bool:
+        """True for hard rules and definitions."""
+        return self.rule is None or self.rule.hard
+
+    @property
+    def weight(self) -> float:
+        """The rule's weight, shared out under Alchemy's semantics; 0 if it has none."""
+        return (self.rule.weight or 0.0) * self.feature.factor if self.rule is not None else 0.0
+
+    @property
+    def expansions(self) -> Expansions | None:
+        """The clauses that a learned template lists."""
+        return self.rule.expansions if self.rule is not None else None
+
+
+@dataclass
+class ShapeUse:
+    """The clauses of one shape.
+
+    Parameters
+    ----------
+    shape : Shape
+    parameters : TableName or None
+        The parameter table `clause, k0, k1, ...`; None for a shape without parameters.
+    clauses : list of int
+        The clauses of a shape without parameters; one that occurs twice counts twice.
+    foreign : set of int
+        Parameters for which some clause has a constant that the data do not have.
+    """
+
+    shape: Shape
+    parameters: TableName | None
+    clauses: list[int] = field(default_factory=list)
+    foreign: set[int] = field(default_factory=set)
+
+
+class Program:
+    """A model held against a layout.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    model : Model
+    features : sequence of BoundFeature
+        In the order of the model's rules.
+    blocks : sequence of BlockRule
+        Blocks that the declarations or hard clauses state; those clauses are not among the features.
+    constants : ConstantIds
+    tables : sequence of TableName
+        Scratch tables of helpers, which `close` drops.
+
+    Attributes
+    ----------
+    shapes : dict of Shape to ShapeUse
+    feature_of : list of int
+        The feature of each clause.
+    expansions : dict of int to TableName
+        For each template its expansion table `clause, plus0, plus1, ...`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        layout: Layout,
+        model: Model,
+        features: Sequence[BoundFeature],
+        blocks: Sequence[BlockRule],
+        constants: ConstantIds,
+        tables: Sequence[TableName] = (),
+    ) -> None:
+        self.engine, self.layout, self.model = engine, layout, model
+        self.features, self.blocks = tuple(features), tuple(blocks)
+        self.shapes: dict[Shape, ShapeUse] = {}
+        self.feature_of: list[int] = []
+        self.expansions: dict[int, TableName] = {}
+        self._initial: list[float] = []
+        self._constants, self._tables = constants, list(tables)
+        constants.learn_instances(instance for f in self.features for instance in f.instances)
+        self._add_plain([i for i, f in enumerate(self.features) if not f.feature.plus])
+        for i, bound in enumerate(self.features):
+            if bound.feature.plus:
+                self._add_template(i)
+
+    @property
+    def helper_names(self) -> frozenset[str]:
+        """The helper predicates."""
+        return frozenset(h.name for f in self.features for h in f.feature.helpers)
+
+    # ---- clauses ----------------------------------------------------------------------------------------
+
+    @property
+    def clause_count(self) -> int:
+        """Number of clauses so far."""
+        return len(self.feature_of)
+
+    def signs(self) -> npt.NDArray[np.int64]:
+        """Return +1 for each clause that counts satisfied groundings, -1 for each that counts violated ones."""
+        of_feature = np.array([-1 if f.feature.negated else 1 for f in self.features], dtype=np.int64)
+        return of_feature[np.array(self.feature_of, dtype=np.int64)] if self.feature_of else np.zeros(0, np.int64)
+
+    def hard(self) -> npt.NDArray[np.bool_]:
+        """Return which clauses are hard."""
+        of_feature = np.array([f.hard for f in self.features], dtype=bool)
+        return of_feature[np.array(self.feature_of, dtype=np.int64)] if self.feature_of else np.zeros(0, bool)
+
+    def weights(self) -> npt.NDArray[np.float64]:
+        """Return the weights of the model (log-odds), 0 for hard clauses and those to be learned."""
+        return np.array(self._initial, dtype=np.float64)
+
+    def expand(self, examples: TableName | None = None) -> int:
+        """Add clauses for the combinations of template constants that these examples leave open and that are new.
+
+        Returns
+        -------
+        int
+            How many clauses were added. They are ordered by template, then by the ids of the constants.
+        """
+        before = self.clause_count
+        for i, bound in enumerate(self.features):
+            if bound.feature.plus and bound.expansions is None:
+                self._expand_template(i, examples)
+        return self.clause_count - before
+
+    def close(self) -> None:
+        """Drop the program's scratch tables."""
+        for name in (*self._tables, *self._constants.tables):
+            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+        self._tables.clear()
+        self._constants.tables.clear()
+
+    @contextmanager
+    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[TableName]:
+        """Show some examples as a scratch table while the context is open, for queries that are restricted to them."""
+        name = self._constants.scratch("examples", pa.table({"example": examples.astype(np.int32)}))
+        try:
+            yield name
+        finally:
+            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+            self._constants.tables.remove(name)
+
+    # ---- building ---------------------------------------------------------------------------------------
+
+    def _use(self, shape: Shape) -> ShapeUse:
+        if shape not in self.shapes:
+            self.shapes[shape] = ShapeUse(shape, None)
+        return self.shapes[shape]
+
+    def _new_clauses(self, feature: int, weights: Iterable[float]) -> None:
+        for weight in weights:
+            self.feature_of.append(feature)
+            self._initial.append(weight)
+
+    def _add_plain(self, features: Sequence[int]) -> None:
+        """Number the clauses of rules without `+` variables and fill their rows of the parameter tables at once."""
+        rows: dict[Shape, list[tuple[int, Instance]]] = {}
+        for i in features:
+            bound = self.features[i]
+            clause = self.clause_count
+            self._new_clauses(i, [bound.weight])
+            for instance in bound.instances:
+                if instance.shape.parameters:
+                    rows.setdefault(instance.shape, []).append((clause, instance))
+                else:
+                    self._use(instance.shape).clauses.append(clause)
+        for shape, members in rows.items():
+            use = self._use(shape)
+            columns: list[npt.NDArray[np.int64] | npt.NDArray[np.int32]]
+            columns = [np.array([clause for clause, _ in members], dtype=np.int64)]
+            for k, kind in enumerate(shape.parameters):
+                ids = np.array([self._constants.of(kind)[m.arguments[k].name] for _, m in members], dtype=np.int32)
+                columns.append(ids)
+                if (ids < 0).any():
+                    use.foreign.add(k)
+            data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
+            use.parameters = self._constants.scratch("parameter", data)
+
+    def _plus_types(self, feature: Feature) -> list[str]:
+        kinds = dict(feature.variables)
+        return [kinds[name] for name in feature.plus]
+
+    def _add_template(self, i: int) -> None:
+        """Create the expansion table of a template, with the clauses of a learned model if it has them."""
+        bound = self.features[i]
+        kinds = self._plus_types(bound.feature)
+        known = bound.expansions
+        if known is None:
+            empty = pa.table(
+                {"clause": pa.array([], pa.int64()), **{f"plus{j}": pa.array([], pa.int32()) for j in range(len(kinds))}}
+            )
+            self.expansions[i] = self._constants.scratch("expansion", empty)
+            return
+        order = [known.variables.index(name) for name in bound.feature.plus]
+        self._constants.learn((kind, row[j]) for kind, j in zip(kinds, order, strict=True) for row in known.rows)
+        clauses = np.arange(self.clause_count, self.clause_count + len(known.rows), dtype=np.int64)
+        columns = {
+            f"plus{k}": np.array([self._constants.of(kind)[row[j]] for row in known.rows], dtype=np.int32)
+            for k, (kind, j) in enumerate(zip(kinds, order, strict=True))
+        }
+        foreign = {name for k, name in enumerate(bound.feature.plus) if (columns[f"plus{k}"] < 0).any()}
+        self.expansions[i] = self._constants.scratch("expansion", pa.table({"clause": clauses, **columns}))
+        self._new_clauses(i, known.weights)
+        self._insert_parameters(i, 0, foreign)
+
+    def _expand_template(self, i: int, examples: TableName | None) -> None:
+        """Find new combinations for a template and add their rows."""
+        bound = self.features[i]
+        names = [f"plus{j}" for j in range(len(bound.feature.plus))]
+        found = []
+        for instance in bound.instances:
+            query = expand(
+                instance, self.layout, plus=bound.feature.plus, constants=self._constants.single_row(instance), examples=examples
+            )
+            found.append(self._completed(bound.feature, instance, query))
+        old = exp.select(*(column(n) for n in names)).from_(table(self.expansions[i]))
+        new = exp.Except(this=union_all(found), expression=old, distinct=True)
+        number = exp.Window(
+            this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column(n), nulls_first=False) for n in names])
+        )
+        clause = exp.Add(this=number, expression=integer(self.clause_count - 1))
+        rows = exp.select(named(clause, "clause"), *(column(n) for n in names)).from_(subquery(new, "new"))
+        first = self.clause_count
+        self.engine.execute(
+            exp.Insert(this=table(self.expansions[i]), expression=rows), step="expand a template"
+        )
+        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(self.expansions[i]))
+        size = size.where(exp.GTE(this=column("clause"), expression=integer(first)))
+        added = self.engine.fetch(size, step="count new clauses").column(0)[0].as_py()
+        self._new_clauses(i, [bound.weight] * added)
+        if added:
+            self._insert_parameters(i, first, set())
+
+    def _completed(self, feature: Feature, instance: Instance, query: exp.Select) -> exp.Select:
+        """Let `+` variables that a clause does not mention range over their types."""
+        mentioned = {t.name for t in instance.arguments if isinstance(t, Variable)}
+        outer = exp.select().from_(subquery(query, "e"))
+        for j, (name, kind) in enumerate(zip(feature.plus, self._plus_types(feature), strict=True)):
+            if name in mentioned:
+                outer = outer.select(column(f"plus{j}", "e"))
+            else:
+                outer = outer.join(table(self.layout.types[kind].dictionary, f"d{j}"), join_type="CROSS")
+                outer = outer.select(named(column("id", f"d{j}"), f"plus{j}"))
+        return outer
+
+    def _insert_parameters(self, i: int, first: int, foreign: set[str]) -> None:
+        """Copy the expansions of a template from clause `first` on into the parameter tables of its shapes."""
+        bound = self.features[i]
+        for instance in bound.instances:
+            shape = instance.shape
+            use = self._use(shape)
+            select: list[exp.Expression] = [column("clause")]
+            for k, (kind, term) in enumerate(zip(shape.parameters, instance.arguments, strict=True)):
+                if isinstance(term, Variable):
+                    value: exp.Expression = column(f"plus{bound.feature.plus.index(term.name)}")
+                    missing = term.name in foreign
+                else:
+                    identity = self._constants.of(kind)[term.name]
+                    value, missing = exp.cast(integer(identity), exp.DataType.build("INT")), identity < 0
+                if missing:
+                    use.foreign.add(k)
+                select.append(named(value, f"k{k}"))
+            rows = exp.select(*select).from_(table(self.expansions[i]))
+            rows = rows.where(exp.GTE(this=column("clause"), expression=integer(first)))
+            if not shape.parameters:
+                ids = self.engine.fetch(rows, step="read clauses").column(0).to_pylist()
+                use.clauses.extend(ids)
+            elif use.parameters is None:
+                use.parameters = self._constants.scratch("parameter", rows)
+            else:
+                statement = exp.Insert(this=table(use.parameters), expression=rows)
+                self.engine.execute(statement, step="add parameter rows")
+
+
+def _parameter_columns(shape: Shape) -> list[str]:
+    return ["clause", *(f"k{k}" for k in range(len(shape.parameters)))]

@@ -1,0 +1,40 @@
+"""The language: terms, formulas, models, their parsers and printers, clausal form, shapes."""
+
+from __future__ import annotations
+
+from sqlrl.logic.compile import compile_rule
+from sqlrl.logic.evidence import EvidenceAtom, format_evidence, parse_evidence, read_evidence
+from sqlrl.logic.expansions import expand
+from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
+from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.printer import format_formula, format_model
+from sqlrl.logic.serialize import models_equal, read_model, save_model
+from sqlrl.logic.signs import split_model
+from sqlrl.logic.terms import Clause, Constant, Feature, Literal, Predicate, Variable
+
+__all__ = [
+    "Clause",
+    "Constant",
+    "EvidenceAtom",
+    "Expansions",
+    "Feature",
+    "Literal",
+    "Model",
+    "Predicate",
+    "Rule",
+    "Variable",
+    "compile_rule",
+    "expand",
+    "format_evidence",
+    "format_formula",
+    "format_model",
+    "models_equal",
+    "parse_evidence",
+    "parse_formula",
+    "parse_mln",
+    "read_evidence",
+    "read_mln",
+    "read_model",
+    "save_model",
+    "split_model",
+]

@@ -1,0 +1,115 @@
+"""From rules to features: exact clausal form.
+
+Under exact semantics n counts the groundings in which the formula as written is true. The formula's boolean function
+is written as disjoint conjunctions, either of its negation (their negations are the feature's clauses, and each
+violated grounding violates exactly one of them) or of itself (the same with `negated`), whichever needs fewer
+helper predicates, then fewer clauses. A clause so stays itself and a conjunction becomes its negated clause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlrl.logic import alchemy
+from sqlrl.logic.decisions import Path, conjuncts, disjoint
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.normal import Node, Normal, Signed, Witness, normalise, prenex
+from sqlrl.logic.signs import split_signs
+from sqlrl.logic.terms import Clause, Feature, Formula
+from sqlrl.logic.witnesses import Emitter, needs_helper
+
+
+def compile_rule(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[Feature, ...]:
+    r"""Return the features of a rule.
+
+    Parameters
+    ----------
+    rule : Rule
+    model : Model
+        Declares the predicates; its `semantics` decides what a formula means.
+    open_predicates : frozenset of str
+        The predicates with atoms to predict; all others are closed.
+
+    Returns
+    -------
+    tuple of Feature
+        One for each combination of signs of `*` (in the order of `split_signs`); under `semantics="alchemy"`, one
+        for each clause of the normal form, each with its share of the weight in `factor`.
+
+        A hard rule is never `negated`. If quantifiers stand inside a hard formula, its clauses are those of its
+        normal form with universal quantifiers in front: they say the same, but may have more variables than the
+        feature, and one grounding may violate two of them.
+
+    Raises
+    ------
+    ModelError
+        The rule does not fit the declarations, or would become too large.
+    UnsupportedError
+        Under `semantics="alchemy"`, EXIST over a conjunction.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> model = parse_mln("H(t)\nS(t)\n1 H(x) ^ (S(x) v !H(x))\n1 H(x) <=> S(x)")
+    >>> for rule in model.rules:
+    ...     for feature in compile_rule(rule, model, frozenset({"H", "S"})):
+    ...         print(feature.negated, *feature.clauses, sep=" | ")
+    True | !H(x) v !S(x)
+    False | H(x) v !S(x) | !H(x) v S(x)
+    """
+    formulas = split_signs(rule.formula)
+    if model.semantics == "alchemy":
+        return tuple(f for formula in formulas for f in alchemy.features(formula, rule.hard, model, open_predicates))
+    return tuple(_compile(formula, rule.hard, model, open_predicates) for formula in formulas)
+
+
+def _compile(formula: Formula, hard: bool, model: Model, open_predicates: frozenset[str]) -> Feature:
+    normal = normalise(formula, model)
+    if hard and _quantified(normal.node):
+        return _hard(normal, open_predicates)
+    values = (False,) if hard else (False, True)
+
+    def helpers(paths: Iterable[Path]) -> int:
+        positive = {s.atom for path in paths for s in path if isinstance(s.atom, Witness) and s.positive}
+        every = {s.atom for path in paths for s in path if isinstance(s.atom, Witness)}
+        return len(positive | {w for w in every if needs_helper(w, open_predicates)})
+
+    value, paths = disjoint(normal.node, values, helpers)
+    emitter = Emitter(normal, open_predicates)
+    clauses = emitter.clauses([tuple(s.negated() for s in path) for path in paths])
+    return Feature(normal.variables, normal.plus, clauses, value, emitter.helpers)
+
+
+def _quantified(node: Node) -> bool:
+    if isinstance(node, Signed):
+        return isinstance(node.atom, Witness)
+    return any(map(_quantified, node.parts))
+
+
+def _hard(normal: Normal, open_predicates: frozenset[str]) -> Feature:
+    """Take the clauses of the normal form, with universal quantifiers in front, where they need no helpers."""
+    emitter = Emitter(normal, open_predicates)
+    clauses = emitter.clauses([prenex(c) for c in conjuncts(normal.node)], promote=True)
+    return Feature(normal.variables, normal.plus, clauses, False, emitter.helpers)
+
+
+def clause_text(clauses: Sequence[Clause], negated: bool) -> str:
+    """Return the clauses of a feature as one readable line.
+
+    Parameters
+    ----------
+    clauses : sequence of Clause
+    negated : bool
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sqlrl.logic.terms import Literal, Variable
+    >>> clause_text([Clause((("x", "t"),), (Literal("H", (Variable("x"),)),))], negated=True)
+    '!(H(x))'
+    """
+    text = " ^ ".join(f"({clause})" if len(clauses) > 1 else str(clause) for clause in clauses) or "TRUE"
+    return f"!({text})" if negated else text

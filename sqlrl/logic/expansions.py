@@ -1,0 +1,134 @@
+"""Templates and the clauses they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlrl.errors import ModelError
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    BothSigns,
+    Constant,
+    Equal,
+    Exist,
+    ForAll,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Term,
+    Variable,
+)
+
+
+def expand(model: Model) -> Model:
+    """Return a model with each clause of a template as a rule of its own.
+
+    Parameters
+    ----------
+    model : Model
+
+    Returns
+    -------
+    Model
+        Rules with expansions are replaced by weighted rules with constants in place of the `+` variables, in order.
+
+    Raises
+    ------
+    ModelError
+        The rows of an expansion do not fit its variables or weights.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.model import Expansions
+    >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
+    >>> [(str(r.formula), r.weight) for r in expand(Model({}, rules=(rule,))).rules]
+    [('P("a")', 1.0), ('P("b")', 2.0)]
+    """
+    if all(rule.expansions is None for rule in model.rules):
+        return model
+    return model.with_rules(tuple(r for rule in model.rules for r in expand_rule(rule)))
+
+
+def expand_rule(rule: Rule) -> tuple[Rule, ...]:
+    """Return the clauses of a template as rules, or the rule itself if it has no expansions.
+
+    Parameters
+    ----------
+    rule : Rule
+
+    Returns
+    -------
+    tuple of Rule
+
+    Raises
+    ------
+    ModelError
+        The rows of the expansion do not fit its variables or weights.
+
+    Examples
+    --------
+    >>> len(expand_rule(Rule(Atom("P", ()))))
+    1
+    """
+    found = rule.expansions
+    if found is None:
+        return (rule,)
+    if len(found.rows) != len(found.weights) or any(len(row) != len(found.variables) for row in found.rows):
+        problem = f"{len(found.rows)} rows, {len(found.weights)} weights and {len(found.variables)} variables"
+        raise ModelError(f"the expansions of a template do not fit together: {problem}")
+    return tuple(
+        replace(
+            rule, formula=fill(rule.formula, dict(zip(found.variables, row, strict=True))), weight=w, expansions=None
+        )
+        for row, w in zip(found.rows, found.weights, strict=True)
+    )
+
+
+def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
+    """Put constants in place of `+` variables.
+
+    Parameters
+    ----------
+    formula : Formula
+    constants : mapping of str to str
+        The constant of each variable. All free occurrences are replaced, also those written without `+`.
+
+    Returns
+    -------
+    Formula
+
+    Examples
+    --------
+    >>> str(fill(Atom("P", (Variable("w", plus=True), Variable("x"))), {"w": "A"}))
+    'P(A, x)'
+    """
+
+    def term(old: Term) -> Term:
+        return Constant(constants[old.name]) if isinstance(old, Variable) and old.name in constants else old
+
+    match formula:
+        case Atom(predicate, terms):
+            return Atom(predicate, tuple(map(term, terms)))
+        case BothSigns(atom):
+            return BothSigns(Atom(atom.predicate, tuple(map(term, atom.terms))))
+        case Equal(left, right):
+            return Equal(term(left), term(right))
+        case Not(body):
+            return Not(fill(body, constants))
+        case And(parts):
+            return And(tuple(fill(p, constants) for p in parts))
+        case Or(parts):
+            return Or(tuple(fill(p, constants) for p in parts))
+        case Implies(left, right):
+            return Implies(fill(left, constants), fill(right, constants))
+        case Iff(left, right):
+            return Iff(fill(left, constants), fill(right, constants))
+        case ForAll(variables, body):
+            return ForAll(variables, fill(body, {k: v for k, v in constants.items() if k not in variables}))
+        case Exist(variables, body):
+            return Exist(variables, fill(body, {k: v for k, v in constants.items() if k not in variables}))

@@ -1,0 +1,79 @@
+"""Models: declarations plus weighted rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlrl.logic.terms import Formula, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Expansions:
+    """The clauses of a template: one row of constants for its `+` variables, one weight each (log-odds).
+
+    Parameters
+    ----------
+    variables : tuple of str
+        The `+` variables in the order of the columns.
+    rows : tuple of tuple of str
+        One row of constants for each clause.
+    weights : tuple of float
+    """
+
+    variables: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A formula with its weight.
+
+    Parameters
+    ----------
+    formula : Formula
+    weight : float or None
+        Log-odds; None if it is hard or to be learned.
+    hard : bool
+        True if it must hold in every grounding.
+    expansions : Expansions or None
+        The learned clauses of a template (a rule with `+` variables).
+    line : int
+        Line in the source, from 1; 0 if it has none. Not part of equality.
+    path : str
+        The source file. Not part of equality.
+    """
+
+    formula: Formula
+    weight: float | None = None
+    hard: bool = False
+    expansions: Expansions | None = None
+    line: int = field(default=0, compare=False)
+    path: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Predicates, types and rules.
+
+    Parameters
+    ----------
+    predicates : mapping of str to Predicate
+    types : mapping of str to tuple of str
+        Constants declared for a type, in order; a type that no declaration lists is absent.
+    rules : tuple of Rule
+    query : frozenset of str
+        Predicates named as open by the caller (`read_mln(..., query=...)`), beside those that the data open.
+    semantics : {"exact", "alchemy"}
+    """
+
+    predicates: Mapping[str, Predicate]
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+    query: frozenset[str] = frozenset()
+    semantics: str = "exact"
+
+    def with_rules(self, rules: tuple[Rule, ...]) -> Model:
+        """Return this model with other rules."""
+        return replace(self, rules=rules)

@@ -1,0 +1,231 @@
+"""Printing formulas, models and evidence in Alchemy's language, so that they parse again to equal values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from sqlrl.errors import ModelError
+from sqlrl.logic.expansions import expand
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    BothSigns,
+    Constant,
+    Equal,
+    Exist,
+    ForAll,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Predicate,
+    Variable,
+)
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*\Z")
+_LOOSEST, _IFF, _IMPLIES, _OR, _AND, _NOT = range(6)
+
+
+def format_formula(formula: Formula) -> str:
+    """Return a formula in Alchemy's language.
+
+    Parameters
+    ----------
+    formula : Formula
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ModelError
+        A predicate or variable has a name that the language cannot write.
+
+    Examples
+    --------
+    >>> x = Variable("x")
+    >>> format_formula(Implies(And((Atom("P", (x,)), Not(Equal(x, Constant("A"))))), Exist(("y",), Atom("Q", (x,)))))
+    'P(x) ^ x != A => (EXIST y Q(x))'
+    """
+    return _format(formula, _LOOSEST)
+
+
+def _format(formula: Formula, least: int) -> str:
+    """Print a formula that stands where operators weaker than `least` need parentheses."""
+    match formula:
+        case Atom() | BothSigns():
+            return _atom(formula)
+        case Equal(left, right):
+            _check_terms((left, right))
+            return str(formula)
+        case Not(Equal(left, right)):
+            _check_terms((left, right))
+            return f"{left} != {right}"
+        case Not(body):
+            return f"!{_format(body, _NOT)}"
+        case And(parts):
+            return _join(" ^ ", parts, _AND, least)
+        case Or(parts):
+            return _join(" v ", parts, _OR, least)
+        case Implies(left, right):
+            return _join(" => ", (left, right), _IMPLIES, least)
+        case Iff(left, right):
+            return _join(" <=> ", (left, right), _IFF, least)
+        case ForAll(variables, body) | Exist(variables, body):
+            for name in variables:
+                _check_variable(name)
+            word = "FORALL" if isinstance(formula, ForAll) else "EXIST"
+            text = f"{word} {','.join(variables)} {_format(body, _LOOSEST)}"
+            return text if least == _LOOSEST else f"({text})"
+
+
+def _join(operator: str, parts: Iterable[Formula], own: int, least: int) -> str:
+    text = operator.join(_format(part, own + 1) for part in parts)
+    return text if own >= least else f"({text})"
+
+
+def _atom(formula: Atom | BothSigns) -> str:
+    atom = formula.atom if isinstance(formula, BothSigns) else formula
+    if not _IDENTIFIER.match(atom.predicate):
+        raise ModelError(f"a .mln file cannot write the predicate name {atom.predicate!r}: rename it, or save as JSON")
+    _check_terms(atom.terms)
+    return str(formula)
+
+
+def _check_terms(terms: Iterable[Variable | Constant]) -> None:
+    for term in terms:
+        if isinstance(term, Variable):
+            _check_variable(term.name)
+
+
+def _check_variable(name: str) -> None:
+    if not _IDENTIFIER.match(name) or name[0].isupper():
+        problem = "expected letters, digits and '_', starting with a lower-case letter"
+        raise ModelError(f"a .mln file cannot write the variable name {name!r}: {problem}")
+
+
+def format_predicate(predicate: Predicate) -> str:
+    """Return a declaration.
+
+    Parameters
+    ----------
+    predicate : Predicate
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ModelError
+        The name of the predicate or of a type cannot be written in the language.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.terms import Argument
+    >>> format_predicate(Predicate("Next", (Argument("position"), Argument("position")), closed=True))
+    '*Next(position, position)'
+    """
+    for name in (predicate.name, *predicate.types):
+        if not _IDENTIFIER.match(name) or (name != predicate.name and name[0].isupper()):
+            raise ModelError(f"a .mln file cannot write the name {name!r} in {predicate}: rename it, or save as JSON")
+    return str(predicate)
+
+
+def format_type(name: str, constants: tuple[str, ...]) -> str:
+    """Return the declaration of a type's constants; consecutive integers as a range.
+
+    Parameters
+    ----------
+    name : str
+    constants : tuple of str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ModelError
+        The name cannot be written in the language.
+
+    Examples
+    --------
+    >>> format_type("position", ("1", "2", "3", "4")), format_type("field", ("Author", "the title"))
+    ('position = {1, ..., 4}', 'field = {Author, "the title"}')
+    """
+    if not _IDENTIFIER.match(name):
+        raise ModelError(f"a .mln file cannot write the type name {name!r}: rename it, or save as JSON")
+    if len(constants) > 3 and re.match(r"(0|-?[1-9][0-9]*)\Z", constants[0]):
+        first = int(constants[0])
+        if constants == tuple(map(str, range(first, first + len(constants)))):
+            return f"{name} = {{{first}, ..., {first + len(constants) - 1}}}"
+    return f"{name} = {{{', '.join(str(Constant(c)) for c in constants)}}}"
+
+
+def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, types: Iterable[str] = ()) -> str:
+    """Return a rule without expansions: weight, formula, and a final '.' if it is hard.
+
+    Parameters
+    ----------
+    rule : Rule
+    predicates, types
+        The declarations of the model, to keep a lone atom from reading like one of them.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> format_rule(Rule(Atom("P", (Variable("x"),)), weight=1.5))
+    '1.5 P(x)'
+    """
+    text = format_formula(rule.formula)
+    if rule.hard:
+        return f"{text}."
+    if rule.weight is not None:
+        return f"{rule.weight!r} {text}"
+    atom = rule.formula.atom if isinstance(rule.formula, BothSigns) else rule.formula
+    if isinstance(atom, Atom) and all(isinstance(t, Variable) and not t.plus for t in atom.terms):
+        known = {t for p in (predicates or {}).values() for t in p.types} | set(types)
+        if known.issuperset(t.name for t in atom.terms):
+            return f"({text})"
+    return text
+
+
+def format_model(model: Model) -> str:
+    r"""Return a model as the text of an `.mln` file.
+
+    Parameters
+    ----------
+    model : Model
+        Clauses of templates are printed each by itself, with constants in place of the `+` variables.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ModelError
+        A name cannot be written in the language.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> print(format_model(parse_mln("Smokes( person )  // who\n-0.5 Smokes(x)")))
+    Smokes(person)
+    <BLANKLINE>
+    -0.5 Smokes(x)
+    <BLANKLINE>
+    """
+    model = expand(model)
+    types = [format_type(name, constants) for name, constants in model.types.items()]
+    predicates = [format_predicate(p) for p in model.predicates.values()]
+    rules = [format_rule(rule, model.predicates, model.types) for rule in model.rules]
+    return "\n\n".join("\n".join(part) for part in (types, predicates, rules) if part) + "\n"

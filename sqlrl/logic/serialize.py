@@ -1,0 +1,262 @@
+"""Saving and loading models: `.mln` with weights, and JSON that `schemas/model.schema.json` describes.
+
+JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
+itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
+what the language cannot say (the query predicates and the semantics).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+from sqlrl.errors import ModelError, ParseError
+from sqlrl.logic.expansions import expand
+from sqlrl.logic.mln import parse_formula, parse_mln, read_text
+from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.printer import format_formula, format_model
+from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.resources import resource
+
+VERSION = 1
+"""Version of the JSON layout."""
+
+_HEADER = re.compile(r"// sqlrl (\{[^\n]*\})\r?\n")
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    r"""Save a model as `.mln` or `.json`, by the ending of the path.
+
+    Parameters
+    ----------
+    model : Model
+    path : str or Path
+
+    Raises
+    ------
+    ModelError
+        Another ending; a weight that is not finite; for `.mln`, a name that the language cannot write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> model = parse_mln("P(t)\n0.1 P(x)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder, "m.json"))
+    ...     models_equal(read_model(Path(folder, "m.json")), model)
+    True
+    """
+    path = Path(path)
+    for rule in model.rules:
+        for weight in (rule.weight, *(rule.expansions.weights if rule.expansions else ())):
+            if weight is not None and not math.isfinite(weight):
+                raise ModelError(f"the weight {weight} of {format_formula(rule.formula)} is not finite")
+    if path.suffix == ".mln":
+        text = _header(model) + format_model(model)
+    elif path.suffix == ".json":
+        text = json.dumps(model_to_json(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def read_model(path: str | Path) -> Model:
+    r"""Load a model that `save_model` wrote, or any `.mln` file without includes.
+
+    Parameters
+    ----------
+    path : str or Path
+        A `.mln` or `.json` file.
+
+    Returns
+    -------
+    Model
+        Equal to the saved one; from `.mln`, equal to its expansion.
+
+    Raises
+    ------
+    ParseError
+        A missing or damaged file; for JSON, the message names the place that does not fit the schema.
+    ModelError
+        Another ending; JSON of a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(parse_mln("P(t)\n1e-3 P(x)", query=["P"]), Path(folder, "m.mln"))
+    ...     print(Path(folder, "m.mln").read_text())
+    ...     read_model(Path(folder, "m.mln")).query
+    // sqlrl {"query": ["P"], "semantics": "exact"}
+    P(t)
+    <BLANKLINE>
+    0.001 P(x)
+    <BLANKLINE>
+    frozenset({'P'})
+    """
+    path = Path(path)
+    if path.suffix not in (".mln", ".json"):
+        raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
+    text = read_text(path)
+    if path.suffix == ".json":
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            line = text.split("\n")[error.lineno - 1]
+            raise ParseError(error.msg, text=line, line=error.lineno, column=error.colno, path=str(path)) from error
+        return model_from_json(value, path=str(path))
+    header = _HEADER.match(text)
+    options: dict[str, Any] = json.loads(header[1]) if header else {}
+    return parse_mln(text, path=str(path), query=options.get("query", ()), semantics=options.get("semantics", "exact"))
+
+
+def _header(model: Model) -> str:
+    if not model.query and model.semantics == "exact":
+        return ""
+    return f"// sqlrl {json.dumps({'query': sorted(model.query), 'semantics': model.semantics})}\n"
+
+
+def model_to_json(model: Model) -> dict[str, Any]:
+    r"""Return a model as JSON values.
+
+    Parameters
+    ----------
+    model : Model
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> model_to_json(parse_mln("P(t)\n2 P(x)"))["rules"]
+    [{'formula': 'P(x)', 'weight': 2.0}]
+    """
+    return {
+        "version": VERSION,
+        "semantics": model.semantics,
+        "query": sorted(model.query),
+        "types": {name: list(constants) for name, constants in model.types.items()},
+        "predicates": [_predicate_to_json(p) for p in model.predicates.values()],
+        "rules": [_rule_to_json(rule) for rule in model.rules],
+    }
+
+
+def _predicate_to_json(predicate: Predicate) -> dict[str, Any]:
+    arguments = [{"type": a.type, **({"block": True} if a.block else {})} for a in predicate.arguments]
+    return {"name": predicate.name, "arguments": arguments, **({"closed": True} if predicate.closed else {})}
+
+
+def _rule_to_json(rule: Rule) -> dict[str, Any]:
+    value: dict[str, Any] = {"formula": format_formula(rule.formula)}
+    if rule.hard:
+        value["hard"] = True
+    if rule.weight is not None:
+        value["weight"] = rule.weight
+    if rule.expansions is not None:
+        found = rule.expansions
+        value["expansions"] = {
+            "variables": list(found.variables),
+            "rows": [list(row) for row in found.rows],
+            "weights": list(found.weights),
+        }
+    return value
+
+
+def model_from_json(value: Any, *, path: str = "<json>") -> Model:
+    r"""Return the model that JSON values describe.
+
+    Parameters
+    ----------
+    value : dict
+        What `model_to_json` returns.
+    path : str
+        The file, in errors.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ParseError
+        The value does not fit the schema; the message names the place.
+    ModelError
+        It is of a newer version, or its rules do not fit its declarations.
+
+    Examples
+    --------
+    >>> model = parse_mln("P(t)\nP(A).")
+    >>> model_from_json(model_to_json(model)) == model
+    True
+    """
+    version = value.get("version") if isinstance(value, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        raise ModelError(
+            f"{path}: the model has version {version}, and this sqlrl reads up to {VERSION}: upgrade sqlrl"
+        )
+    _validate(value, path)
+    predicates = {
+        p["name"]: Predicate(
+            p["name"],
+            tuple(Argument(a["type"], a.get("block", False)) for a in p["arguments"]),
+            p.get("closed", False),
+        )
+        for p in value["predicates"]
+    }
+    types = {name: tuple(constants) for name, constants in value["types"].items()}
+    model = Model(predicates, types, (), frozenset(value["query"]), value["semantics"])
+    return model.with_rules(tuple(_rule_from_json(rule, model, path) for rule in value["rules"]))
+
+
+def _validate(value: Any, path: str) -> None:
+    from jsonschema import Draft202012Validator  # a slow import that only loading needs
+
+    validator = Draft202012Validator(json.loads(resource("schemas", "model.schema.json")))
+    for error in sorted(validator.iter_errors(value), key=lambda e: (e.json_path, e.message)):
+        raise ParseError(f"the model does not fit its schema at {error.json_path}: {error.message}", path=path)
+
+
+def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
+    formula = parse_formula(value["formula"], model, path=path)
+    expansions = None
+    if "expansions" in value:
+        found = value["expansions"]
+        rows = tuple(map(tuple, found["rows"]))
+        expansions = Expansions(tuple(found["variables"]), rows, tuple(map(float, found["weights"])))
+    weight = value.get("weight")
+    hard = value.get("hard", False)
+    if hard and weight is not None:
+        raise ModelError(f"{path}: the rule {value['formula']} is hard and has a weight: remove one of them")
+    return Rule(formula, None if weight is None else float(weight), hard, expansions, path=path)
+
+
+def models_equal(left: Model, right: Model) -> bool:
+    r"""Tell whether two models say the same: predicates, types, query, semantics, and rules with weights, in order.
+
+    Parameters
+    ----------
+    left, right : Model
+        Templates count as their clauses.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> models_equal(parse_mln("P(t)\n1 P(x)"), parse_mln("P( t ) // same\n1.0 P(x)"))
+    True
+    """
+    left, right = expand(left), expand(right)
+    return (
+        left.predicates == right.predicates
+        and left.types == right.types
+        and left.rules == right.rules
+        and left.query == right.query
+        and left.semantics == right.semantics
+    )

@@ -1,0 +1,312 @@
+"""Shapes: clauses with their constants taken out and everything else in canonical order.
+
+One shape is one SQL query; the clauses of a shape are rows of its parameter table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from math import factorial, prod
+
+from sqlrl.logic.terms import (
+    Clause,
+    ClauseLiteral,
+    Constant,
+    EqualityLiteral,
+    ExistsLiteral,
+    Literal,
+    Term,
+    Variable,
+)
+
+ORDERINGS_TRIED = 5040
+"""How many orders of look-alike literals are tried for the canonical one; past it the first is taken, which costs
+only a shape that might have been shared."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """A term of a shape: variable `index` or parameter `index`."""
+
+    parameter: bool
+    index: int
+
+    def __str__(self) -> str:
+        return f"{'k' if self.parameter else 'v'}{self.index}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ShapeLiteral:
+    """A signed predicate over slots."""
+
+    predicate: str
+    positive: bool
+    terms: tuple[Slot, ...]
+
+    def __str__(self) -> str:
+        return f"{'' if self.positive else '!'}{self.predicate}({', '.join(map(str, self.terms))})"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ShapeEquality:
+    """A signed equality of two slots."""
+
+    positive: bool
+    left: Slot
+    right: Slot
+
+    def __str__(self) -> str:
+        return f"{self.left} {'=' if self.positive else '!='} {self.right}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ShapeExists:
+    """`EXIST variables (literals ^ equalities)`; its variables are slots of the shape like all others."""
+
+    variables: tuple[int, ...]
+    literals: tuple[ShapeLiteral, ...]
+    equalities: tuple[ShapeEquality, ...]
+
+    def __str__(self) -> str:
+        body = " ^ ".join(map(str, (*self.literals, *self.equalities)))
+        return f"EXIST {','.join(f'v{i}' for i in self.variables)} ({body})"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A clause without its constants.
+
+    Parameters
+    ----------
+    variables : tuple of str
+        The type of each variable; those of `exists` are among them.
+    parameters : tuple of str
+        The type of each parameter.
+    literals : tuple of ShapeLiteral
+    equalities : tuple of ShapeEquality
+    exists : tuple of ShapeExists
+    """
+
+    variables: tuple[str, ...]
+    parameters: tuple[str, ...]
+    literals: tuple[ShapeLiteral, ...]
+    equalities: tuple[ShapeEquality, ...] = ()
+    exists: tuple[ShapeExists, ...] = ()
+
+    def universal(self) -> tuple[int, ...]:
+        """The variables that are not quantified by an `exists`: the grounding variables."""
+        bound = {i for group in self.exists for i in group.variables}
+        return tuple(i for i in range(len(self.variables)) if i not in bound)
+
+    def __str__(self) -> str:
+        return " v ".join(map(str, (*self.literals, *self.equalities, *self.exists))) or "FALSE"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A clause as a shape and the terms that fill the shape's parameters.
+
+    Parameters
+    ----------
+    shape : Shape
+    arguments : tuple of Term
+        One for each parameter: a constant, or a `+` variable of a template.
+    """
+
+    shape: Shape
+    arguments: tuple[Term, ...]
+
+
+def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
+    """Return a clause as an instance in which variable i is the i-th one, quantified or not; not canonical.
+
+    For queries over a single clause's variables by name; shapes that are to be shared come from `Shaper`.
+    """
+    inside = tuple(v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables)
+    slots = {name: Slot(False, i) for i, (name, _) in enumerate((*clause.variables, *inside))}
+    constants: list[Term] = []
+    kinds: list[str] = []
+
+    def slot(term: Term, kind: str) -> Slot:
+        if isinstance(term, Variable):
+            return slots[term.name]
+        constants.append(term)
+        kinds.append(kind)
+        return Slot(True, len(constants) - 1)
+
+    def literal(x: Literal) -> ShapeLiteral:
+        return ShapeLiteral(x.predicate, x.positive, tuple(slot(t, type_of(x.predicate, i)) for i, t in enumerate(x.terms)))
+
+    def equality(x: EqualityLiteral) -> ShapeEquality:
+        names = dict((*clause.variables, *inside))
+        kind = next((names[t.name] for t in (x.left, x.right) if t.name in names), "")
+        return ShapeEquality(x.positive, slot(x.left, kind), slot(x.right, kind))
+
+    plain = tuple(literal(x) for x in clause.literals if isinstance(x, Literal))
+    equal = tuple(equality(x) for x in clause.literals if isinstance(x, EqualityLiteral))
+    exists = tuple(
+        ShapeExists(
+            tuple(slots[name].index for name, _ in x.variables),
+            tuple(literal(part) for part in x.conjunction if isinstance(part, Literal)),
+            tuple(equality(part) for part in x.conjunction if isinstance(part, EqualityLiteral)),
+        )
+        for x in clause.literals
+        if isinstance(x, ExistsLiteral)
+    )
+    types = tuple(kind for _, kind in (*clause.variables, *inside))
+    return Instance(Shape(types, tuple(kinds), plain, equal, exists), tuple(constants))
+
+
+TypeOf = Callable[[str, int], str]
+"""Maps (predicate, argument position) to a type."""
+
+
+class Shaper:
+    """Turns clauses into instances; clauses that differ only in constants share the work.
+
+    Parameters
+    ----------
+    type_of : callable
+        Maps (predicate, argument position) to a type.
+
+    Examples
+    --------
+    >>> shaper = Shaper(lambda predicate, position: "person")
+    >>> x = Variable("x")
+    >>> clause = Clause((("x", "person"),), (Literal("Likes", (x, Constant("Anna"))), Literal("Happy", (x,), False)))
+    >>> instance = shaper(clause)
+    >>> str(instance.shape), instance.arguments
+    ('!Happy(v0) v Likes(v0, k0)', (Constant(name='Anna'),))
+    """
+
+    def __init__(self, type_of: TypeOf) -> None:
+        self._type_of = type_of
+        self._known: dict[Clause, tuple[Shape, tuple[int, ...]]] = {}
+
+    def __call__(self, clause: Clause) -> Instance:
+        """Return the instance of a clause."""
+        constants: list[Term] = []
+        plus = clause.plus_variables()
+        skeleton = Clause(clause.variables, tuple(_blank(literal, constants) for literal in clause.literals))
+        if skeleton not in self._known:
+            self._known[skeleton] = _canonical(skeleton, plus, self._type_of)
+        shape, order = self._known[skeleton]
+        terms = (*constants, *(Variable(name, plus=True) for name in plus))
+        return Instance(shape, tuple(terms[i] for i in order))
+
+
+def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
+    """Replace the constants of a literal by their running number, and collect them."""
+
+    def blank(term: Term) -> Term:
+        if isinstance(term, Variable):
+            return term
+        constants.append(term)
+        return Constant(str(len(constants) - 1))
+
+    match literal:
+        case Literal(predicate, terms, positive):
+            return Literal(predicate, tuple(map(blank, terms)), positive)
+        case EqualityLiteral(left, right, positive):
+            return EqualityLiteral(blank(left), blank(right), positive)
+        case ExistsLiteral(variables, conjunction):
+            parts = tuple(_blank(part, constants) for part in conjunction)
+            return ExistsLiteral(variables, tuple(p for p in parts if not isinstance(p, ExistsLiteral)))
+
+
+def _canonical(clause: Clause, plus: Sequence[str], type_of: TypeOf) -> tuple[Shape, tuple[int, ...]]:
+    """Return the least shape over the orders of look-alike literals, and the constant that fills each parameter."""
+    groups: dict[tuple[object, ...], list[ClauseLiteral]] = {}
+    for literal in clause.literals:
+        groups.setdefault(_look(literal), []).append(literal)
+    ordered = [groups[key] for key in sorted(groups, key=repr)]
+    many = prod(factorial(len(group)) for group in ordered) > ORDERINGS_TRIED
+    orders: Iterable[tuple[tuple[ClauseLiteral, ...], ...]]
+    orders = [tuple(map(tuple, ordered))] if many else product(*(permutations(group) for group in ordered))
+    numbered = (_number(clause, [x for group in order for x in group], plus, type_of) for order in orders)
+    return min(numbered, key=lambda found: (_key(found[0]), found[1]))
+
+
+def _key(shape: Shape) -> tuple[object, ...]:
+    return (shape.literals, shape.equalities, shape.exists, shape.variables, shape.parameters)
+
+
+def _look(literal: ClauseLiteral) -> tuple[object, ...]:
+    """What can be told of a literal before its variables are numbered."""
+    match literal:
+        case Literal(predicate, terms, positive):
+            return (0, predicate, positive, _pattern(terms))
+        case EqualityLiteral(left, right, positive):
+            return (1, positive, _pattern((left, right)))
+        case ExistsLiteral(variables, conjunction):
+            return (2, len(variables), tuple(sorted(repr(_look(part)) for part in conjunction)))
+
+
+def _pattern(terms: Iterable[Term]) -> tuple[object, ...]:
+    first: dict[Term, int] = {}
+    return tuple(
+        ("v", first.setdefault(t, len(first))) if isinstance(t, Variable) and not t.plus else ("k",) for t in terms
+    )
+
+
+def _number(
+    clause: Clause, literals: Sequence[ClauseLiteral], plus: Sequence[str], type_of: TypeOf
+) -> tuple[Shape, tuple[int, ...]]:
+    """Number variables and parameters by first occurrence in the given order of literals."""
+    names: dict[str, int] = {}
+    types: list[str] = []
+    parameters: dict[int, int] = {}
+    parameter_types: list[str] = []
+    declared = dict(clause.variables)
+    constants = len({t.name for literal in literals for t in _all_terms(literal) if isinstance(t, Constant)})
+
+    def slot(term: Term, kind: str) -> Slot:
+        if isinstance(term, Variable) and not term.plus:
+            if term.name not in names:
+                names[term.name] = len(types)
+                types.append(declared.get(term.name, kind))
+            return Slot(False, names[term.name])
+        number = constants + plus.index(term.name) if isinstance(term, Variable) else int(term.name)
+        if number not in parameters:
+            parameters[number] = len(parameter_types)
+            parameter_types.append(declared.get(term.name, kind) if isinstance(term, Variable) else kind)
+        return Slot(True, parameters[number])
+
+    def literal_of(literal: Literal) -> ShapeLiteral:
+        terms = tuple(slot(t, type_of(literal.predicate, i)) for i, t in enumerate(literal.terms))
+        return ShapeLiteral(literal.predicate, literal.positive, terms)
+
+    def equality_of(literal: EqualityLiteral) -> ShapeEquality:
+        kind = next((declared[t.name] for t in (literal.left, literal.right) if t.name in declared), "")
+        left, right = slot(literal.left, kind), slot(literal.right, kind)
+        return ShapeEquality(literal.positive, min(left, right), max(left, right))
+
+    plain = [literal_of(x) for x in literals if isinstance(x, Literal)]
+    exists: list[ShapeExists] = []
+    for group in (x for x in literals if isinstance(x, ExistsLiteral)):
+        declared.update(group.variables)
+        inside = tuple(literal_of(x) for x in group.conjunction if isinstance(x, Literal))
+        equal = tuple(equality_of(x) for x in group.conjunction if isinstance(x, EqualityLiteral))
+        for name, kind in group.variables:
+            slot(Variable(name), kind)
+        exists.append(ShapeExists(tuple(sorted(names[name] for name, _ in group.variables)), inside, equal))
+    equalities = tuple(sorted(equality_of(x) for x in literals if isinstance(x, EqualityLiteral)))
+    for name, kind in sorted(clause.variables, key=lambda v: v[1]):
+        if name not in plus:
+            slot(Variable(name), kind)
+    shape = Shape(tuple(types), tuple(parameter_types), tuple(plain), equalities, tuple(exists))
+    return shape, tuple(sorted(parameters, key=parameters.__getitem__))
+
+
+def _all_terms(literal: ClauseLiteral) -> Iterator[Term]:
+    match literal:
+        case Literal():
+            yield from literal.terms
+        case EqualityLiteral():
+            yield literal.left
+            yield literal.right
+        case ExistsLiteral():
+            for part in literal.conjunction:
+                yield from _all_terms(part)

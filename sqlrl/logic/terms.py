@@ -1,0 +1,320 @@
+"""Terms, literals, clauses and formulas: the abstract syntax of sqlrl's first-order language.
+
+All classes are frozen values. `str()` of each prints Alchemy's syntax, which parses again to an equal value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_PLAIN_CONSTANT = re.compile(r"[A-Z][A-Za-z0-9_]*\Z|-?[0-9]+\Z")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Variable:
+    """A logical variable; `plus` marks Alchemy's `+x`: one clause for each constant.
+
+    Examples
+    --------
+    >>> str(Variable("x", plus=True))
+    '+x'
+    """
+
+    name: str
+    plus: bool = False
+
+    def __str__(self) -> str:
+        return f"+{self.name}" if self.plus else self.name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Constant:
+    """A constant, as text. Its type is the type of the argument in which it stands.
+
+    Examples
+    --------
+    >>> str(Constant("Anna")), str(Constant("new york")), str(Constant('say "hi"'))
+    ('Anna', '"new york"', '"say \\\\"hi\\\\""')
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        if _PLAIN_CONSTANT.match(self.name):
+            return self.name
+        escaped = self.name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+
+
+Term = Variable | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a predicate declaration: its type, and whether `!` marks a block on it."""
+
+    type: str
+    block: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.type}!" if self.block else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate declaration.
+
+    Parameters
+    ----------
+    name : str
+    arguments : tuple of Argument
+    closed : bool
+        True if declared as evidence (Tuffy's `*pred(...)`).
+
+    Examples
+    --------
+    >>> str(Predicate("InField", (Argument("bib"), Argument("field", block=True), Argument("position"))))
+    'InField(bib, field!, position)'
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    closed: bool = False
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the arguments, in order."""
+        return tuple(a.type for a in self.arguments)
+
+    def __str__(self) -> str:
+        return f"{'*' if self.closed else ''}{self.name}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A predicate applied to terms; also the formula that asserts it."""
+
+    predicate: str
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        return f"{self.predicate}({', '.join(map(str, self.terms))})"
+
+
+@dataclass(frozen=True, slots=True)
+class BothSigns:
+    """Alchemy's `*P(x)`: the formula stands once with P(x) and once with !P(x), each with its own weight."""
+
+    atom: Atom
+
+    def __str__(self) -> str:
+        return f"*{self.atom}"
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """`left = right` as a formula (`!=` is its negation)."""
+
+    left: Term
+    right: Term
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation."""
+
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction of two or more formulas."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction of two or more formulas."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Implies:
+    """Implication."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Iff:
+    """Equivalence."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class ForAll:
+    """Universal quantification."""
+
+    variables: tuple[str, ...]
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Exist:
+    """Existential quantification."""
+
+    variables: tuple[str, ...]
+    body: Formula
+
+
+Formula = Atom | BothSigns | Equal | Not | And | Or | Implies | Iff | ForAll | Exist
+
+
+# ---- clausal form -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A signed atom in a clause."""
+
+    predicate: str
+    terms: tuple[Term, ...]
+    positive: bool = True
+
+    def __str__(self) -> str:
+        return f"{'' if self.positive else '!'}{self.predicate}({', '.join(map(str, self.terms))})"
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityLiteral:
+    """`left = right` (positive) or `left != right` in a clause."""
+
+    left: Term
+    right: Term
+    positive: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.left} {'=' if self.positive else '!='} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExistsLiteral:
+    """`EXIST variables (conjunction)` as one positive disjunct of a clause.
+
+    Parameters
+    ----------
+    variables : tuple of (str, str)
+        The quantified variables, each with its type.
+    conjunction : tuple of Literal or EqualityLiteral
+        What must hold of a witness, all of it. At most one literal has an open predicate.
+    """
+
+    variables: tuple[tuple[str, str], ...]
+    conjunction: tuple[Literal | EqualityLiteral, ...]
+
+    def __str__(self) -> str:
+        names = ",".join(name for name, _ in self.variables)
+        body = " ^ ".join(map(str, self.conjunction))
+        return f"EXIST {names} ({body})"
+
+
+ClauseLiteral = Literal | EqualityLiteral | ExistsLiteral
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A disjunction of literals under universal quantification.
+
+    Parameters
+    ----------
+    variables : tuple of (str, str)
+        The grounding variables, each with its type. They are those of the *formula*: a variable that
+        occurs in no literal still ranges over its domain and multiplies counts. A variable with
+        `plus` in a literal is listed like every other.
+    literals : tuple of ClauseLiteral
+        Empty for the clause that is always violated.
+
+    Examples
+    --------
+    >>> x = Variable("x")
+    >>> str(Clause((("x", "person"),), (Literal("Smokes", (x,), positive=False), Literal("Cancer", (x,)))))
+    '!Smokes(x) v Cancer(x)'
+    """
+
+    variables: tuple[tuple[str, str], ...]
+    literals: tuple[ClauseLiteral, ...] = field(default=())
+
+    def __str__(self) -> str:
+        return " v ".join(map(str, self.literals)) if self.literals else "FALSE"
+
+    def plus_variables(self) -> tuple[str, ...]:
+        """The names of the `+` variables, in the order of `variables`."""
+        plus = {t.name for literal in self.literals for t in _terms(literal) if isinstance(t, Variable) and t.plus}
+        return tuple(name for name, _ in self.variables if name in plus)
+
+
+def _terms(literal: ClauseLiteral) -> Iterator[Term]:
+    """Yield the terms of a literal from left to right."""
+    match literal:
+        case Literal():
+            yield from literal.terms
+        case EqualityLiteral():
+            yield literal.left
+            yield literal.right
+        case ExistsLiteral():
+            for part in literal.conjunction:
+                yield from _terms(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A helper predicate: `name(variables)` holds exactly if `EXIST witnesses (conjunction)` does.
+
+    Helpers appear only where a quantifier ranges over several open literals or stands under a negation. They
+    are functions of other atoms and invisible to users.
+    """
+
+    name: str
+    variables: tuple[tuple[str, str], ...]
+    definition: ExistsLiteral
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One formula as one exact feature.
+
+    `n = total - violated` if not `negated`, else `n = violated`, where `violated` adds up the violated
+    groundings of `clauses` (no two clauses are violated by one grounding) and `total` is the product of the
+    domain sizes of `variables`.
+
+    Parameters
+    ----------
+    variables : tuple of (str, str)
+        The grounding variables of the formula with their types; `+` variables included.
+    plus : tuple of str
+        The `+` variables: one clause id for each combination of their constants.
+    clauses : tuple of Clause
+    negated : bool
+        True for a conjunction, which is its negated clause with the negated weight.
+    helpers : tuple of Helper
+        Helper predicates that the clauses mention, definitions before uses.
+    factor : float
+        1 under exact semantics; 1/k for each of the k clauses of a formula under `semantics="alchemy"`.
+    """
+
+    variables: tuple[tuple[str, str], ...]
+    plus: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+    negated: bool = False
+    helpers: tuple[Helper, ...] = ()
+    factor: float = 1.0

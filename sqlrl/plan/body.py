@@ -1,0 +1,121 @@
+"""The FROM and WHERE of a query over slots, built source by source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source
+from sqlrl.plan.sql import conjunction
+
+
+class Body:
+    """Joins sources on shared slots; the first use of a slot fixes its column, later uses become join conditions.
+
+    Parameters
+    ----------
+    bound : BoundShape
+    prefix : str
+        Starts every alias, so that bodies nest.
+    """
+
+    def __init__(self, bound: BoundShape, prefix: str = "") -> None:
+        self.bound = bound
+        self.known: dict[Slot, exp.Column] = {}
+        self.prefix = prefix
+        self._inner: list[tuple[exp.Expression, list[exp.Expression]]] = []
+        self._outer: list[tuple[exp.Expression, list[exp.Expression]]] = []
+        self._where: list[exp.Expression] = []
+        self._domains: set[tuple[Slot, Slot | None]] = set()
+        self._count = 0
+
+    def alias(self, kind: str) -> str:
+        """Return a fresh alias."""
+        self._count += 1
+        return f"{self.prefix}{kind}{self._count - 1}"
+
+    def join(self, source: Source) -> None:
+        """Join a source on the slots that are known, and learn its others."""
+        self._inner.append((source.relation, connect(source, self.known)))
+
+    def outer_join(self, source: Source) -> None:
+        """Join a source whose slots are all known, keeping the rows that it does not match."""
+        for _, slot in source.columns:
+            self.require(slot)
+        self._outer.append((source.relation, connect(source, self.known)))
+
+    def facts(self, literal: ShapeLiteral) -> None:
+        """Join the facts of a closed literal."""
+        self.join(fact_source(self.bound, literal, self.alias("t")))
+        self.learn_domains(literal)
+
+    def learn_domains(self, literal: ShapeLiteral) -> None:
+        """Note that the rows of a joined literal keep its local slots inside their domains."""
+        for slot in literal.terms:
+            if self.bound.is_local(slot) and self.bound.owners[slot] and self.bound.in_domain(literal, slot):
+                self._domains.add((slot, self.bound.owners[slot][0]))
+
+    def require(self, slot: Slot) -> None:
+        """Make a slot known and keep it inside its domain."""
+        if slot in self.known and slot.parameter:
+            return
+        owners: tuple[Slot | None, ...] = self.bound.owners.get(slot, ()) or (None,)
+        for owner in owners:
+            if (slot, owner) in self._domains or (owner is None and slot in self.known):
+                continue
+            if owner is not None and owner not in self.known:
+                self.require(owner)
+            self._domains.add((slot, owner))
+            self.join(domain_source(self.bound, slot, owner, self.alias("d")))
+
+    def restrict(self, examples: TableName | None, slots: Iterable[Slot]) -> None:
+        """Keep the example slots among `slots` inside the examples of a query."""
+        if examples is None:
+            return
+        for slot in slots:
+            if self.bound.is_example(slot):
+                self.join(filter_source(examples, slot, self.alias("x")))
+
+    def equal(self, equality: ShapeEquality, holds: bool) -> None:
+        """Demand that an equality literal holds, or that it does not."""
+        self.require(equality.left)
+        self.require(equality.right)
+        self._where.append(self.equality(equality, holds))
+
+    def equality(self, equality: ShapeEquality, holds: bool) -> exp.Expression:
+        """Return the condition that an equality literal holds, or that it does not."""
+        kind = exp.EQ if equality.positive == holds else exp.NEQ
+        return kind(this=self.known[equality.left].copy(), expression=self.known[equality.right].copy())
+
+    def without(self, source: Source) -> None:
+        """Drop the rows that agree with a row of a source (an anti-join); its slots are made known first."""
+        for _, slot in source.columns:
+            self.require(slot)
+        self._where.append(absent(source, self.known))
+
+    def without_facts(self, literal: ShapeLiteral) -> None:
+        """Drop the rows for which a closed literal's atom is true."""
+        self.without(fact_source(self.bound, literal, self.alias("n")))
+
+    def where(self, condition: exp.Expression) -> None:
+        """Add a condition."""
+        self._where.append(condition)
+
+    def select(self, columns: Iterable[exp.Expression]) -> exp.Select:
+        """Return the query; each condition stands at the first join where all that it mentions is known."""
+        query = exp.select(*columns)
+        conditions = list(self._where)
+        for i, (relation, on) in enumerate(self._inner):
+            if i == 0:
+                query = query.from_(relation)
+                conditions = on + conditions
+            else:
+                query = query.join(relation, on=conjunction(on), join_type="INNER" if on else "CROSS")
+        for relation, on in self._outer:
+            query = query.join(relation, on=conjunction(on) or exp.true(), join_type="LEFT")
+        where = conjunction(conditions)
+        return query if where is None else query.where(where)

@@ -1,0 +1,104 @@
+"""Expansion of templates: which combinations of constants of the `+` variables the evidence leaves open."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.terms import Variable
+from sqlrl.plan.body import Body
+from sqlrl.plan.grounding import clause_body, open_literals, witness_lists
+from sqlrl.plan.slots import bind
+from sqlrl.plan.sql import column, integer, named
+
+
+def expand(
+    instance: Instance,
+    layout: Layout,
+    *,
+    plus: tuple[str, ...],
+    constants: TableName | None = None,
+    examples: TableName | None = None,
+) -> exp.Select:
+    """Plan the query for the combinations of constants that some grounding of a template leaves open.
+
+    Parameters
+    ----------
+    instance : Instance
+        A clause of the template.
+    layout : Layout
+    plus : tuple of str
+        The `+` variables of the template, in the order of the columns. One that the clause does not mention ranges
+        over its whole type and is left out of the result.
+    constants : TableName, optional
+        Table `clause, k0, k1, ...` with one row that holds the clause's constants in order; required if it has any.
+    examples : TableName, optional
+        Look only at these examples.
+
+    Returns
+    -------
+    exp.Select
+        Distinct rows with one column of ids for each mentioned `+` variable, named `plus<i>` by its place in `plus`.
+    """
+    shape, places = _free(instance)
+    bound = bind(shape, layout)
+    body = Body(bound)
+    aliases, absent = clause_body(bound, body, constants, examples)
+    lists = witness_lists(bound, body, examples)
+    opened: list[exp.Expression] = []
+    for i, (alias, literal) in enumerate(zip(aliases, open_literals(bound), strict=True)):
+        atom = column("atom", alias)
+        if i in absent:
+            opened.append(exp.Not(this=exp.Is(this=atom, expression=exp.null())))
+        elif bound.info(literal).has_given:
+            opened.append(exp.GT(this=atom, expression=integer(0)))
+        else:
+            opened = []
+            break
+    else:
+        opened += [exp.Not(this=exp.Is(this=column("atoms", a), expression=exp.null())) for a, _ in lists if a]
+        if not opened:
+            body.where(exp.false())
+    if opened:
+        body.where(exp.Paren(this=reduce(lambda a, b: exp.Or(this=a, expression=b), opened)))
+    columns = [
+        named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places
+    ]
+    return body.select(columns).distinct()
+
+
+def _free(instance: Instance) -> tuple[Shape, dict[str, Slot]]:
+    """Turn the `+` parameters of a shape into variables; the other parameters keep their order."""
+    shape = instance.shape
+    variables, parameters = list(shape.variables), list[str]()
+    slots: dict[Slot, Slot] = {}
+    places: dict[str, Slot] = {}
+    for i, (kind, term) in enumerate(zip(shape.parameters, instance.arguments, strict=True)):
+        if isinstance(term, Variable):
+            slots[Slot(True, i)] = places[term.name] = Slot(False, len(variables))
+            variables.append(kind)
+        else:
+            slots[Slot(True, i)] = Slot(True, len(parameters))
+            parameters.append(kind)
+
+    def literal(x: ShapeLiteral) -> ShapeLiteral:
+        return ShapeLiteral(x.predicate, x.positive, tuple(slots.get(s, s) for s in x.terms))
+
+    def equality(x: ShapeEquality) -> ShapeEquality:
+        return ShapeEquality(x.positive, slots.get(x.left, x.left), slots.get(x.right, x.right))
+
+    exists = tuple(
+        ShapeExists(g.variables, tuple(map(literal, g.literals)), tuple(map(equality, g.equalities)))
+        for g in shape.exists
+    )
+    freed = Shape(
+        tuple(variables),
+        tuple(parameters),
+        tuple(map(literal, shape.literals)),
+        tuple(map(equality, shape.equalities)),
+        exists,
+    )
+    return freed, places

@@ -1,0 +1,271 @@
+"""Grounding: a shape becomes one query whose rows are its ground clauses that the evidence leaves open.
+
+A negative closed literal becomes a join, a positive one an anti-join; an open literal becomes a join with the query atoms.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.slots import BoundShape, bind, outer_slots
+from sqlrl.plan.sources import Source, given_rows, open_source
+from sqlrl.plan.sql import column, integer, named, star_count, subquery, table
+
+
+@dataclass(frozen=True)
+class GroundingQuery:
+    """One query for all clauses of a shape.
+
+    Parameters
+    ----------
+    query : exp.Select
+        One row for each ground clause (merged ones carry `multiplicity`): `clause` (if the shape has parameters), `l0, l1,
+        ...` (atom ids of the literals, 0 for a literal that the evidence makes false), `e0, ...` (lists of the atom
+        ids of the open witnesses of each EXIST, NULL for none), `multiplicity` (if rows may merge).
+    signs : tuple of int
+        +1 or -1 for each `l` column.
+    list_signs : tuple of int
+        The same for each `e` column.
+    has_clause, has_multiplicity : bool
+        Whether those columns are there.
+    has_absent : bool
+        Whether a literal can be 0.
+    may_repeat : bool
+        Whether one row can hold the same literal twice, so that rows have to be merged once more after that.
+    """
+
+    query: exp.Select
+    signs: tuple[int, ...]
+    list_signs: tuple[int, ...]
+    has_clause: bool
+    has_multiplicity: bool
+    has_absent: bool
+    may_repeat: bool
+
+
+def open_literals(bound: BoundShape) -> tuple[ShapeLiteral, ...]:
+    """Return the literals with open predicates, in the shape's order."""
+    return tuple(x for x in bound.shape.literals if bound.info(x).open)
+
+
+def ground(
+    shape: Shape,
+    layout: Layout,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+) -> GroundingQuery:
+    """Plan the grounding query of a shape.
+
+    Parameters
+    ----------
+    shape : Shape
+    layout : Layout
+    parameters : TableName, optional
+        Table `clause, k0, k1, ...` with one row for each clause; required if the shape has parameters.
+    examples : TableName, optional
+        Table with a column `example`: ground only these.
+    foreign : frozenset of int
+        Parameters that some clause fills with a constant which the data do not have.
+
+    Returns
+    -------
+    GroundingQuery
+    """
+    bound = bind(shape, layout, foreign)
+    body = Body(bound)
+    open_ = open_literals(bound)
+    aliases, absent = clause_body(bound, body, parameters, examples)
+    atoms: list[exp.Expression] = [column("atom", alias) for alias in aliases]
+    atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
+    may_be_zero = {i for i, x in enumerate(open_) if i in absent or bound.info(x).has_given}
+    for i, j in combinations(range(len(open_)), 2):
+        if open_[i].predicate == open_[j].predicate and open_[i].positive != open_[j].positive:
+            _exclude_tautology(body, atoms, i, j, i in may_be_zero and j in may_be_zero)
+    atoms, repeated = _in_order(open_, atoms)
+    lists = witness_lists(bound, body, examples)
+    columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
+    columns += [named(atom, f"l{i}") for i, atom in enumerate(atoms)]
+    columns += [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(lists) if alias]
+    merges = repeated or bool(may_be_zero) or _counted(bound, open_, absent)
+    query = body.select([*columns, named(star_count(), "multiplicity")] if merges else columns)
+    if merges and columns:
+        query = query.group_by(*(c.this.copy() for c in columns))
+    list_signs = tuple(sign for alias, sign in lists if alias)
+    return GroundingQuery(
+        query,
+        tuple(1 if x.positive else -1 for x in open_),
+        list_signs,
+        parameters is not None,
+        merges,
+        bool(may_be_zero),
+        repeated or bool(list_signs),
+    )
+
+
+def clause_body(
+    bound: BoundShape, body: Body, parameters: TableName | None, examples: TableName | None
+) -> tuple[list[str], set[int]]:
+    """Join what makes every literal of a clause false or open; return the open literals' aliases and the outer-joined ones."""
+    shape = bound.shape
+    if parameters is not None:
+        slots = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
+        body.join(Source(table(parameters, "p"), "p", slots))
+    for literal in shape.literals:
+        if not bound.info(literal).open and not literal.positive:
+            body.facts(literal)
+    aliases, outer = [], {}
+    for i, literal in enumerate(open_literals(bound)):
+        alias = f"o{i}"
+        source, is_outer = open_source(bound, literal, alias)
+        aliases.append(alias)
+        if is_outer:
+            outer[i] = source
+        else:
+            body.join(source)
+            body.learn_domains(literal)
+    variables = [Slot(False, i) for i in shape.universal()]
+    if bound.hidden is not None:
+        variables.append(bound.hidden)
+    for slot in variables:
+        body.require(slot)
+    body.restrict(examples, [*variables, *(Slot(True, i) for i in range(len(shape.parameters)))])
+    for i, source in outer.items():
+        body.outer_join(source)
+        if bound.info(open_literals(bound)[i]).has_given:
+            atom = column("atom", f"o{i}")
+            body.where(exp.Or(this=exp.Is(this=atom, expression=exp.null()), expression=exp.GT(this=atom.copy(), expression=integer(0))))
+    for literal in shape.literals:
+        if not bound.info(literal).open and literal.positive:
+            body.without_facts(literal)
+    for equality in shape.equalities:
+        body.equal(equality, holds=False)
+    return aliases, set(outer)
+
+
+def _exclude_tautology(body: Body, atoms: list[exp.Expression], i: int, j: int, both_zero: bool) -> None:
+    """Drop ground clauses that hold an atom and its negation: they are true in every world."""
+    condition: exp.Expression = exp.NEQ(this=atoms[i].copy(), expression=atoms[j].copy())
+    if both_zero:
+        condition = exp.Paren(this=exp.Or(this=condition, expression=exp.EQ(this=atoms[i].copy(), expression=integer(0))))
+    body.where(condition)
+
+
+def _in_order(open_: tuple[ShapeLiteral, ...], atoms: list[exp.Expression]) -> tuple[list[exp.Expression], bool]:
+    """Put the atoms of look-alike literals in ascending order, so that identical ground clauses become equal rows."""
+    groups: dict[tuple[str, bool], list[int]] = defaultdict(list)
+    for i, literal in enumerate(open_):
+        groups[literal.predicate, literal.positive].append(i)
+    ordered, repeated = list(atoms), False
+    for members in groups.values():
+        if len(members) == 2:
+            first, second = (atoms[i] for i in members)
+            ordered[members[0]] = exp.Least(this=first.copy(), expressions=[second.copy()])
+            ordered[members[1]] = exp.Greatest(this=first.copy(), expressions=[second.copy()])
+        elif len(members) > 2:
+            sorted_ = exp.ArraySort(this=exp.Array(expressions=[atoms[i].copy() for i in members]))
+            for rank, i in enumerate(members):
+                ordered[i] = exp.Bracket(this=sorted_.copy(), expressions=[integer(rank)])
+        repeated = repeated or len(members) > 1
+    return ordered, repeated
+
+
+def _counted(bound: BoundShape, open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:
+    """True if some grounding variable occurs in no open literal: it is counted, not enumerated."""
+    shown = {slot for i, x in enumerate(open_) if i not in absent for _, slot in bound.columns(x)}
+    variables = {Slot(False, i) for i in bound.shape.universal()} | ({bound.hidden} if bound.hidden else set())
+    return not variables <= shown
+
+
+def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> list[tuple[str | None, int]]:
+    """Join the open witnesses of each existential group; return the alias with the list `atoms` and the literal's sign."""
+    return [_witnesses(bound, body, group, examples) for group in bound.shape.exists]
+
+
+def _witnesses(
+    bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None
+) -> tuple[str | None, int]:
+    """Drop groundings with a witness that the evidence makes true, and join the list of the open ones.
+
+    Returns the alias with the column `atoms` (None if no literal of the group is open) and the literal's sign.
+    """
+    prefix = body.alias("w")
+    certain = _witness_body(bound, group, f"{prefix}c", examples, decided=True)
+    if certain is not None:
+        query, columns = certain
+        body.without(Source(subquery(query, f"{prefix}c"), f"{prefix}c", columns))
+    opened = _witness_body(bound, group, f"{prefix}o", examples, decided=False)
+    if opened is None:
+        return None, 0
+    query, columns = opened
+    atoms = exp.ArraySort(this=exp.ArrayAgg(this=exp.Distinct(expressions=[query.selects[-1].this.copy()])))
+    keys = query.selects[:-1]
+    query.set("expressions", [*keys, named(atoms, "atoms")])
+    if keys:
+        query = query.group_by(*(k.this.copy() for k in keys))
+    alias = f"{prefix}o"
+    body.outer_join(Source(subquery(query, alias), alias, columns))
+    sign = next(1 if x.positive else -1 for x in group.literals if bound.info(x).open)
+    return alias, sign
+
+
+def _witness_body(
+    bound: BoundShape, group: ShapeExists, prefix: str, examples: TableName | None, *, decided: bool
+) -> tuple[exp.Select, tuple[tuple[str, Slot], ...]] | None:
+    """Select the outer slots for which the conjunction has a witness that is decided true, or open (then with its atom).
+
+    Returns None if there can be no such witness.
+    """
+    open_ = [x for x in group.literals if bound.info(x).open]
+    if not open_ and not decided:
+        return None
+    inner = Body(bound, f"{prefix}_")
+    for literal in group.literals:
+        if not bound.info(literal).open and literal.positive:
+            inner.facts(literal)
+    if open_ and not _witness_atom(bound, inner, open_[0], decided):
+        return None
+    inside = tuple(Slot(False, i) for i in group.variables)
+    outer = outer_slots(bound, group)
+    for slot in (*outer, *inside):
+        inner.require(slot)
+    inner.restrict(examples, [*outer, *inside])
+    for literal in group.literals:
+        if not bound.info(literal).open and not literal.positive:
+            inner.without_facts(literal)
+    for equality in group.equalities:
+        inner.equal(equality, holds=True)
+    columns = tuple((f"x{i}", slot) for i, slot in enumerate(outer))
+    selects: list[exp.Expression] = [named(inner.known[slot].copy(), name) for name, slot in columns]
+    if not decided:
+        selects.append(named(column("atom", f"{prefix}_atom"), "atom"))
+    return inner.select(selects or [named(integer(1), "one")]), columns
+
+
+def _witness_atom(bound: BoundShape, inner: Body, literal: ShapeLiteral, decided: bool) -> bool:
+    """Join the atoms that leave an open literal open, or those that decide it true; False if there are none."""
+    info = bound.info(literal)
+    if not decided:
+        assert info.atoms is not None
+        alias = f"{inner.prefix}atom"
+        inner.join(Source(table(info.atoms, alias), alias, bound.columns(literal)))
+        inner.learn_domains(literal)
+        return True
+    alias = inner.alias("g")
+    if literal.positive or bound.covers(literal):
+        if not info.has_given:
+            return False
+        inner.join(Source(subquery(given_rows(info, literal.positive), alias), alias, bound.columns(literal)))
+        return True
+    # A negative literal is also true of every tuple outside the scope.
+    exists = open_source(bound, ShapeLiteral(literal.predicate, False, literal.terms), alias)[0]
+    inner.without(exists)
+    return True

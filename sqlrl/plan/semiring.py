@@ -1,0 +1,153 @@
+"""Sums of products over joins, by variable elimination in the count semi-ring.
+
+A factor is a relation with an optional integer weight. The sum over all assignments of the product of the weights is what
+an enumeration of the join would count; where the join graph is acyclic each step here aggregates before it joins, and
+no intermediate result is larger than an input. What is left of a cyclic graph is joined and summed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlrl.logic.shapes import Slot
+from sqlrl.plan.sources import Source, connect
+from sqlrl.plan.sql import cast, column, conjunction, cte, integer, named, star_count
+
+BIGINT_LIMIT = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A relation over slots with an integer weight.
+
+    Parameters
+    ----------
+    source : Source
+    weight : str or None
+        The column of the weight; None for 1.
+    rows : int
+        An upper bound on the sum of the absolute weights.
+    """
+
+    source: Source
+    weight: str | None = None
+    rows: int = 1
+
+    @property
+    def slots(self) -> frozenset[Slot]:
+        """The slots that the factor mentions."""
+        return frozenset(slot for _, slot in self.source.columns)
+
+
+@dataclass
+class Steps:
+    """The named steps of one query, in order; names and aliases are unique inside it."""
+
+    steps: list[tuple[str, exp.Query]]
+    aliases: int = 0
+
+    def fresh(self) -> int:
+        """Return a number that no other alias of the query has."""
+        self.aliases += 1
+        return self.aliases - 1
+
+    def add(self, kind: str, query: exp.Query) -> str:
+        """Add a step and return its name."""
+        name = f"{kind}{len(self.steps)}"
+        self.steps.append((name, query))
+        return name
+
+
+def sum_product(
+    factors: Sequence[Factor], keep: frozenset[Slot], group: Sequence[exp.Expression], steps: Steps, *, multiplier: int = 1
+) -> exp.Select:
+    """Plan the sum of products over all slots that are not kept.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+        At least one. A factor that brings the columns of `group` (the parameter table) is one of them.
+    keep : frozenset of Slot
+        Slots that are never summed out before the last step (the parameters).
+    group : sequence of expression
+        Columns by which the last step groups; empty for one total.
+    steps : Steps
+        Receives the intermediate steps.
+    multiplier : int
+        A constant factor (the domain sizes of variables that occur nowhere, and the sign of the term).
+
+    Returns
+    -------
+    exp.Select
+        Columns of `group`, then `n`.
+    """
+    wide = abs(multiplier) * reduce(lambda a, b: a * max(b, 1), (f.rows for f in factors), 1) > BIGINT_LIMIT
+    left = list(factors)
+    while (slot := _eliminable(left, keep)) is not None:
+        bucket = [f for f in left if slot in f.slots]
+        left = [f for f in left if slot not in f.slots]
+        elsewhere = keep.union(*(f.slots for f in left))
+        left.append(_sum_out(bucket, elsewhere, steps, wide))
+    known: dict[Slot, exp.Column] = {}
+    total = exp.Sum(this=_product(left, wide, multiplier))
+    query = _join(exp.select(*group, named(cast(total, "HUGEINT"), "n")), left, known)
+    return query.group_by(*(g.this.copy() for g in group)) if group else query
+
+
+def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot]) -> Slot | None:
+    """Return the slot whose elimination gives the smallest relation, if that is no larger than a factor; else None."""
+    best: tuple[int, int, Slot] | None = None
+    if len(factors) == 1:
+        return None  # the last step sums a single factor as well
+    for slot in sorted({slot for f in factors for slot in f.slots} - keep):
+        bucket = [f for f in factors if slot in f.slots]
+        others = frozenset().union(*(f.slots for f in bucket)) - {slot}
+        if any(others <= f.slots for f in factors) and (best is None or (len(others), len(bucket), slot) < best):
+            best = (len(others), len(bucket), slot)
+    return None if best is None else best[2]
+
+
+def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: Steps, wide: bool) -> Factor:
+    """Join factors and sum out every slot that is not mentioned elsewhere."""
+    known: dict[Slot, exp.Column] = {}
+    body = _join(exp.select(), bucket, known)
+    others = sorted(known.keys() & elsewhere)
+    columns = tuple((f"s{i}", other) for i, other in enumerate(others))
+    weighted = any(f.weight for f in bucket)
+    count: exp.Expression = exp.Sum(this=_product(bucket, wide, 1)) if weighted else star_count()
+    if weighted or wide:
+        count = cast(count, "HUGEINT" if wide else "BIGINT")
+    query = body.select(*(named(known[other].copy(), name) for name, other in columns), named(count, "n"), append=False)
+    if others:
+        query = query.group_by(*(known[other].copy() for other in others))
+    name = steps.add("m", query)
+    rows = reduce(lambda a, b: a * max(b, 1), (f.rows for f in bucket), 1)
+    return Factor(Source(cte(name, name), name, columns), "n", rows)
+
+
+def _product(factors: Sequence[Factor], wide: bool, multiplier: int) -> exp.Expression:
+    """Return the product of the weights of the factors."""
+    terms: list[exp.Expression] = [column(f.weight, f.source.alias) for f in factors if f.weight]
+    if multiplier != 1 or not terms:
+        terms.append(integer(multiplier))
+    if wide:
+        terms[0] = cast(terms[0], "HUGEINT")
+    return reduce(lambda a, b: exp.Mul(this=a, expression=b), terms)
+
+
+def _join(query: exp.Select, factors: Sequence[Factor], known: dict[Slot, exp.Column]) -> exp.Select:
+    """Join factors on shared slots; conditions inside the first one go to WHERE."""
+    for i, factor in enumerate(factors):
+        on = connect(factor.source, known)
+        relation = factor.source.relation.copy()
+        if i == 0:
+            query = query.from_(relation)
+            where = conjunction(on)
+            query = query if where is None else query.where(where)
+        else:
+            query = query.join(relation, on=conjunction(on), join_type="INNER" if on else "CROSS")
+    return query

@@ -1,0 +1,122 @@
+"""Shapes held against a layout: hidden example terms, and over which examples a local variable ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
+
+
+@dataclass(frozen=True)
+class BoundShape:
+    """A shape with the layout that gives its predicates tables.
+
+    Parameters
+    ----------
+    shape : Shape
+    layout : Layout
+    hidden : Slot or None
+        The variable for the example where examples come from a column: shared by all literals whose predicates
+        carry that column, one past the shape's own variables.
+    owners : mapping of Slot to tuple of Slot
+        For each slot of a local type the example terms whose domains it must be in; empty: the whole type.
+    foreign : frozenset of int
+        Parameters that some clause fills with a constant which the data do not have (id -1).
+    """
+
+    shape: Shape
+    layout: Layout
+    hidden: Slot | None
+    owners: dict[Slot, tuple[Slot, ...]]
+    foreign: frozenset[int] = frozenset()
+
+    def info(self, literal: ShapeLiteral) -> PredicateInfo:
+        """Return the catalog's description of a literal's predicate."""
+        return self.layout.predicates[literal.predicate]
+
+    def columns(self, literal: ShapeLiteral) -> tuple[tuple[str, Slot], ...]:
+        """Return the columns of a literal's table, each with its slot; the hidden example first."""
+        plain = tuple((f"a{i}", slot) for i, slot in enumerate(literal.terms))
+        if self.hidden is not None and self.info(literal).example_column:
+            return (("example", self.hidden), *plain)
+        return plain
+
+    def kind(self, slot: Slot) -> str | None:
+        """Return the type of a slot, None for the hidden example."""
+        if slot == self.hidden:
+            return None
+        return (self.shape.parameters if slot.parameter else self.shape.variables)[slot.index]
+
+    def is_example(self, slot: Slot) -> bool:
+        """True if a slot ranges over examples."""
+        return slot == self.hidden or (self.layout.example_type is not None and self.kind(slot) == self.layout.example_type)
+
+    def is_local(self, slot: Slot) -> bool:
+        """True if a slot's type is local to examples."""
+        kind = self.kind(slot)
+        return kind is not None and kind in self.layout.types and self.layout.types[kind].local
+
+    def beside(self, literal: ShapeLiteral) -> tuple[Slot, ...]:
+        """Return the example terms of a literal."""
+        return tuple(dict.fromkeys(slot for _, slot in self.columns(literal) if self.is_example(slot)))
+
+    def in_domain(self, literal: ShapeLiteral, slot: Slot) -> bool:
+        """True if the rows of a literal's table already keep a slot inside its domain.
+
+        A local slot is inside if the literal carries just the examples that own it; every other slot always is.
+        """
+        if not self.is_local(slot) or not self.owners[slot]:
+            return True
+        return len(self.owners[slot]) == 1 and self.beside(literal) == self.owners[slot]
+
+    def covers(self, literal: ShapeLiteral) -> bool:
+        """True if every grounding of an open literal is a query atom or given, so that an inner join loses nothing."""
+        if not self.info(literal).full_scope:
+            return False
+        if any(slot.parameter and slot.index in self.foreign for slot in literal.terms):
+            return False
+        return all(
+            not self.is_local(slot) or (not slot.parameter and bool(self.owners[slot]) and self.in_domain(literal, slot))
+            for slot in literal.terms
+        )
+
+
+def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) -> BoundShape:
+    """Hold a shape against a layout.
+
+    A local variable is owned by the example terms beside which it occurs; where it occurs beside none and the clause
+    has exactly one example term, by that one.
+    """
+    every = (*shape.literals, *(x for group in shape.exists for x in group.literals))
+    hidden = None
+    if any(layout.predicates[x.predicate].example_column for x in every):
+        hidden = Slot(False, len(shape.variables))
+    bound = BoundShape(shape, layout, hidden, {}, foreign)
+    examples: dict[Slot, None] = {}
+    beside: dict[Slot, dict[Slot, None]] = {}
+    for literal in every:
+        here = bound.beside(literal)
+        examples.update(dict.fromkeys(here))
+        for slot in literal.terms:
+            if bound.is_local(slot):
+                beside.setdefault(slot, {}).update(dict.fromkeys(here))
+    for equality in (*shape.equalities, *(x for group in shape.exists for x in group.equalities)):
+        for slot in (equality.left, equality.right):
+            if bound.is_local(slot):
+                beside.setdefault(slot, {})
+    for index in range(len(shape.variables)):
+        if bound.is_local(Slot(False, index)):
+            beside.setdefault(Slot(False, index), {})
+    examples.update((Slot(False, i), None) for i in shape.universal() if bound.is_example(Slot(False, i)))
+    for slot, found in beside.items():
+        bound.owners[slot] = tuple(found) or (tuple(examples) if len(examples) == 1 else ())
+    return bound
+
+
+def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
+    """Return the slots of an existential group that come from outside it, in order of first occurrence."""
+    found = [slot for x in group.literals for _, slot in bound.columns(x)]
+    found += [slot for x in group.equalities for slot in (x.left, x.right)]
+    inside = {Slot(False, i) for i in group.variables}
+    return tuple(slot for slot in dict.fromkeys(found) if slot not in inside)

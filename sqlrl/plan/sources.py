@@ -1,0 +1,114 @@
+"""The relations behind literals: facts, query atoms, what is given, domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.logic.shapes import ShapeLiteral, Slot
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sql import column, conjunction, integer, named, subquery, table, union_all
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation that joins on slots.
+
+    Parameters
+    ----------
+    relation : exp.Expression
+        A table or subquery under `alias`.
+    alias : str
+    columns : tuple of (str, Slot)
+        Its columns, each with the slot it carries; a slot may repeat.
+    """
+
+    relation: exp.Expression
+    alias: str
+    columns: tuple[tuple[str, Slot], ...]
+
+
+def argument_columns(info: PredicateInfo) -> tuple[str, ...]:
+    """Return the columns that identify a fact: the hidden example if it has one, then the arguments."""
+    plain = tuple(f"a{i}" for i in range(len(info.types)))
+    return ("example", *plain) if info.example_column else plain
+
+
+def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Select:
+    """Select the given atoms of an open predicate with this truth value; one row for each, `atom` 0 on request."""
+    columns: list[exp.Expression] = [named(integer(0), "atom")] if atom else []
+    columns += [column(name) for name in argument_columns(info)]
+    value = column("truth") if truth else exp.Not(this=column("truth"))
+    return exp.select(*columns).from_(table(info.facts)).where(exp.And(this=column("given"), expression=value))
+
+
+def atom_rows(info: PredicateInfo) -> exp.Select:
+    """Select the query atoms of an open predicate: one row for each."""
+    assert info.atoms is not None
+    return exp.select(*(column(name) for name in ("atom", *argument_columns(info)))).from_(table(info.atoms))
+
+
+def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
+    """Return the relation of an open literal, with `atom` (0: decided), and whether it may be absent from it.
+
+    A negative literal is false where its atom is given true, so its rows are query atoms and what is given true. A positive
+    literal is false where its atom is given false or outside the scope. Where every grounding is a row, these
+    are query atoms and what is given false; else the relation holds query atoms and what is given true, for an outer join
+    that keeps unmatched rows and drops those with atom 0.
+    """
+    info = bound.info(literal)
+    outer = literal.positive and not bound.covers(literal)
+    relation: exp.Expression
+    if info.has_given:
+        truth = (not literal.positive) or outer
+        relation = subquery(union_all([atom_rows(info), given_rows(info, truth, atom=True)]), alias)
+    else:
+        assert info.atoms is not None
+        relation = table(info.atoms, alias)
+    return Source(relation, alias, bound.columns(literal)), outer
+
+
+def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> Source:
+    """Return the facts of a closed literal: one row for each tuple that is true."""
+    return Source(table(bound.info(literal).facts, alias), alias, bound.columns(literal))
+
+
+def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str) -> Source:
+    """Return the domain of a slot: (example, id) of a local type for its owner, else the ids of its type."""
+    layout = bound.layout
+    if slot == bound.hidden:
+        return Source(table(layout.examples, alias), alias, (("example", slot),))
+    kind = bound.kind(slot)
+    assert kind is not None
+    info = layout.types[kind]
+    if owner is not None:
+        assert info.domain is not None
+        return Source(table(info.domain, alias), alias, (("example", owner), ("id", slot)))
+    return Source(table(info.dictionary, alias), alias, (("id", slot),))
+
+
+def filter_source(examples: TableName, slot: Slot, alias: str) -> Source:
+    """Return the examples to which a query is restricted."""
+    return Source(table(examples, alias), alias, (("example", slot),))
+
+
+def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
+    """Return `NOT EXISTS` of a row of a source that agrees with what is known."""
+    inside = dict(known)
+    where = conjunction(connect(source, inside))
+    query = exp.select(integer(1)).from_(source.relation)
+    return exp.Not(this=exp.Exists(this=query if where is None else query.where(where)))
+
+
+def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expression]:
+    """Return the equalities that join a source to what is known; the first use of a slot fixes its column."""
+    conditions: list[exp.Expression] = []
+    for name, slot in source.columns:
+        here = column(name, source.alias)
+        if slot in known:
+            conditions.append(exp.EQ(this=here, expression=known[slot].copy()))
+        else:
+            known[slot] = here
+    return conditions

@@ -1,0 +1,70 @@
+"""Small builders of sqlglot nodes: quoted columns and qualified tables, nothing by string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """Return a quoted column, of a table alias if one is given."""
+    return exp.column(name, table=table, quoted=True)
+
+
+def table(name: TableName, alias: str | None = None) -> exp.Table:
+    """Return a fully qualified, quoted table."""
+    node = exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
+    return node if alias is None else aliased_table(node, alias)
+
+
+def cte(name: str, alias: str | None = None) -> exp.Table:
+    """Return a reference to a named step of the same query."""
+    node = exp.table_(name, quoted=True)
+    return node if alias is None else aliased_table(node, alias)
+
+
+def aliased_table(node: exp.Table, alias: str) -> exp.Table:
+    """Return a table under an alias."""
+    node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return node
+
+
+def subquery(query: exp.Query, alias: str) -> exp.Subquery:
+    """Return a query as a source under an alias."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def named(node: exp.Expression, name: str) -> exp.Alias:
+    """Return an expression under a column name."""
+    return exp.Alias(this=node, alias=exp.to_identifier(name, quoted=True))
+
+
+def integer(value: int) -> exp.Expression:
+    """Return an integer literal (negative ones in parentheses)."""
+    return exp.Literal.number(value) if value >= 0 else exp.paren(exp.Neg(this=exp.Literal.number(-value)))
+
+
+def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression | None:
+    """Return the conditions joined by AND, or None if there are none."""
+    items = list(conditions)
+    return reduce(lambda a, b: exp.And(this=a, expression=b), items) if items else None
+
+
+def cast(node: exp.Expression, kind: str) -> exp.Cast:
+    """Return a cast to a type of DuckDB's name (`BIGINT`, `HUGEINT`)."""
+    return exp.cast(node, exp.DataType.build(kind, dialect="duckdb"))
+
+
+def star_count() -> exp.Count:
+    """Return `COUNT(*)`."""
+    return exp.Count(this=exp.Star())
+
+
+def union_all(queries: Iterable[exp.Query]) -> exp.Query:
+    """Return the queries joined by UNION ALL."""
+    items = list(queries)
+    return reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), items)

@@ -1,0 +1,60 @@
+"""The tuples of slots for which a conjunction holds in a world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sources import Source
+from sqlrl.plan.sql import integer, named, subquery, table
+from sqlrl.plan.worlds import World, true_rows
+
+
+def holding(
+    bound: BoundShape,
+    slots: Sequence[Slot],
+    literals: Sequence[ShapeLiteral],
+    equalities: Sequence[ShapeEquality],
+    world: World,
+    *,
+    inside: Sequence[Slot] = (),
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    prefix: str = "w",
+) -> exp.Select:
+    """Plan the distinct values of `slots` for which, with some value of `inside`, all literals and equalities hold.
+
+    Returns
+    -------
+    exp.Select
+        Columns `x0, x1, ...`, one for each of `slots`; the column `one` if there are none.
+    """
+    body = Body(bound, prefix)
+    if parameters is not None:
+        columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(bound.shape.parameters)))
+        alias = body.alias("p")
+        body.join(Source(table(parameters, alias), alias, columns))
+    for literal in (x for x in literals if x.positive):
+        body.join(_true_source(bound, body, literal, world))
+        body.learn_domains(literal)
+    for slot in (*slots, *inside):
+        body.require(slot)
+    body.restrict(examples, [*slots, *inside])
+    for literal in (x for x in literals if not x.positive):
+        body.without(_true_source(bound, body, literal, world))
+    for equality in equalities:
+        body.equal(equality, holds=True)
+    selected = [named(body.known[slot].copy(), f"x{i}") for i, slot in enumerate(slots)]
+    return body.select(selected or [named(integer(1), "one")]).distinct()
+
+
+def _true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: World) -> Source:
+    alias = body.alias("t")
+    info = bound.info(literal)
+    relation = subquery(true_rows(info, world), alias) if info.open else table(info.facts, alias)
+    return Source(relation, alias, bound.columns(literal))

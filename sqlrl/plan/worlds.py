@@ -1,0 +1,68 @@
+"""Worlds as relations: which tuples of a predicate are true in one, and which differ between two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.plan.sources import argument_columns, given_rows
+from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
+
+
+@dataclass(frozen=True)
+class World:
+    """A truth value for every query atom.
+
+    Parameters
+    ----------
+    atoms : TableName or None
+        A table with a column `atom`: the query atoms that are true, each once. None: the observed world (the labels).
+    """
+
+    atoms: TableName | None = None
+
+
+OBSERVED = World()
+
+
+def true_rows(info: PredicateInfo, world: World) -> exp.Query:
+    """Select the tuples of a predicate that are true in a world: one row for each."""
+    columns = argument_columns(info)
+    if not info.open:
+        return exp.select(*(column(c) for c in columns)).from_(table(info.facts))
+    queries: list[exp.Query] = [_true_atoms(info, world, columns)]
+    if info.has_given:
+        queries.append(given_rows(info, truth=True))
+    return union_all(queries)
+
+
+def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> exp.Select:
+    assert info.atoms is not None
+    query = exp.select(*(column(c, "a") for c in columns)).from_(table(info.atoms, "a"))
+    if world.atoms is None:
+        return query.where(column("truth", "a"))
+    return query.join(table(world.atoms, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+
+
+def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
+    """Select the tuples whose truth differs: `change` is 1 where only the first world has it, -1 where only the second."""
+    assert info.atoms is not None
+    columns = argument_columns(info)
+
+    def atoms_of(world: World) -> exp.Select:
+        if world.atoms is None:
+            assert info.atoms is not None
+            return exp.select(column("atom")).from_(table(info.atoms)).where(column("truth"))
+        return exp.select(column("atom")).from_(table(world.atoms))
+
+    def only(here: World, there: World, change: int) -> exp.Select:
+        assert info.atoms is not None
+        changed = exp.Except(this=atoms_of(here), expression=atoms_of(there), distinct=True)
+        query = exp.select(*(column(c, "a") for c in columns), named(integer(change), "change"))
+        return query.from_(table(info.atoms, "a")).join(
+            subquery(changed, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
+        )
+
+    return union_all([only(first, second, 1), only(second, first, -1)])

@@ -1,0 +1,283 @@
+"""Progress and messages for people, on standard error: drawn by rich, as plain lines, or not at all.
+
+Progress shows only once something has taken longer than a second.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sized
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
+
+from sqlrl.report.text import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichBars
+
+Item = TypeVar("Item")
+
+_DELAY = 1.0
+_INTERVAL = 5.0
+
+
+class Progress(Protocol):
+    """One task that advances; a context manager around the work."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def advance(self, steps: int = 1, *, note: str = "") -> None:
+        """Report that steps are done; `note` says what is at work now."""
+        ...
+
+
+class Console(Protocol):
+    """Where messages and progress go."""
+
+    def message(self, text: str) -> None:
+        """Show one line."""
+        ...
+
+    def warning(self, text: str) -> None:
+        """Show one line that asks for attention."""
+        ...
+
+    def progress(self, description: str, total: int | None = None) -> Progress:
+        """Return a task of `total` steps, or of an unknown number."""
+        ...
+
+
+def track(console: Console, items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
+    """Yield the items, and show on a console how many are done.
+
+    Parameters
+    ----------
+    console : Console
+    items : iterable
+    description : str
+    total : int, optional
+        Number of items; their length by default, if they have one.
+
+    Yields
+    ------
+    item
+
+    Examples
+    --------
+    >>> list(track(QuietConsole(), "ab", "letters"))
+    ['a', 'b']
+    """
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    with console.progress(description, total) as task:
+        for item in items:
+            yield item
+            task.advance()
+
+
+class _Silent:
+    """Progress that shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def advance(self, steps: int = 1, *, note: str = "") -> None:
+        """Do nothing."""
+
+
+class QuietConsole:
+    """Shows nothing: the console of a library call."""
+
+    def message(self, text: str) -> None:
+        """Show nothing."""
+
+    def warning(self, text: str) -> None:
+        """Show nothing."""
+
+    def progress(self, description: str, total: int | None = None) -> Progress:
+        """Return progress that shows nothing."""
+        return _Silent()
+
+
+class _PlainTask(_Silent):
+    """Progress as lines: the first after a delay, then one every few seconds, and one at the end."""
+
+    def __init__(self, stream: TextIO, description: str, total: int | None, delay: float, interval: float) -> None:
+        self._stream, self._description, self._total = stream, visible(description), total
+        self._interval = interval
+        self._start = time.monotonic()
+        self._due = self._start + delay
+        self._done, self._shown = 0, False
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown or time.monotonic() >= self._due:
+            self._write("done" if kind is None else "stopped")
+
+    def advance(self, steps: int = 1, *, note: str = "") -> None:
+        """Count the steps, and write a line if one is due."""
+        self._done += steps
+        if time.monotonic() >= self._due:
+            self._write(visible(note))
+
+    def _write(self, note: str) -> None:
+        """Write one line."""
+        now = time.monotonic()
+        of_total = f" of {self._total:,}" if self._total is not None else ""
+        after = f"; {note}" if note else ""
+        print(
+            f"{self._description}: {self._done:,}{of_total}, {now - self._start:.1f} s{after}",
+            file=self._stream,
+            flush=True,
+        )
+        self._shown, self._due = True, now + self._interval
+
+
+class PlainConsole:
+    """Writes plain lines: the console of a log file or a pipe.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Standard error by default.
+    delay : float
+        Seconds before progress shows.
+    interval : float
+        Seconds between two lines of one task.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, delay: float = _DELAY, interval: float = _INTERVAL) -> None:
+        self._stream, self._delay, self._interval = stream, delay, interval
+
+    def message(self, text: str) -> None:
+        """Write one line."""
+        print(visible(text), file=self._stream or sys.stderr, flush=True)
+
+    def warning(self, text: str) -> None:
+        """Write one line that starts with `warning:`."""
+        self.message(f"warning: {text}")
+
+    def progress(self, description: str, total: int | None = None) -> Progress:
+        """Return progress that writes lines."""
+        return _PlainTask(self._stream or sys.stderr, description, total, self._delay, self._interval)
+
+
+class _RichTask:
+    """A bar that a timer starts, so that it appears even while one long step is at work."""
+
+    def __init__(self, bars: RichBars, description: str, total: int | None, delay: float) -> None:
+        self._bars = bars
+        self._task = bars.add_task(_plain(description), total=total, note="")
+        self._lock = threading.Lock()
+        self._over = False
+        self._timer = threading.Timer(delay, self._appear)
+        self._timer.daemon = True
+
+    def _appear(self) -> None:
+        """Draw the bar, unless the work ended in the meantime."""
+        with self._lock:
+            if not self._over:
+                self._bars.start()
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._over = True
+            self._bars.stop()
+
+    def advance(self, steps: int = 1, *, note: str = "") -> None:
+        """Move the bar."""
+        self._bars.update(self._task, advance=steps, note=_plain(note))
+
+
+class RichConsole:
+    """Draws bars and colours with rich: the console of a terminal.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Standard error by default.
+    delay : float
+        Seconds before progress shows.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, delay: float = _DELAY) -> None:
+        from rich.console import Console as Terminal
+
+        self._terminal = Terminal(file=stream, stderr=stream is None, highlight=False)
+        self._delay = delay
+
+    def message(self, text: str) -> None:
+        """Show one line; marks like `[red]` in it are shown as they are."""
+        self._terminal.print(visible(text), markup=False, emoji=False, soft_wrap=True)
+
+    def warning(self, text: str) -> None:
+        """Show one line in yellow."""
+        self._terminal.print(f"warning: {visible(text)}", style="yellow", markup=False, emoji=False, soft_wrap=True)
+
+    def progress(self, description: str, total: int | None = None) -> Progress:
+        """Return a bar, or a spinner if the total is unknown; it vanishes when the work is done."""
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as RichBars
+
+        bars = RichBars(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=self._terminal,
+            transient=True,
+        )
+        return _RichTask(bars, description, total, self._delay)
+
+
+def _plain(text: str) -> str:
+    """Return a text in which rich sees no markup."""
+    from rich.markup import escape
+
+    return escape(visible(text))
+
+
+def console_for(stream: TextIO | None = None, *, quiet: bool = False) -> Console:
+    """Return the console that suits a stream: rich on a terminal, plain lines elsewhere.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Standard error by default.
+    quiet : bool
+        True for a console that shows nothing.
+
+    Returns
+    -------
+    Console
+
+    Examples
+    --------
+    >>> type(console_for(quiet=True)).__name__
+    'QuietConsole'
+    """
+    if quiet:
+        return QuietConsole()
+    target = stream or sys.stderr
+    return RichConsole(stream) if target.isatty() else PlainConsole(stream)

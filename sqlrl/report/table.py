@@ -1,0 +1,214 @@
+"""Results as tables that print well, show in notebooks, and leave as Arrow, pandas, polars or DuckDB."""
+
+from __future__ import annotations
+
+import html
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sqlrl.errors import InputError, SqlrlError
+from sqlrl.report.text import NULL, cell_text, fit_widths, pad, shorten, visible, width
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    from rich.console import Group
+
+_WIDEST_CELL = 80
+
+
+class Table:
+    """A result: a `pyarrow.Table` that prints.
+
+    Long tables show their first rows and say how many there are. It can be given to anything that takes Arrow data
+    (`polars.DataFrame(table)`, `con.sql("from table")`).
+
+    Parameters
+    ----------
+    data : pyarrow.Table
+    title : str
+        Shown above the table.
+    limit : int
+        Number of rows that are shown; the data stay whole.
+
+    Raises
+    ------
+    InputError
+        `limit` is negative.
+
+    Examples
+    --------
+    >>> Table(pa.table({"clause": ["Token(proc., p, c) => InField(c, Venue, p)", "a"], "weight": [2.5, -0.125]}))
+    clause                                      weight
+    ------------------------------------------  ------
+    Token(proc., p, c) => InField(c, Venue, p)     2.5
+    a                                           -0.125
+    """
+
+    def __init__(self, data: pa.Table, *, title: str = "", limit: int = 20) -> None:
+        if limit < 0:
+            raise InputError(f"limit must not be negative, but is {limit}")
+        self._data, self.title, self.limit = data, title, limit
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._data.column_names)
+
+    def __len__(self) -> int:
+        return int(self._data.num_rows)
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        for batch in self._data.to_batches():
+            yield from batch.to_pylist()
+
+    def __getitem__(self, column: str) -> list[object]:
+        if column not in self._data.column_names:
+            raise KeyError(f"no column {column!r}; there are {', '.join(map(repr, self.columns))}")
+        values: list[object] = self._data[column].to_pylist()
+        return values
+
+    def head(self, rows: int) -> Table:
+        """Return the first rows as a table that shows them all.
+
+        Parameters
+        ----------
+        rows : int
+
+        Returns
+        -------
+        Table
+        """
+        return Table(self._data.slice(0, max(rows, 0)), title=self.title, limit=max(rows, 0))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the data as a `pyarrow.Table`; nothing is copied."""
+        return self._data
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the data as a pandas frame; counts of 128 bits stay exact, as `decimal.Decimal`.
+
+        Raises
+        ------
+        SqlrlError
+            pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: F401 (pyarrow needs it)
+        except ImportError as error:
+            raise _missing("pandas") from error
+        return self._data.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the data as a polars frame.
+
+        Raises
+        ------
+        SqlrlError
+            polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise _missing("polars") from error
+        frame = pl.from_arrow(self._data)
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """Return the data as a relation of a DuckDB connection; nothing is copied.
+
+        Parameters
+        ----------
+        connection : duckdb.DuckDBPyConnection
+
+        Returns
+        -------
+        duckdb.DuckDBPyRelation
+        """
+        return connection.from_arrow(self._data)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the data to another library through Arrow's stream interface."""
+        return self._data.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        names, cells, right = self._shown()
+        if not names:
+            return self._with_title("(no columns)")
+        columns = [[name, *(row[k] for row in cells)] for k, name in enumerate(names)]
+        available = shutil.get_terminal_size((120, 24)).columns - 2 * (len(names) - 1)
+        widths = fit_widths([max(map(width, column)) for column in columns], available)
+
+        def line(row: list[str]) -> str:
+            """Fit a row to the widths."""
+            fitted = (pad(shorten(c, w), w, right=r) for c, w, r in zip(row, widths, right, strict=True))
+            return "  ".join(fitted).rstrip()
+
+        lines = [line(names), "  ".join("-" * w for w in widths), *(line(row) for row in cells)]
+        return self._with_title("\n".join([*lines, *self._footer()]))
+
+    def __rich__(self) -> Group:
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        names, cells, right = self._shown()
+        # `Text`, since a plain string would be read as markup: "[red]" in the data is data.
+        table = RichTable(box=box.SIMPLE_HEAD)
+        for name, is_right in zip(names, right, strict=True):
+            table.add_column(Text(name), justify="right" if is_right else "left", overflow="ellipsis", no_wrap=True)
+        for row in cells:
+            table.add_row(*(Text(cell, style="dim" if cell == NULL else "") for cell in row))
+        # Title and footer stand outside, since rich wraps them to the width of a narrow table.
+        title = [Text(visible(self.title), style="bold")] if self.title else []
+        return Group(*title, *([table] if names else []), *map(Text, self._footer()))
+
+    def _repr_html_(self) -> str:
+        names, cells, right = self._shown()
+        style = [' style="text-align: right"' if r else ' style="text-align: left"' for r in right]
+
+        def row(tag: str, values: list[str]) -> str:
+            """Write one row of cells."""
+            return (
+                "<tr>"
+                + "".join(f"<{tag}{s}>{html.escape(v)}</{tag}>" for s, v in zip(style, values, strict=True))
+                + "</tr>"
+            )
+
+        caption = f"<caption>{html.escape(visible(self.title))}</caption>" if self.title else ""
+        body = "".join(row("td", values) for values in cells)
+        footer = "".join(f"<p>{html.escape(text)}</p>" for text in self._footer())
+        return f"<table>{caption}<thead>{row('th', names)}</thead><tbody>{body}</tbody></table>{footer}"
+
+    def _shown(self) -> tuple[list[str], list[list[str]], list[bool]]:
+        """Return the names, the cells of the rows that are shown, and which columns are numbers."""
+        columns = [[cell_text(v) for v in column.to_pylist()] for column in self._data.slice(0, self.limit).columns]
+        shown = min(self.limit, len(self))
+        cells = [[shorten(column[k], _WIDEST_CELL) for column in columns] for k in range(shown)]
+        return [visible(name) for name in self.columns], cells, [_is_number(f.type) for f in self._data.schema]
+
+    def _footer(self) -> list[str]:
+        """Return the line that counts the rows, if not all are shown or there are none."""
+        if len(self) == 0:
+            return ["(no rows)"]
+        return [f"… {len(self) - self.limit:,} more of {len(self):,} rows"] if len(self) > self.limit else []
+
+    def _with_title(self, text: str) -> str:
+        """Put the title above a text."""
+        return f"{visible(self.title)}\n{text}" if self.title else text
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Return whether a column holds numbers, which are aligned to the right."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _missing(library: str) -> SqlrlError:
+    """Return the error for an optional library that is not installed."""
+    return SqlrlError(f"{library} is not installed: run `pip install 'sqlrl[frames]'`, or use `to_arrow()`")

@@ -1,0 +1,166 @@
+"""Cells as text that is safe to show: no control characters, no markup, a bounded width."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+from decimal import Decimal
+
+from rich.cells import cell_len, set_cell_size
+
+NULL = "NULL"
+
+
+def visible(text: str) -> str:
+    r"""Write characters that would act on a terminal (escapes, line breaks, changes of direction) as escapes.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(visible("red: \x1b[31m, two\nlines, reversed: \u202e"))
+    red: \x1b[31m, two\nlines, reversed: \u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def cell_text(value: object) -> str:
+    """Return a value as one line of text.
+
+    Parameters
+    ----------
+    value : object
+        What `pyarrow.Scalar.as_py` returns.
+
+    Returns
+    -------
+    str
+        Floats have six significant digits, everything else is written out.
+
+    Examples
+    --------
+    >>> [cell_text(v) for v in (None, True, 12345678, 0.1 + 0.2, 1e-12, "a b", ["x", 1])]
+    ['NULL', 'true', '12345678', '0.3', '1e-12', 'a b', '[x, 1]']
+    """
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:.6g}" if math.isfinite(value) else str(value)
+        case str():
+            return visible(value)
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return value.isoformat(sep=" ")
+        case date():
+            return value.isoformat()
+        case list() | tuple():
+            return "[" + ", ".join(map(cell_text, value)) + "]"
+        case dict():
+            return "{" + ", ".join(f"{cell_text(k)}: {cell_text(v)}" for k, v in value.items()) + "}"
+        case _:
+            return visible(str(value))
+
+
+def width(text: str) -> int:
+    """Return the number of terminal columns that a text takes; wide characters take two.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> width("ab"), width("世界")
+    (2, 4)
+    """
+    return cell_len(text)
+
+
+def shorten(text: str, columns: int) -> str:
+    """Cut a text to a number of terminal columns, with `…` in place of what is lost.
+
+    Parameters
+    ----------
+    text : str
+    columns : int
+        At least 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> shorten("proceedings", 6), shorten("short", 6)
+    ('proce…', 'short')
+    """
+    return text if width(text) <= columns else set_cell_size(text, columns - 1).rstrip() + "…"
+
+
+def pad(text: str, columns: int, *, right: bool) -> str:
+    """Fill a text with blanks to a number of terminal columns.
+
+    Parameters
+    ----------
+    text : str
+    columns : int
+    right : bool
+        True to align it to the right.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> pad("ab", 4, right=True)
+    '  ab'
+    """
+    blanks = " " * (columns - width(text))
+    return blanks + text if right else text + blanks
+
+
+def fit_widths(wanted: list[int], available: int, least: int = 8) -> list[int]:
+    """Return widths of columns that sum up to at most `available`, if possible.
+
+    The widest columns lose first; no column gets narrower than `least`, unless it wants less.
+
+    Parameters
+    ----------
+    wanted : list of int
+    available : int
+    least : int
+
+    Returns
+    -------
+    list of int
+
+    Examples
+    --------
+    >>> fit_widths([5, 40, 30], 55), fit_widths([20, 20], 10)
+    ([5, 25, 25], [8, 8])
+    """
+    low, high = least, max([least, *wanted])
+    while low < high:
+        cap = (low + high + 1) // 2
+        if sum(min(w, cap) for w in wanted) <= available:
+            low = cap
+        else:
+            high = cap - 1
+    return [min(w, low) for w in wanted]

@@ -1,0 +1,109 @@
+"""The pieces of a network, component by component, for solvers that take one component at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sqlrl.ground.network import IntArray
+from sqlrl.solve.structure import Structure, pointers, ragged_ranges
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One connected component.
+
+    Parameters
+    ----------
+    number : int
+        Its number in the structure.
+    atoms : int64 array
+        Its atoms, ascending.
+    rows : int64 array
+        Its rows, ascending.
+    hard_units : int64 array
+        Positions in `Network.hard_units`, ascending.
+    variables : int64 array
+        Its variables, ascending.
+    """
+
+    number: int
+    atoms: IntArray
+    rows: IntArray
+    hard_units: IntArray
+    variables: IntArray
+
+
+def _grouped(label: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+    order = np.argsort(label, kind="stable")
+    return order[int((label < 0).sum()) :], pointers(np.bincount(label[label >= 0], minlength=groups))
+
+
+def split(structure: Structure, wanted: IntArray) -> Iterator[Component]:
+    """The wanted components of a network, in the given order.
+
+    Parameters
+    ----------
+    structure : Structure
+        The compiled network.
+    wanted : int64 array
+        Numbers of components.
+
+    Yields
+    ------
+    Component
+        Rows that blocks satisfy in every world belong to none.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.structure import compile_network
+    >>> small = compile_network(network(4, [(0, [1, -4]), (0, [2, 3])]))
+    >>> [c.atoms.tolist() for c in split(small, np.array([0, 1]))]
+    [[0, 3], [1, 2]]
+    """
+    network, of_atom = structure.network, structure.variables.of_atom
+    if len(wanted) == 0:
+        return
+    groups = len(structure.forest)
+    atoms, atom_start = _grouped(structure.component[of_atom], groups)
+    rows, row_start = _grouped(structure.row_component, groups)
+    literal = network.hard_units[:, 1]
+    units, unit_start = _grouped(structure.component[of_atom[np.abs(literal) - 1]], groups)
+    variables, variable_start = _grouped(structure.component, groups)
+    for number in wanted.tolist():
+        yield Component(
+            number,
+            *(
+                values[start[number] : start[number + 1]]
+                for values, start in (
+                    (atoms, atom_start),
+                    (rows, row_start),
+                    (units, unit_start),
+                    (variables, variable_start),
+                )
+            ),
+        )
+
+
+def row_literals(structure: Structure, rows: IntArray) -> list[list[int]]:
+    """The signed atoms of each row."""
+    network = structure.network
+    length = network.indptr[rows + 1] - network.indptr[rows]
+    flat = network.literals[ragged_ranges(network.indptr[rows], length)].tolist()
+    start = pointers(length).tolist()
+    return [flat[a:b] for a, b in pairwise(start)]
+
+
+def block_members(structure: Structure, component: Component) -> list[tuple[list[int], bool]]:
+    """The blocks of a component that constrain anything, as (atoms, exactly one true)."""
+    variables = structure.variables
+    found = []
+    for v in component.variables.tolist():
+        members = [a for a in variables.atom[variables.start[v] : variables.start[v + 1]].tolist() if a >= 0]
+        if len(members) > 1 or variables.exact[v]:
+            found.append((members, bool(variables.exact[v])))
+    return found

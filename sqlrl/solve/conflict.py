@@ -1,0 +1,135 @@
+"""Why hard clauses cannot all hold: a minimal conflicting set of ground clauses of one component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from sqlrl.errors import InfeasibleError
+from sqlrl.solve.components import Component, block_members, row_literals
+from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver
+from sqlrl.solve.structure import Structure
+
+Describe = Callable[[int, Sequence[int]], str]
+
+SHOWN = 20
+
+
+class ConflictError(InfeasibleError):
+    """Hard clauses cannot all hold; a minimal set of ground clauses that, with the blocks, has no world.
+
+    Parameters
+    ----------
+    message : str
+        The set in words.
+    conflict : list of (clause, literals)
+        Local clause (-1: a given atom of the same block is true) and signed local atoms of each ground clause. Without
+        any one of them there is a world.
+    blocks : list of (atoms, exact)
+        The blocks over atoms of the conflict: exactly one atom true, or at most one.
+    """
+
+    def __init__(
+        self, message: str, conflict: list[tuple[int, list[int]]], blocks: list[tuple[list[int], bool]]
+    ) -> None:
+        self.conflict, self.blocks = conflict, blocks
+        super().__init__(message)
+
+
+def _solve(model: cp_model.CpModel, assumptions: list[int], seed: int) -> list[int] | None:
+    # None if the assumptions can hold, else those that suffice for a conflict.
+    proto: Any = model.proto
+    proto.assumptions.clear()
+    proto.assumptions.extend(assumptions)
+    solver = new_solver(seed, None)
+    status = solver.solve(model)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    core = set(solver.sufficient_assumptions_for_infeasibility())
+    return [a for a in assumptions if a in core]
+
+
+def conflicting_set(structure: Structure, component: Component, *, seed: int = 0) -> list[tuple[int, list[int]]]:
+    """A minimal set of hard ground clauses of a component that has no world, by deletion from a first core.
+
+    Parameters
+    ----------
+    structure : Structure
+        The compiled network.
+    component : Component
+        A component without a world.
+    seed : int
+        CP-SAT's random seed.
+
+    Returns
+    -------
+    list of (clause, literals)
+        In the order of the network, rows first. Blocks always hold and are not listed.
+    """
+    network = structure.network
+    rows = component.rows[network.hard[network.row_clause[component.rows]]]
+    units = network.hard_units[component.hard_units].tolist()
+    ground = list(zip(network.row_clause[rows].tolist(), row_literals(structure, rows), strict=True))
+    ground += [(clause, [literal]) for clause, literal in units]
+    model = cp_model.CpModel()
+    references = local_references(component)
+    k = len(component.atoms)
+    add_booleans(model.proto, k + len(ground))
+    add_blocks(model.proto, structure, component, references)
+    for z, (_, literals) in enumerate(ground, k):
+        add_or(model.proto, [references[x] for x in literals], only_if=[z])
+    core = _solve(model, list(range(k, k + len(ground))), seed) or []
+    needed: list[int] = []
+    while core:
+        candidate, rest = core[-1], core[:-1]
+        smaller = _solve(model, needed + rest, seed)
+        if smaller is None:
+            needed.append(candidate)
+            core = rest
+        else:
+            core = [a for a in rest if a in set(smaller)]
+    return [ground[z - k] for z in sorted(needed)]
+
+
+def conflict_error(
+    structure: Structure, component: Component, *, describe: Describe | None = None, seed: int = 0
+) -> ConflictError:
+    """The error that names a minimal conflicting set of a component without a world.
+
+    Parameters
+    ----------
+    structure, component, seed
+        As for `conflicting_set`.
+    describe : callable, optional
+        Words for a ground clause, from its local clause and signed local atoms; ids of the database by default.
+
+    Returns
+    -------
+    ConflictError
+        To be raised by the caller.
+    """
+    network = structure.network
+    conflict = conflicting_set(structure, component, seed=seed)
+
+    def ids(clause: int, literals: Sequence[int]) -> str:
+        words = " v ".join(f"{'' if x > 0 else '!'}atom {network.atoms[abs(x) - 1]}" for x in literals)
+        return f"{words} ({f'clause {network.clauses[clause]}' if clause >= 0 else 'given atom of the same block'})"
+
+    touched = {abs(x) - 1 for _, literals in conflict for x in literals}
+    blocks = [b for b in block_members(structure, component) if touched.intersection(b[0])]
+    lines = [f"  {(describe or ids)(clause, literals)}" for clause, literals in conflict[:SHOWN]]
+    if len(conflict) > SHOWN:
+        lines.append(f"  and {len(conflict) - SHOWN} more")
+    for members, exact in blocks[:SHOWN]:
+        shown = ", ".join(str(i) for i in network.atoms[np.array(members[:SHOWN])].tolist())
+        dots = ", ..." if len(members) > SHOWN else ""
+        lines.append(f"  block: {'exactly' if exact else 'at most'} one of atoms {shown}{dots} is true")
+    return ConflictError(
+        f"hard clauses cannot all hold: these {len(conflict)} ground clauses conflict, and any one fewer would not; "
+        "correct the evidence, or give one of the clauses a weight\n" + "\n".join(lines),
+        conflict,
+        blocks,
+    )

@@ -1,0 +1,170 @@
+"""The counts n of every clause in a world, and the score that weights give it, in whole-array numpy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+
+
+def violated_rows(network: Network, world: BoolArray) -> BoolArray:
+    """Which rows (ground clauses with two or more literals) a world violates.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, r rows.
+    world : bool array, shape (n,)
+        Truth of each atom.
+
+    Returns
+    -------
+    bool array, shape (r,)
+    """
+    if len(network.row_clause) == 0:
+        return np.zeros(0, dtype=np.bool_)
+    false = world[np.abs(network.literals) - 1] == (network.literals < 0)
+    return np.logical_and.reduceat(false, network.indptr[:-1])
+
+
+def _variable_part(network: Network, violated: npt.NDArray[np.int8], difference: npt.NDArray[np.int64]) -> IntArray:
+    # units.T @ difference - sign * multiplicities of violated rows, all in int64.
+    rows = np.flatnonzero(violated)
+    count = np.zeros(len(network.clauses), dtype=np.int64)
+    np.add.at(count, network.row_clause[rows], violated[rows] * network.multiplicity[rows])
+    return np.asarray(network.units.T @ difference, dtype=np.int64) - network.sign * count
+
+
+def open_counts(network: Network, world: BoolArray) -> IntArray:
+    """The part of the counts that depends on the world: n minus `network.base`.
+
+    Returns
+    -------
+    int64 array, shape (m,)
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> open_counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, False])).tolist()
+    [-5, 0]
+    """
+    return _variable_part(network, violated_rows(network, world).astype(np.int8), world.astype(np.int64))
+
+
+def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
+    """The counts n of all clauses in a world: true groundings, of conjunctions the violated groundings of the clause.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    world : bool array, shape (n,)
+        Truth of each atom.
+
+    Returns
+    -------
+    object array of int, shape (m,)
+        Exact: base counts may exceed 64 bits.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, True])).tolist()
+    [5, 1]
+    """
+    return np.asarray(network.base + open_counts(network, world).astype(object), dtype=object)
+
+
+def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
+    """How much larger the counts are in world a than in world b.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    a, b : bool arrays, shape (n,)
+        Two worlds, for learners the observed and the predicted one.
+
+    Returns
+    -------
+    int64 array, shape (m,)
+        n(a) - n(b); the base counts cancel.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> delta_counts(network(1, [(0, [-1])]), np.array([False]), np.array([True])).tolist()
+    [1]
+    """
+    rows = violated_rows(network, a).astype(np.int8) - violated_rows(network, b).astype(np.int8)
+    return _variable_part(network, rows, a.astype(np.int64) - b.astype(np.int64))
+
+
+def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
+    """Weights as a float array in which hard clauses have 0.
+
+    Raises
+    ------
+    NumericError
+        The shape is wrong or a weight of a clause that is not hard is not finite.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> soft_weights(network(2, [(0, [1, 2]), (1, [-1])], hard=[1]), [2, float("inf")]).tolist()
+    [2.0, 0.0]
+    """
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != network.clauses.shape:
+        raise NumericError(
+            f"{network.clauses.size} clauses need as many weights, but the array has shape {given.shape}"
+        )
+    soft = np.where(network.hard, 0.0, given)
+    wrong = np.flatnonzero(~np.isfinite(soft))
+    if len(wrong):
+        raise NumericError(
+            f"the weight of clause {network.clauses[wrong[0]]} is {soft[wrong[0]]} ({len(wrong)} such weights): give a "
+            "finite weight, or make the clause hard by ending it with a full stop"
+        )
+    return soft
+
+
+def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
+    """The unnormalised log-probability of a world: sum of w_i n_i over the clauses that are not hard, plus the prior.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    weights : float array, shape (m,)
+        The weights (log-odds); entries of hard clauses are ignored.
+    world : bool array, shape (n,)
+        Truth of each atom. Hard clauses are not checked.
+
+    Returns
+    -------
+    float
+        Rounded once at the end (`math.fsum`), so that the order of clauses does not matter.
+
+    Raises
+    ------
+    NumericError
+        A weight is not finite.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> score(network(2, [(0, [1, 2], 5), (1, [-1])]), [0.5, -2.0], np.array([False, True]))
+    0.5
+    """
+    return weighed_score(soft_weights(network, weights), counts(network, world), network.prior, world)
+
+
+def weighed_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
+    """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
+    terms = [w * float(n) for w, n in zip(soft.tolist(), number.tolist(), strict=True) if w and n]
+    return math.fsum(terms + linear[world].tolist())

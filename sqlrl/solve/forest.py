@@ -1,0 +1,295 @@
+"""The forest components of a network as a program for max-sum elimination: integer matrices that weights multiply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.maxsum import ForestArrays, solve_range
+from sqlrl.solve.structure import Sides, Structure, Variables, pointers, ragged_ranges
+
+
+@dataclass(frozen=True, eq=False)
+class ForestProgram:
+    """All forest components of a network, compiled once and solved for any weights.
+
+    With `w` the weights (0 for hard clauses) and `u` a number for each atom (soft evidence, a loss), a world y of the
+    forest scores, up to a constant, `sum over true states of (unary @ w + u)` + `sum over pair entries whose two states
+    are true of pairs @ w`.
+
+    Parameters
+    ----------
+    arrays : ForestArrays
+        Variables, tree edges and forbidden states in elimination order: sorted by example, then by component, each
+        component's parents before their children.
+    unary : scipy.sparse.csr_array of int64, shape (states, m)
+        What each state adds to the counts n, canonical; columns of hard clauses are empty.
+    pairs : scipy.sparse.csr_array of int64, shape (pair entries, m)
+        What each pair entry adds to the counts n, canonical.
+    variable : int64 array, shape (f,)
+        The variable of `Structure.variables` at each place.
+    component_start : int64 array, shape (c + 1,)
+        Component i of the forest has the places `component_start[i]` to `component_start[i + 1] - 1`.
+    examples : int64 array, shape (e,)
+        The examples that have forest components, ascending.
+    example_start : int64 array, shape (e + 1,)
+        Example i has the places `example_start[i]` to `example_start[i + 1] - 1`: the range for `solve_range`.
+
+    Notes
+    -----
+    A learner's loop over examples, compiled by numba, weighs and solves one example at a time::
+
+        first, last = example_start[i], example_start[i + 1]
+        weigh_range(*unary, w, state_start[first], state_start[last], theta_unary)  # (indptr, indices, data)
+        weigh_range(*pairs, w, pair_start[first], pair_start[last], theta_pair)
+        solve_range(arrays, theta_unary, theta_pair, first, last, world)
+    """
+
+    arrays: ForestArrays
+    unary: sparse.csr_array
+    pairs: sparse.csr_array
+    variable: IntArray
+    component_start: IntArray
+    examples: IntArray
+    example_start: IntArray
+
+    def weigh(self, weights: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What each state and each pair entry adds to the objective.
+
+        Parameters
+        ----------
+        weights : float array, shape (m,)
+            The weights (log-odds), finite also for hard clauses, whose entries do not matter.
+        linear : float array, shape (n,)
+            What each atom adds when true, besides the clauses.
+
+        Returns
+        -------
+        tuple of float arrays, shapes (states,) and (pair entries,)
+            For `solve_range`.
+        """
+        unary = np.asarray(self.unary @ weights, dtype=np.float64)
+        atom = self.arrays.state_atom
+        unary[atom >= 0] += linear[atom[atom >= 0]]
+        return unary, np.asarray(self.pairs @ weights, dtype=np.float64)
+
+    def solve(self, theta_unary: FloatArray, theta_pair: FloatArray, world: BoolArray) -> int:
+        """Write the most probable states of all forest components into `world`.
+
+        Returns
+        -------
+        int
+            -1, or a variable (of `Structure.variables`) whose component has no world.
+        """
+        place, _ = solve_range(self.arrays, theta_unary, theta_pair, 0, len(self.variable), world)
+        return place if place < 0 else int(self.variable[place])
+
+
+def _order(structure: Structure) -> tuple[IntArray, IntArray]:
+    # Breadth-first from one virtual root that points at the first variable of every component: all trees in one call.
+    variables, component, edges = structure.variables, structure.component, structure.edges
+    v = len(component)
+    _, root = np.unique(component, return_index=True)
+    root = root[structure.forest]
+    tail = np.concatenate([edges[:, 0], edges[:, 1], np.full(len(root), v)])
+    head = np.concatenate([edges[:, 1], edges[:, 0], root])
+    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(v + 1, v + 1)).tocsr()
+    reached, before = csgraph.breadth_first_order(graph, v, directed=True)
+    reached = reached[1:].astype(np.int64)
+    rank = np.zeros(v, dtype=np.int64)
+    rank[reached] = np.arange(len(reached))
+    first_atom = variables.atom[variables.start[:-1] + ~variables.exact]
+    first = np.unique(component, return_index=True)[1]
+    example = structure.network.example[first_atom[first]][component] if v else component
+    order = reached[np.lexsort((rank[reached], component[reached], example[reached]))]
+    place = np.full(v + 1, -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return order, place[before.astype(np.int64)[order]]
+
+
+def _cross(
+    start_a: IntArray, count_a: IntArray, start_b: IntArray, count_b: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    # All pairs (one of range a, one of range b) of each group: the group, and the two positions.
+    total = count_a * count_b
+    group = np.repeat(np.arange(len(total), dtype=np.int64), total)
+    inner = ragged_ranges(np.zeros_like(total), total)
+    return group, start_a[group] + inner // count_b[group], start_b[group] + inner % count_b[group]
+
+
+def _holding(sides: Sides, variables: Variables) -> tuple[IntArray, IntArray]:
+    # The states in which each side holds, as (start of each side, states inside the variable).
+    width = np.where(sides.member, 1, variables.size[sides.variable])
+    begin = pointers(width)
+    term_state = variables.state_of_atom[sides.term]
+    states = ragged_ranges(np.where(sides.member, term_state[sides.term_start[:-1]], 0), width)
+    kept = np.ones(len(states), dtype=np.bool_)
+    per_side = np.diff(sides.term_start)
+    excluded = ~np.repeat(sides.member, per_side)
+    kept[(np.repeat(begin[:-1], per_side) + term_state)[excluded]] = False
+    return pointers(np.add.reduceat(kept, begin[:-1], dtype=np.int64) if len(width) else width), states[kept]
+
+
+class _Compiler:
+    # Intermediate arrays that the pieces of a program share.
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure, self.variables, self.sides = structure, structure.variables, structure.sides
+        self.order, self.parent = _order(structure)
+        size = self.variables.size
+        self.place = np.full(len(size), -1, dtype=np.int64)
+        self.place[self.order] = np.arange(len(self.order))
+        self.width = size[self.order]
+        self.state_start = pointers(self.width)
+        self.state_atom = self.variables.atom[ragged_ranges(self.variables.start[self.order], self.width)]
+        self.state_of = np.full(len(structure.network.atoms), -1, dtype=np.int64)
+        real = np.flatnonzero(self.state_atom >= 0)
+        self.state_of[self.state_atom[real]] = real
+        # Where the dense table of each edge would start if all tables stood in one array: keys of pair entries.
+        self.table = pointers(np.where(self.parent >= 0, self.width * self.width[self.parent], 0))
+        inside = np.zeros(len(structure.row_component), dtype=np.bool_)
+        linked = structure.row_component >= 0
+        inside[linked] = structure.forest[structure.row_component[linked]]
+        hard = structure.network.hard[structure.network.row_clause]
+        self.soft_rows, self.hard_rows = inside & ~hard, inside & hard
+        self.per_row = np.diff(self.sides.row_start)
+
+    def cells(self, left: IntArray, right: IntArray, state_left: IntArray, state_right: IntArray) -> IntArray:
+        # Keys of pair entries between sides `left` and `right` of one row, whichever of them is the child.
+        a, b = self.place[self.sides.variable[left]], self.place[self.sides.variable[right]]
+        swapped = self.parent[b] == a
+        child = np.where(swapped, b, a)
+        above = np.where(swapped, state_left, state_right)
+        below = np.where(swapped, state_right, state_left)
+        return np.asarray(self.table[child] + above * self.width[child] + below, dtype=np.int64)
+
+    def edge_entries(self, key: IntArray) -> tuple[IntArray, IntArray]:
+        # Sorted keys of pair entries as (start of each edge, cell inside the edge's table).
+        start = np.searchsorted(key, self.table)
+        return start, key - np.repeat(self.table[:-1], np.diff(start))
+
+    def unary(self, columns: int) -> sparse.csr_array:
+        network, sides = self.structure.network, self.sides
+        units = network.units.tocoo()
+        kept = (self.state_of[units.row] >= 0) & ~network.hard[units.col]
+        side = np.flatnonzero(self.soft_rows[sides.row])
+        row = sides.row[side]
+        # The other side of a two-sided row multiplies by its constant, which is 0 for a member side.
+        other = np.where(side == sides.row_start[row], side + 1, side - 1)
+        other = np.where(self.per_row[row] == 1, side, other)
+        times = np.where((self.per_row[row] == 2) & sides.member[other], 0, np.where(sides.member[side], 1, -1))
+        side, row, times = side[times != 0], row[times != 0], times[times != 0]
+        clause = network.row_clause[row]
+        value = -network.sign[clause] * network.multiplicity[row] * times
+        terms = np.diff(sides.term_start)[side]
+        atom = sides.term[ragged_ranges(sides.term_start[side], terms)]
+        state = np.concatenate([self.state_of[units.row[kept]], self.state_of[atom]])
+        column = np.concatenate([units.col[kept], np.repeat(clause, terms)])
+        data = np.concatenate([units.data[kept], np.repeat(value, terms)]).astype(np.int64)
+        return _matrix(data, state, column, (len(self.state_atom), columns))
+
+    def pairs(self, columns: int) -> tuple[IntArray, sparse.csr_array]:
+        network, sides = self.structure.network, self.sides
+        row = np.flatnonzero(self.soft_rows & (self.per_row == 2))
+        left = sides.row_start[row]
+        count = np.diff(sides.term_start)
+        group, a, b = _cross(sides.term_start[left], count[left], sides.term_start[left + 1], count[left + 1])
+        left, row = left[group], row[group]
+        state = self.variables.state_of_atom
+        key = self.cells(left, left + 1, state[sides.term[a]], state[sides.term[b]])
+        clause = network.row_clause[row]
+        value = -network.sign[clause] * network.multiplicity[row]
+        value = np.where(sides.member[left] == sides.member[left + 1], value, -value)
+        keys, index = np.unique(key, return_inverse=True)
+        return keys, _matrix(value, index, clause, (len(keys), columns))
+
+    def forbidden_states(self) -> BoolArray:
+        network, sides = self.structure.network, self.sides
+        forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
+        literal = np.unique(network.hard_units[:, 1])
+        literal = literal[self.state_of[np.abs(literal) - 1] >= 0]
+        forbidden[self.state_of[-literal[literal < 0] - 1]] = True
+        forced = self.state_of[literal[literal > 0] - 1]
+        place = np.searchsorted(self.state_start, forced, side="right") - 1
+        required: IntArray = np.repeat(np.bincount(place, minlength=len(self.order)), self.width)
+        required[forced] -= 1
+        forbidden |= required > 0
+        begin, states = _holding(sides, self.variables)
+        side = np.flatnonzero(self.hard_rows[sides.row] & (self.per_row[sides.row] == 1))
+        inner = states[ragged_ranges(begin[side], np.diff(begin)[side])]
+        start = self.state_start[self.place[sides.variable[side]]]
+        forbidden[np.repeat(start, np.diff(begin)[side]) + inner] = True
+        return forbidden
+
+    def forbidden_pairs(self) -> IntArray:
+        row = np.flatnonzero(self.hard_rows & (self.per_row == 2))
+        left = self.sides.row_start[row]
+        begin, states = _holding(self.sides, self.variables)
+        count = np.diff(begin)
+        group, a, b = _cross(begin[left], count[left], begin[left + 1], count[left + 1])
+        return np.unique(self.cells(left[group], left[group] + 1, states[a], states[b]))
+
+
+def _matrix(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
+    # Canonical (sorted, merged, without zeros), so that sums of floats always run in the same order.
+    matrix = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def compile_forest(structure: Structure) -> ForestProgram:
+    """Compile the forest components of a network.
+
+    Parameters
+    ----------
+    structure : Structure
+        The compiled network; components that are no forests are left out.
+
+    Returns
+    -------
+    ForestProgram
+        Integers only, for any weights.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import chains
+    >>> from sqlrl.solve.structure import compile_network
+    >>> program = compile_forest(compile_network(chains(2, length=4, states=3)))
+    >>> program.arrays.parent.tolist(), program.example_start.tolist()
+    ([-1, 0, 1, 2, -1, 4, 5, 6], [0, 4, 8])
+    """
+    make = _Compiler(structure)
+    m = len(structure.network.clauses)
+    pair_key, pairs = make.pairs(m)
+    pair_start, pair_cell = make.edge_entries(pair_key)
+    forbidden_start, forbidden_cell = make.edge_entries(make.forbidden_pairs())
+    arrays = ForestArrays(
+        make.state_start,
+        make.state_atom,
+        make.forbidden_states(),
+        make.parent,
+        pair_start,
+        pair_cell,
+        forbidden_start,
+        forbidden_cell,
+    )
+    component = structure.component[make.order]
+    start = np.flatnonzero(np.diff(component, prepend=-1))
+    first_atom = make.state_atom[make.state_start[:-1][start] + ~make.variables.exact[make.order[start]]]
+    example = structure.network.example[first_atom]
+    examples, first = np.unique(example, return_index=True)
+    total = np.array([len(make.order)], dtype=np.int64)
+    return ForestProgram(
+        arrays,
+        make.unary(m),
+        pairs,
+        make.order,
+        np.concatenate([start, total]),
+        examples,
+        np.concatenate([start[first], total]),
+    )

@@ -1,0 +1,107 @@
+"""Weights as integers for solvers that take no floats, with what the rounding costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import FloatArray, IntArray
+
+RELATIVE_ERROR = 1e-6
+"""How much of a coefficient rounding may lose."""
+
+LARGEST_TOTAL = 2.0**58
+"""Upper limit of the sum of absolute integer coefficients: CP-SAT adds them in 64 bits and needs room."""
+
+WANTED_ERROR = 1e-9
+"""What rounding loses at most while the sum stays below `COMFORTABLE_TOTAL`; CP-SAT is as fast with it."""
+
+COMFORTABLE_TOTAL = 2.0**50
+"""Sums below this are exact also in CP-SAT's floating-point relaxation."""
+
+
+SMALLEST = 2.0**-900
+"""Coefficients below this, and sums above its inverse, leave no room for a scale in a float."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Integer coefficients.
+
+    Parameters
+    ----------
+    coefficients : int64 array, shape (k,)
+        The given coefficients times `scale`, rounded.
+    scale : float
+        A power of two, so that multiplying is exact.
+    lost : float
+        Sum of the absolute rounding errors in the units of the given coefficients: no difference between two worlds
+        is off by more.
+    """
+
+    coefficients: IntArray
+    scale: float
+    lost: float
+
+
+def _exponent(magnitude: FloatArray, smallest: float, total: float) -> int | None:
+    enough = int(np.ceil(np.log2(0.5 / RELATIVE_ERROR) - np.log2(smallest)))
+    for e in range(int(np.floor(-np.log2(smallest))), enough):
+        if np.all(np.ldexp(magnitude, e) % 1.0 == 0):
+            enough = e
+            break
+    else:
+        wanted = int(np.ceil(np.log2(0.5 / WANTED_ERROR) - np.log2(smallest)))
+        enough = max(enough, min(wanted, int(np.floor(np.log2(COMFORTABLE_TOTAL) - np.log2(total)))))
+    return enough if np.ldexp(total, enough) <= LARGEST_TOTAL else None
+
+
+def scale_to_integers(coefficients: FloatArray, name: Callable[[int], str] = str) -> Scaled:
+    """Scale coefficients by a power of two that loses nothing, or else a billionth to a millionth of each.
+
+    Exact scales up to a relative error of `RELATIVE_ERROR` come first, the smallest of them; then the scale that
+    `WANTED_ERROR` asks for, as far as `COMFORTABLE_TOTAL` allows, but at least the one `RELATIVE_ERROR` needs.
+
+    Parameters
+    ----------
+    coefficients : float array, shape (k,)
+        Finite; zeros stay zero.
+    name : callable
+        Words for the coefficient at a position, for the error.
+
+    Returns
+    -------
+    Scaled
+
+    Raises
+    ------
+    NumericError
+        The largest and smallest coefficients are so far apart that 64 bits cannot hold both.
+
+    Examples
+    --------
+    >>> scaled = scale_to_integers(np.array([0.5, -3.0]))
+    >>> scaled.coefficients.tolist(), scaled.scale, scaled.lost
+    ([1, -6], 2.0, 0.0)
+    """
+    magnitude = np.abs(coefficients[coefficients != 0])
+    if len(magnitude) == 0:
+        return Scaled(np.zeros(len(coefficients), dtype=np.int64), 1.0, 0.0)
+    with np.errstate(over="ignore"):
+        smallest, total = float(magnitude.min()), float(magnitude.sum())
+    exponent = _exponent(magnitude, smallest, total) if smallest > SMALLEST and total < 1 / SMALLEST else None
+    if exponent is None:
+        low = int(np.flatnonzero(np.abs(coefficients) == smallest)[0])
+        high = int(np.argmax(np.abs(coefficients)))
+        raise NumericError(
+            f"integer weights cannot hold both {coefficients[low]:.6g} ({name(low)}) and {coefficients[high]:.6g} "
+            f"({name(high)}): the sum of all {len(magnitude)} coefficients is {total:.6g}, and a coefficient below "
+            f"{total * 0.5 / RELATIVE_ERROR / LARGEST_TOTAL:.3g} would lose more than {RELATIVE_ERROR:g} of itself; "
+            "set such small weights to 0 or make the huge ones hard clauses"
+        )
+    integers = np.rint(np.ldexp(coefficients, exponent))
+    lost = float(np.abs(np.ldexp(integers, -exponent) - coefficients).sum())
+    return Scaled(integers.astype(np.int64), float(np.ldexp(1.0, exponent)), lost)

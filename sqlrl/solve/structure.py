@@ -1,0 +1,226 @@
+"""The shape of a network without its weights: variables, reduced rows, connected components, forests.
+
+A block is one variable with as many states as it has members (one more, *none*, when at most one member is true); an
+atom in no block is a variable with the states false and true. Over such variables a ground clause is violated exactly
+when each of its variables is in some set of states, and that set is either one member or all states but some members.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from sqlrl.ground.network import BoolArray, IntArray, Network
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """The v multi-state variables of a network, in ascending order of their first atom.
+
+    Parameters
+    ----------
+    of_atom : int64 array, shape (n,)
+        The variable of each atom.
+    state_of_atom : int64 array, shape (n,)
+        The state, from 0 inside its variable, that makes the atom true.
+    start : int64 array, shape (v + 1,)
+        Variable u has states `start[u]` to `start[u + 1] - 1`.
+    atom : int64 array, shape (states,)
+        The atom that each state makes true, -1 for none. None is state 0 of its variable; members follow in ascending
+        order.
+    exact : bool array, shape (v,)
+        True where exactly one member is true, so that there is no state none.
+    """
+
+    of_atom: IntArray
+    state_of_atom: IntArray
+    start: IntArray
+    atom: IntArray
+    exact: BoolArray
+
+    @property
+    def size(self) -> IntArray:
+        """Number of states of each variable, shape (v,)."""
+        return np.asarray(np.diff(self.start), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What each row says about each of its variables; a *side* is one (row, variable) pair, in row order.
+
+    The row is violated when every side holds. A *member* side holds in one state, that of its only term; any other
+    side holds in all states but those of its terms. So a side is the number c + e * (sum of its terms' atoms) with
+    (c, e) = (0, 1) for a member side and (1, -1) otherwise.
+
+    Parameters
+    ----------
+    row, variable : int64 array, shape (sides,)
+        The row and the variable.
+    member : bool array, shape (sides,)
+        True for a member side.
+    term_start : int64 array, shape (sides + 1,)
+        Side s has the terms `term_start[s]` to `term_start[s + 1] - 1`.
+    term : int64 array
+        Atoms, ascending inside a side.
+    row_start : int64 array, shape (rows + 1,)
+        Row j has the sides `row_start[j]` to `row_start[j + 1] - 1`: none if blocks satisfy it in every world.
+    """
+
+    row: IntArray
+    variable: IntArray
+    member: BoolArray
+    term_start: IntArray
+    term: IntArray
+    row_start: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A network compiled once for any weights.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    variables : Variables
+        Its multi-state variables.
+    sides : Sides
+        Its rows over these variables.
+    component : int64 array, shape (v,)
+        The connected component of each variable, in ascending order of the first variable.
+    row_component : int64 array, shape (r,)
+        The component of each row, -1 for rows that blocks satisfy.
+    forest : bool array, shape (components,)
+        True where the rows join at most two variables each and the joined pairs form a tree.
+    edges : int64 array, shape (edges, 2)
+        The distinct joined pairs of variables of all forest components, smaller first, ascending.
+    """
+
+    network: Network
+    variables: Variables
+    sides: Sides
+    component: IntArray
+    row_component: IntArray
+    forest: BoolArray
+    edges: IntArray
+
+
+def ragged_ranges(start: IntArray, length: IntArray) -> IntArray:
+    """The concatenation of the ranges start[i] .. start[i] + length[i] - 1.
+
+    Examples
+    --------
+    >>> ragged_ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    offset = np.cumsum(length) - length
+    ranges: IntArray = np.arange(int(length.sum()), dtype=np.int64) + np.repeat(start - offset, length)
+    return ranges
+
+
+def pointers(count: npt.NDArray[np.int64]) -> IntArray:
+    """Start of each group from the sizes of the groups, with the total at the end.
+
+    Examples
+    --------
+    >>> pointers(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(count, dtype=np.int64)])
+
+
+def variables_of(network: Network) -> Variables:
+    """Group the atoms of a network into multi-state variables."""
+    n = len(network.atoms)
+    key = np.where(network.block >= 0, network.block, len(network.block_exact) + np.arange(n, dtype=np.int64))
+    keys, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(keys), dtype=np.int64)
+    number[order] = np.arange(len(keys))
+    of_atom = number[inverse]
+    exact = np.zeros(len(keys), dtype=np.bool_)
+    blocks = keys < len(network.block_exact)
+    exact[number[blocks]] = network.block_exact[keys[blocks]]
+    size = np.bincount(of_atom, minlength=len(keys)) + ~exact
+    start = pointers(size)
+    members = np.argsort(of_atom, kind="stable")
+    state = ragged_ranges((~exact).astype(np.int64), size - ~exact)
+    state_of_atom = np.empty(n, dtype=np.int64)
+    state_of_atom[members] = state
+    atom = np.full(int(start[-1]), -1, dtype=np.int64)
+    atom[start[of_atom] + state_of_atom] = np.arange(n)
+    return Variables(of_atom, state_of_atom, start, atom, exact)
+
+
+def sides_of(network: Network, variables: Variables) -> Sides:
+    """Reduce the rows of a network to their sides, leaving out the literals that blocks make redundant."""
+    rows = len(network.row_clause)
+    atom = np.abs(network.literals) - 1
+    negative = network.literals < 0
+    row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(network.indptr))
+    key = row * max(len(variables.exact), 1) + variables.of_atom[atom]
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        atom, negative, row, key = atom[order], negative[order], row[order], key[order]
+    begin = np.flatnonzero(np.diff(key, prepend=-1))
+    length = np.diff(begin, append=len(key))
+    side_row, variable = row[begin], variables.of_atom[atom[begin]]
+    negatives = np.add.reduceat(negative, begin, dtype=np.int64) if len(begin) else begin
+    # Two members of a block cannot both be true, and one of an exactly-one block is: such rows are never violated.
+    never = (negatives > 1) | ((negatives == 0) & variables.exact[variable] & (length == variables.size[variable]))
+    satisfied = np.zeros(rows, dtype=np.bool_)
+    satisfied[side_row[never]] = True
+    kept = ~satisfied[side_row]
+    member = negatives == 1
+    # A false positive literal follows from a true member of the same block, so a member side needs its member only.
+    terms = (negative == np.repeat(member, length)) & np.repeat(kept, length)
+    counts = np.where(member, 1, length)[kept]
+    row_start = pointers(np.bincount(side_row[kept], minlength=rows))
+    return Sides(side_row[kept], variable[kept], member[kept], pointers(counts), atom[terms], row_start)
+
+
+def compile_network(network: Network) -> Structure:
+    """Compile a network: variables, reduced rows, connected components and which of them are forests.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, r rows.
+
+    Returns
+    -------
+    Structure
+        Weights play no part in it: compile once, solve for many weight vectors.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import chains
+    >>> structure = compile_network(chains(1, length=4, states=3))
+    >>> structure.variables.size.tolist(), structure.forest.tolist()
+    ([4, 4, 4, 4], [True])
+    """
+    variables = variables_of(network)
+    sides = sides_of(network, variables)
+    v = len(variables.exact)
+    per_row = np.diff(sides.row_start)
+    linked = per_row > 0
+    first = sides.variable[sides.row_start[:-1][linked]]
+    anchor = np.repeat(first, per_row[linked])
+    link = sparse.coo_array((np.ones(len(anchor), dtype=np.int8), (anchor, sides.variable)), shape=(v, v))
+    components, component = csgraph.connected_components(link, directed=False) if v else (0, np.empty(0, np.int64))
+    component = component.astype(np.int64)
+    row_component = np.full(len(per_row), -1, dtype=np.int64)
+    row_component[linked] = component[first]
+    pairs = sides.row_start[:-1][per_row == 2]
+    left, right = sides.variable[pairs], sides.variable[pairs + 1]
+    edge = np.unique(np.minimum(left, right) * max(v, 1) + np.maximum(left, right))
+    edges = np.stack([edge // max(v, 1), edge % max(v, 1)], axis=1)
+    joined = np.bincount(component[edges[:, 0]], minlength=components)
+    forest = joined == np.bincount(component, minlength=components) - 1
+    forest[row_component[per_row > 2]] = False
+    edges = edges[forest[component[edges[:, 0]]]]
+    return Structure(network, variables, sides, component, row_component, forest, edges)

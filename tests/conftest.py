@@ -1,0 +1,27 @@
+"""What all tests share: hypothesis' profile and the folder of real data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A shared machine makes single cases slow, so no deadline; a fixed choice of cases makes a failure repeatable.
+settings.register_profile(
+    "sqlrl", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+# For a longer search by hand: HYPOTHESIS_PROFILE=search
+settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sqlrl"))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data; tests that need it are skipped where it is absent."""
+    default = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+    folder = Path(os.environ.get("SQLRL_DATA") or default)
+    if not folder.is_dir():
+        pytest.skip(f"the real data are not at {folder}; set SQLRL_DATA to their folder")
+    return folder

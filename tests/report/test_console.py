@@ -1,0 +1,119 @@
+"""Consoles: nothing before the delay, nothing on standard output, hostile text as text."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import pytest
+
+from sqlrl.report import Console, PlainConsole, QuietConsole, RichConsole, console_for, track
+from sqlrl.report import console as module
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal, and notes when something is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.written.set()
+        return super().write(text)
+
+
+class Clock:
+    """A clock that tests turn."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def test_plain_progress_waits_then_paces_itself(clock: Clock) -> None:
+    stream = io.StringIO()
+    with PlainConsole(stream).progress("grounding", 10) as task:
+        clock.now += 0.9
+        task.advance()
+        assert stream.getvalue() == ""
+        clock.now += 0.2
+        task.advance(2, note="shape 3")
+        clock.now += 1.0
+        task.advance()
+        clock.now += 5.0
+        task.advance()
+    assert stream.getvalue().splitlines() == [
+        "grounding: 3 of 10, 1.1 s; shape 3",
+        "grounding: 5 of 10, 7.1 s",
+        "grounding: 5 of 10, 7.1 s; done",
+    ]
+
+
+def test_short_work_shows_nothing(clock: Clock) -> None:
+    for stream, console in ((plain := io.StringIO(), PlainConsole(plain)), (rich := Terminal(), RichConsole(rich))):
+        assert list(track(console, range(5), "counting")) == [0, 1, 2, 3, 4]
+        assert stream.getvalue() == ""
+
+
+def test_an_error_ends_the_progress(clock: Clock) -> None:
+    stream = io.StringIO()
+
+    def fail() -> None:
+        with PlainConsole(stream).progress("learning"):
+            clock.now += 2.0
+            raise KeyError("stop")
+
+    with pytest.raises(KeyError):
+        fail()
+    assert stream.getvalue() == "learning: 0, 2.0 s; stopped\n"
+
+
+def test_a_bar_appears_during_one_long_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with RichConsole(stream, delay=0.0).progress("[red]loading", 3) as task:
+        assert stream.written.wait(20)
+        task.advance(note="[/] token")
+    assert "[red]loading" in stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", [PlainConsole, RichConsole])
+def test_messages_are_text(kind: type[PlainConsole | RichConsole]) -> None:
+    stream = io.StringIO()
+    console: Console = kind(stream)
+    console.message("[red]x[/] \x1b[2J :smile: " + "y" * 200)
+    console.warning("two\nlines")
+    assert stream.getvalue().splitlines() == [
+        "[red]x[/] \\x1b[2J :smile: " + "y" * 200,
+        "warning: two\\nlines",
+    ]
+
+
+@pytest.mark.parametrize("make", [PlainConsole, RichConsole, QuietConsole])
+def test_standard_output_stays_free(make: type[Console], capsys: pytest.CaptureFixture[str]) -> None:
+    console = make()
+    console.message("hello")
+    console.warning("hello")
+    with console.progress("work", 1) as task:
+        task.advance()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert ("hello" in captured.err) == (make is not QuietConsole)
+
+
+def test_the_stream_decides() -> None:
+    assert isinstance(console_for(Terminal()), RichConsole)
+    assert isinstance(console_for(io.StringIO()), PlainConsole)
+    assert isinstance(console_for(Terminal(), quiet=True), QuietConsole)
