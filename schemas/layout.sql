@@ -105,7 +105,7 @@ COMMENT ON COLUMN "source"."storage" IS 'Table of its rows.';
 COMMENT ON COLUMN "source"."staged" IS 'True while the rows are text because the types are unknown.';
 COMMENT ON COLUMN "source"."signed" IS 'True if the rows carry truth.';
 COMMENT ON COLUMN "source"."example" IS 'True if the rows carry the example in a column of its own.';
-COMMENT ON COLUMN "source"."kind" IS 'How it can be read again: file, table, query; object cannot.';
+COMMENT ON COLUMN "source"."kind" IS 'How it can be read again: file, table, view, query; a relation or another object cannot.';
 COMMENT ON COLUMN "source"."source" IS 'File, table or query; a description of an object.';
 COMMENT ON COLUMN "source"."fingerprint" IS 'Fingerprint of the source.';
 COMMENT ON COLUMN "source"."options" IS 'Options of the load as JSON.';

@@ -62,7 +62,12 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
         if role == "soft":
             prior = column("prior")
             given = exp.Not(this=exp.Is(this=column("truth"), expression=exp.null()))
-        outputs = [*map(column, opening.keys), aliased(truth, "truth"), aliased(given, "given"), aliased(prior, "prior")]
+        outputs = [
+            *map(column, opening.keys),
+            aliased(truth, "truth"),
+            aliased(given, "given"),
+            aliased(prior, "prior"),
+        ]
         parts.append(exp.select(*outputs).from_(store.table(source.storage)))
     if not parts:
         kinds = [*((k, "int") for k in opening.keys), ("truth", "boolean"), ("given", "boolean"), ("prior", "double")]
@@ -143,7 +148,9 @@ def check_independent(opening: Opening, source: ExampleSource) -> None:
         )
 
 
-def scope_query(store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord], known: str) -> exp.Query:
+def scope_query(
+    store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord], known: str
+) -> exp.Query:
     """Return the query of the query atoms of a predicate: (example, a0, a1, ...), unique, without given atoms."""
     keys = opening.keys
     atoms: exp.Query
@@ -156,7 +163,9 @@ def scope_query(store: Store, opening: Opening, source: ExampleSource, types: Ma
     given = exp.select(exp.convert(1)).from_(store.table(known, "k"))
     given = given.where(exp.and_(column("given", "k"), equal_columns(keys, "k", "s")))
     outside = exp.Not(this=exp.Exists(this=given))
-    return exp.select(*[column(c, "s") for c in _atom_columns(opening.record)]).from_(atoms.subquery("s")).where(outside)
+    return (
+        exp.select(*[column(c, "s") for c in _atom_columns(opening.record)]).from_(atoms.subquery("s")).where(outside)
+    )
 
 
 def _atom_columns(record: PredicateRecord) -> list[str]:
@@ -196,10 +205,16 @@ def _listed_scope(store: Store, opening: Opening, source: ExampleSource, known: 
     parts: list[exp.Query] = [soft.where(exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))]
     if opening.scope is not None:
         parts.append(exp.select(*outputs).from_(store.table(opening.scope)))
-    return exp.select("*").from_(parts[0].subquery("soft")).distinct() if len(parts) == 1 else exp.union(*parts, distinct=True)
+    return (
+        exp.select("*").from_(parts[0].subquery("soft")).distinct()
+        if len(parts) == 1
+        else exp.union(*parts, distinct=True)
+    )
 
 
-def full_scope_size(store: Store, record: PredicateRecord, source: ExampleSource, types: Mapping[str, TypeRecord]) -> float:
+def full_scope_size(
+    store: Store, record: PredicateRecord, source: ExampleSource, types: Mapping[str, TypeRecord]
+) -> float:
     """Return the number of type-consistent tuples of a predicate, before any work."""
     fixed = source.argument(record) if source.kind == "type" else None
     others = [types[t] for i, t in enumerate(record.known_types()) if i != fixed]
@@ -219,7 +234,13 @@ def full_scope_size(store: Store, record: PredicateRecord, source: ExampleSource
 
 
 def build_atoms(
-    store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord], *, first: int, limit: int = ATOM_LIMIT
+    store: Store,
+    opening: Opening,
+    source: ExampleSource,
+    types: Mapping[str, TypeRecord],
+    *,
+    first: int,
+    limit: int = ATOM_LIMIT,
 ) -> tuple[PredicateRecord, int]:
     """Build the table of facts and the atom table of an open predicate.
 
@@ -267,7 +288,9 @@ def build_atoms(
     store.create(atoms, joined.order_by(column("atom")), f"list the atoms of {record.predicate}")
     facts = _write_facts(store, opening, known, atoms)
     store.drop(known)
-    given = store.count(exp.select("*").from_(store.table(facts)).where(column("given")).subquery("g"), "count given atoms")
+    given = store.count(
+        exp.select("*").from_(store.table(facts)).where(column("given")).subquery("g"), "count given atoms"
+    )
     count = store.count(store.table(atoms), f"count the atoms of {record.predicate}")
     rows = store.count(store.table(facts), f"count the facts of {record.predicate}")
     return replace(record, open=True, atoms=atoms, facts=facts, given=given > 0, rows=rows), count

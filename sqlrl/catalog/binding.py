@@ -21,7 +21,13 @@ from sqlrl.logic.model import Model
 
 
 def bind(
-    store: Store, model: Model, *, training: bool, drop: Iterable[str] = (), query: Iterable[str] = (), limit: int = ATOM_LIMIT
+    store: Store,
+    model: Model,
+    *,
+    training: bool,
+    drop: Iterable[str] = (),
+    query: Iterable[str] = (),
+    limit: int = ATOM_LIMIT,
 ) -> Layout:
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
     with store.engine.transaction():
@@ -69,7 +75,9 @@ def find_openings(store: Store, model: Model, query: frozenset[str]) -> dict[str
     return openings
 
 
-def _check_data(store: Store, used: frozenset[str] | set[str], openings: Mapping[str, Opening], drop: frozenset[str]) -> None:
+def _check_data(
+    store: Store, used: frozenset[str] | set[str], openings: Mapping[str, Opening], drop: frozenset[str]
+) -> None:
     """Refuse predicates that have neither data nor atoms."""
     loaded = {name for name, _ in store.sources()}
     missing = sorted(used - loaded - set(openings) - drop)
@@ -84,8 +92,13 @@ def _check_data(store: Store, used: frozenset[str] | set[str], openings: Mapping
 def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], limit: int) -> None:
     """Build examples, domains and atoms unless they were built from the same data for the same open predicates."""
     built = json.dumps(
-        {"data": store.state("data"), "open": {n: o.target for n, o in chosen.items()}, "others": sorted(set(openings) - set(chosen))},
-        sort_keys=True, ensure_ascii=False,
+        {
+            "data": store.state("data"),
+            "open": {n: o.target for n, o in chosen.items()},
+            "others": sorted(set(openings) - set(chosen)),
+        },
+        sort_keys=True,
+        ensure_ascii=False,
     )
     if store.state("atoms") == built:
         return
@@ -134,10 +147,16 @@ def _encoded_scope(store: Store, opening: Opening) -> Opening:
         )
     encoded = store.free_name("scoped", record.predicate)
     encode(
-        store, exp.select("*").from_(table), encoded, record.known_types(),
-        example_column=record.example == "column", example_type=store.state("example_type"),
+        store,
+        exp.select("*").from_(table),
+        encoded,
+        record.known_types(),
+        example_column=record.example == "column",
+        example_type=store.state("example_type"),
     )
-    store.create(encoded, exp.select("*").from_(store.table(encoded)).distinct(), f"encode the scope of {record.predicate}")
+    store.create(
+        encoded, exp.select("*").from_(store.table(encoded)).distinct(), f"encode the scope of {record.predicate}"
+    )
     return replace(opening, scope=encoded)
 
 
@@ -174,7 +193,9 @@ def _domains(
     types = store.types()
     local = local_types(source, closed.values(), types)
     rows: list[tuple[PredicateRecord, exp.Query]] = [
-        (record, exp.select("*").from_(store.table(record.facts))) for record in closed.values() if record.facts is not None
+        (record, exp.select("*").from_(store.table(record.facts)))
+        for record in closed.values()
+        if record.facts is not None
     ]
     for opening in openings.values():
         rows += [(opening.record, query) for query in _evidence_rows(store, opening)]
@@ -250,7 +271,9 @@ def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     }
     examples = store.name("example")
     count = store.count(store.table("example"), "count the examples")
-    return Layout(predicates, types, source.type if source.kind == "type" else None, examples, count, store.engine.scratch)
+    return Layout(
+        predicates, types, source.type if source.kind == "type" else None, examples, count, store.engine.scratch
+    )
 
 
 def _type_info(store: Store, record: TypeRecord) -> TypeInfo:
@@ -260,7 +283,10 @@ def _type_info(store: Store, record: TypeRecord) -> TypeInfo:
 
 
 def _predicate_info(
-    store: Store, record: PredicateRecord, sources: Mapping[tuple[str, str], SourceRecord], chosen: Mapping[str, Opening]
+    store: Store,
+    record: PredicateRecord,
+    sources: Mapping[tuple[str, str], SourceRecord],
+    chosen: Mapping[str, Opening],
 ) -> PredicateInfo:
     """Return what the layout says of a predicate."""
     opening = chosen.get(record.predicate)
@@ -278,5 +304,7 @@ def _predicate_info(
         opening.full if opening is not None else True,
         record.given,
         record.rows,
-        store.count(store.table(record.atoms), f"count the atoms of {record.predicate}") if record.atoms and opening else 0,
+        store.count(store.table(record.atoms), f"count the atoms of {record.predicate}")
+        if record.atoms and opening
+        else 0,
     )

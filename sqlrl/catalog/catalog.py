@@ -65,6 +65,7 @@ class Catalog:
         truth: str | int | None = None,
         probability: str | int | None = None,
         duplicates: str = "error",
+        empty: str = "error",
         fold_case: bool = False,
         constants: Mapping[str, str] | None = None,
     ) -> None:
@@ -92,6 +93,9 @@ class Catalog:
         probability : str or int, optional
             A column of probabilities: soft evidence. 0 and 1 are hard evidence.
         duplicates : {"error", "drop"}
+            What to do with facts that occur more than once.
+        empty : {"error", "allow"}
+            What to do with a source that has no rows.
         fold_case : bool
             Lower the case of all constants.
         constants : mapping of str to str, optional
@@ -111,7 +115,9 @@ class Catalog:
         Traceback (most recent call last):
         sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
         """
-        options = LoadOptions(columns, types, example, target, given, truth, probability, duplicates, fold_case, dict(constants or {}))
+        options = LoadOptions(
+            columns, types, example, target, given, truth, probability, duplicates, empty, fold_case, dict(constants or {})
+        )
         loading.load(self.store, predicate, source, options)
 
     def load_evidence(
@@ -145,7 +151,7 @@ class Catalog:
         CatalogError
             If declarations and data disagree.
         """
-        with self.engine.transaction():
+        with self.store.writing():
             declare(self.store, model)
 
     def scope(self, predicate: str, source: Any) -> None:
@@ -168,7 +174,7 @@ class Catalog:
         CatalogError
             If examples come from a column.
         """
-        with self.engine.transaction():
+        with self.store.writing():
             if self.store.state("examples") == "column":
                 raise CatalogError("examples come from a column of the data: load the data again without it.")
             for key in ("examples", "example_type"):
@@ -186,7 +192,7 @@ class Catalog:
         CatalogError
             If there is no such type.
         """
-        with self.engine.transaction():
+        with self.store.writing():
             self.store.save_type(replace(self._type(type_name), choice=local))
             self.store.touch()
 
@@ -198,7 +204,7 @@ class Catalog:
         CatalogError
             If the type has constants already.
         """
-        with self.engine.transaction():
+        with self.store.writing():
             record = self.store.type_record(type_name, self.store.types())
             if record.size and not record.numeric:
                 raise CatalogError(f"{type_name!r} has {record.size} constants: declare it numeric before loading.")
@@ -271,11 +277,13 @@ class Catalog:
         changed = refreshing.changed_sources(self.store)
         if changed:
             texts = ", ".join(f"{s.predicate} ({s.source})" for s in changed)
-            raise CatalogError(f"the sources of these predicates changed after they were loaded: {texts}: call refresh().")
+            raise CatalogError(
+                f"the sources of these predicates changed after they were loaded: {texts}: call refresh()."
+            )
 
     def resolve(self) -> None:
         """Give types to facts that wait for a model, from the names of their columns (`position` from `position1`)."""
-        with self.engine.transaction():
+        with self.store.writing():
             waiting = {name for (name, _), s in self.store.sources().items() if s.staged}
             for name, record in self.store.predicates().items():
                 if name in waiting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sqlglot import exp
 
@@ -14,7 +13,18 @@ from sqlrl.catalog.store import aliased, argument_columns, column
 from sqlrl.errors import LoadError
 
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
+_INTEGERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "UHUGEINT",
+)
 _NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
 
 
@@ -30,6 +40,7 @@ class LoadOptions:
     truth: str | int | None = None
     probability: str | int | None = None
     duplicates: str = "error"
+    empty: str = "error"
     fold_case: bool = False
     constants: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,10 +84,16 @@ def check_options(predicate: str, options: LoadOptions) -> None:
         raise LoadError(f"{predicate}: target=True makes facts labels, given=True makes them evidence: choose one.")
     if options.duplicates not in ("error", "drop"):
         raise LoadError(f"{predicate}: duplicates={options.duplicates!r} must be 'error' or 'drop'.")
+    if options.empty not in ("error", "allow"):
+        raise LoadError(f"{predicate}: empty={options.empty!r} must be 'error' or 'allow'.")
     if options.truth is not None and options.probability is not None:
-        raise LoadError(f"{predicate}: truth= and probability= cannot both be given: a probability of 0 or 1 is hard evidence.")
+        raise LoadError(
+            f"{predicate}: truth= and probability= cannot both be given: a probability of 0 or 1 is hard evidence."
+        )
     if options.probability is not None and (options.target or options.given):
-        raise LoadError(f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out.")
+        raise LoadError(
+            f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out."
+        )
 
 
 def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
@@ -94,7 +111,7 @@ def map_columns(predicate: str, source: Source, options: LoadOptions, types: Seq
     """
     where = f"{predicate} from {source.label}"
     if not source.columns:
-        return Mapped(tuple(argument_columns(len(types or ()))))
+        return _nothing(where, options, types)
     truth = _find(where, source, options.truth) if options.truth is not None else None
     probability = _find(where, source, options.probability) if options.probability is not None else None
     values = [name for name in (truth, probability) if name is not None]
@@ -110,15 +127,30 @@ def map_columns(predicate: str, source: Source, options: LoadOptions, types: Seq
     for name in [*mapped.arguments, *([mapped.example_column] if mapped.example_column else [])]:
         kind = source.columns[name]
         if kind.endswith("]") or kind.startswith(_NESTED):
-            raise LoadError(f"{where}: column {name!r} has type {kind}, which names no constant: convert it to text or numbers.")
+            raise LoadError(
+                f"{where}: column {name!r} has type {kind}, which names no constant: convert it to text or numbers."
+            )
     _check_kinds(where, source, mapped)
     return mapped
+
+
+def _nothing(where: str, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
+    """Map the columns of a source that has neither rows nor columns."""
+    if types is None:
+        raise LoadError(f"{where}: there are no rows and the number of arguments is unknown: pass types=.")
+    arguments = tuple(argument_columns(len(types)))
+    if options.example is None:
+        return Mapped(arguments)
+    position = _example_argument(where, options.example, arguments, types)
+    return Mapped(arguments, position, options.example if position is None else None)
 
 
 def _check_kinds(where: str, source: Source, mapped: Mapped) -> None:
     """Refuse truths that are no booleans and probabilities that are no numbers; text may hold either."""
     if mapped.truth is not None and source.columns[mapped.truth] not in ("BOOLEAN", "VARCHAR"):
-        raise LoadError(f"{where}: the truth column {mapped.truth!r} has type {source.columns[mapped.truth]}, expected BOOLEAN.")
+        raise LoadError(
+            f"{where}: the truth column {mapped.truth!r} has type {source.columns[mapped.truth]}, expected BOOLEAN."
+        )
     if mapped.probability is not None and not source.columns[mapped.probability].startswith(_NUMBERS):
         kind = source.columns[mapped.probability]
         raise LoadError(f"{where}: the probability column {mapped.probability!r} has type {kind}, expected a number.")
@@ -136,7 +168,9 @@ def _find(where: str, source: Source, wanted: str | int) -> str:
     like = [n for n in names if n.casefold() == wanted.casefold()]
     if len(like) == 1:
         return like[0]
-    raise LoadError(f"{where}: there is no column {wanted!r} among {', '.join(map(repr, names))}{did_you_mean(nearest_names(wanted, names))}")
+    raise LoadError(
+        f"{where}: there is no column {wanted!r} among {', '.join(map(repr, names))}{did_you_mean(nearest_names(wanted, names))}"
+    )
 
 
 def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
@@ -145,7 +179,9 @@ def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[st
     if isinstance(chosen, Mapping):
         chosen = _in_order(where, chosen, types)
     elif isinstance(chosen, str) or chosen is None:
-        raise LoadError(f"{where}: columns= must be a list of columns or a mapping from argument to column, not {chosen!r}.")
+        raise LoadError(
+            f"{where}: columns= must be a list of columns or a mapping from argument to column, not {chosen!r}."
+        )
     arguments = tuple(_find(where, source, c) for c in chosen)
     if types is not None and len(types) != len(arguments):
         raise LoadError(f"{where}: {len(types)} arguments but {len(arguments)} columns were named.")
@@ -157,9 +193,7 @@ def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[st
     return Mapped(arguments, example_column=_find(where, source, options.example))
 
 
-def _in_order(
-    where: str, chosen: Mapping[str | int, str | int], types: Sequence[str | None] | None
-) -> list[str | int]:
+def _in_order(where: str, chosen: Mapping[str | int, str | int], types: Sequence[str | None] | None) -> list[str | int]:
     """Turn a mapping from argument (its position, or its type where only one has it) to column into a list."""
     places: dict[int, str | int] = {}
     for argument, name in chosen.items():
@@ -168,7 +202,9 @@ def _in_order(
             continue
         found = [i for i, t in enumerate(types or ()) if t == argument]
         if len(found) != 1:
-            raise LoadError(f"{where}: columns= names the argument {argument!r}, which {len(found)} arguments have as type: use positions.")
+            raise LoadError(
+                f"{where}: columns= names the argument {argument!r}, which {len(found)} arguments have as type: use positions."
+            )
         places[found[0]] = name
     if sorted(places) != list(range(len(places))):
         raise LoadError(f"{where}: columns= must name every argument once, found positions {sorted(places)}.")
@@ -190,7 +226,9 @@ def _by_position(where: str, free: list[str], options: LoadOptions, types: Seque
     position = _example_argument(where, example, tuple(free), types)
     if position is None:
         known = [*free, *(t for t in types or () if t)]
-        raise LoadError(f"{where}: example={example!r} is neither a column nor the type of an argument{did_you_mean(nearest_names(example, known))}")
+        raise LoadError(
+            f"{where}: example={example!r} is neither a column nor the type of an argument{did_you_mean(nearest_names(example, known))}"
+        )
     return Mapped(tuple(free), example_argument=position)
 
 
@@ -238,7 +276,11 @@ def _evidence(p: exp.Expr) -> list[exp.Expr]:
     """Return `truth` and `prior` of a probability; both are NULL where it is none."""
     hard = exp.Case().when(exp.EQ(this=p.copy(), expression=exp.convert(0)), exp.false())
     hard = hard.when(exp.EQ(this=p.copy(), expression=exp.convert(1)), exp.true())
-    inside = exp.and_(exp.GT(this=p.copy(), expression=exp.convert(0)), exp.LT(this=p.copy(), expression=exp.convert(1)))
-    odds = exp.Ln(this=exp.Div(this=p.copy(), expression=exp.Paren(this=exp.Sub(this=exp.convert(1), expression=p.copy()))))
+    inside = exp.and_(
+        exp.GT(this=p.copy(), expression=exp.convert(0)), exp.LT(this=p.copy(), expression=exp.convert(1))
+    )
+    odds = exp.Ln(
+        this=exp.Div(this=p.copy(), expression=exp.Paren(this=exp.Sub(this=exp.convert(1), expression=p.copy())))
+    )
     soft = exp.Case().when(inside, odds)
     return [aliased(hard, "truth"), aliased(soft, "prior")]

@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.terms import And, Atom, BothSigns, Constant, Equal, Exist, ForAll, Formula, Iff, Implies, Not, Or, Predicate, Term, Variable
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    BothSigns,
+    Constant,
+    Equal,
+    Exist,
+    ForAll,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Predicate,
+    Term,
+    Variable,
+)
 
 
 def atoms_of(formula: Formula) -> Iterator[Atom]:
@@ -77,9 +93,9 @@ def _typed_constants(rule: Rule, predicates: Mapping[str, Predicate]) -> Iterato
                 variables.setdefault(term.name, type_name)
     for equal in _equalities(rule.formula):
         for one, other in ((equal.left, equal.right), (equal.right, equal.left)):
-            type_name = _variable_type(one, variables)
-            if isinstance(other, Constant) and type_name is not None:
-                yield type_name, other.name
+            found = _variable_type(one, variables)
+            if isinstance(other, Constant) and found is not None:
+                yield found, other.name
     if rule.expansions is not None:
         types = [variables.get(v) for v in rule.expansions.variables]
         for row in rule.expansions.rows:

@@ -41,16 +41,18 @@ def declare(store: Store, model: Model) -> None:
                 _blocks(store, predicate, resolve(store, record, predicate.types))
             elif record.types != predicate.types:
                 types = ", ".join(map(str, record.types))
-                faults.append(f"{predicate} is declared, but its data have the types ({types}): load them again with other types=.")
+                faults.append(
+                    f"{predicate} is declared, but its data have the types ({types}): load them again with other types=."
+                )
             else:
                 _blocks(store, predicate, record)
         except LoadError as error:
             faults.append(str(error))
     if faults:
         raise CatalogError("\n".join(faults))
-    types = store.types()
+    known_types = store.types()
     for name in sorted({t for p in model.predicates.values() for t in p.types} | set(model.types)):
-        store.type_record(name, types)
+        store.type_record(name, known_types)
     _constants(store, model)
 
 
@@ -105,9 +107,15 @@ def check_declared(store: Store, model: Model) -> None:
             continue
         listed = set(model.types[name])
         query = exp.select(column("name")).from_(store.table(record.dictionary)).order_by(column("id"))
-        extra = [n for n in (str(row["name"]) for row in store.rows(query, f"list the constants of {name}")) if n not in listed]
+        extra = [
+            n
+            for n in (str(row["name"]) for row in store.rows(query, f"list the constants of {name}"))
+            if n not in listed
+        ]
         shown = ", ".join(map(repr, extra[:_SHOWN])) + (" ..." if len(extra) > _SHOWN else "")
-        faults.append(f"the data have {len(extra)} constants of {name} that the model does not declare: {shown}: declare or rename them.")
+        faults.append(
+            f"the data have {len(extra)} constants of {name} that the model does not declare: {shown}: declare or rename them."
+        )
     if faults:
         raise CatalogError("\n".join(faults))
 
@@ -134,7 +142,9 @@ def check_constants(store: Store, model: Model, *, training: bool) -> int:
     if count and training:
         more = f"\nand {count - len(unknown)} more" if count > len(unknown) else ""
         raise CatalogError(
-            "\n".join(unknown) + more + "\nConstants match exactly: rename them with constants={...} or declare them in the model."
+            "\n".join(unknown)
+            + more
+            + "\nConstants match exactly: rename them with constants={...} or declare them in the model."
         )
     if count:
         warnings.warn(f"{count} constants of the model do not occur in these data", UnseenConstantWarning, stacklevel=2)
@@ -146,9 +156,7 @@ def compact(store: Store, declared: Mapping[str, list[str]]) -> None:
     predicates = store.predicates()
     sources = [s for s in store.sources().values() if not s.staged]
     for name, record in store.types().items():
-        uses = [
-            (s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name
-        ]
+        uses = [(s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name]
         kept = _kept(store, store.table(record.dictionary), "id", uses, declared.get(name, ()))
         if kept == record.size:
             store.drop(_MAP)
@@ -168,7 +176,9 @@ def compact(store: Store, declared: Mapping[str, list[str]]) -> None:
 _MAP = "renumbering"
 
 
-def _kept(store: Store, table: exp.Table, ident: str, uses: list[tuple[str, str]], declared: list[str] | tuple[str, ...]) -> int:
+def _kept(
+    store: Store, table: exp.Table, ident: str, uses: list[tuple[str, str]], declared: list[str] | tuple[str, ...]
+) -> int:
     """Write (old, new) of the ids that are still used, in their order, and return their number."""
     parts: list[exp.Query] = [exp.select(column(c).as_("old", quoted=True)).from_(store.table(s)) for s, c in uses]
     if declared:
@@ -207,7 +217,9 @@ def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> None:
     total = store.count(store.table("example"), "count the examples")
     if _kept(store, store.table("example"), "example", uses, ()) < total:
         names = exp.select(
-            column("new", "m").as_("example", quoted=True), column("name", "e"), column("new", "m").as_("ordinal", quoted=True)
+            column("new", "m").as_("example", quoted=True),
+            column("name", "e"),
+            column("new", "m").as_("ordinal", quoted=True),
         ).from_(store.table(_MAP, "m"))
         names = names.join(store.table("example", "e"), on=column("example", "e").eq(column("old", "m")))
         store.create("kept_examples", names.order_by(column("new", "m")), "compact the examples")

@@ -61,11 +61,14 @@ def extend(
     new = _missing(store, record, names, first_seen)
     order = "place" if first_seen is not None else "name"
     number = exp.Window(
-        this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column(order)), exp.Ordered(this=column("name"))])
+        this=exp.RowNumber(),
+        order=exp.Order(expressions=[exp.Ordered(this=column(order)), exp.Ordered(this=column("name"))]),
     )
     size = exp.convert(record.size - 1)
     ids = exp.select(aliased(exp.cast(number + size, "int"), "id"), column("name")).from_(new.subquery("new"))
-    store.insert(record.dictionary, ids.order_by(column("id")), ["id", "name"], f"extend the dictionary of {record.type}")
+    store.insert(
+        record.dictionary, ids.order_by(column("id")), ["id", "name"], f"extend the dictionary of {record.type}"
+    )
     total = store.count(store.table(record.dictionary), f"count the constants of {record.type}")
     if total == record.size:
         return record
@@ -74,15 +77,15 @@ def extend(
     return result
 
 
-def _missing(
-    store: Store, record: TypeRecord, names: Sequence[exp.Query], first_seen: exp.Query | None
-) -> exp.Select:
+def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first_seen: exp.Query | None) -> exp.Select:
     """Return the query of the names that are not in the dictionary, with their first place if asked for."""
     known = exp.select(column("name")).from_(store.table(record.dictionary))
     present = exp.Not(this=exp.Is(this=column("name"), expression=exp.null()))
     unseen = exp.Not(this=exp.In(this=column("name"), query=known.subquery()))
     if first_seen is not None:
-        places = exp.select(column("name"), aliased(exp.Min(this=column("place")), "place")).from_(first_seen.subquery("seen"))
+        places = exp.select(column("name"), aliased(exp.Min(this=column("place")), "place")).from_(
+            first_seen.subquery("seen")
+        )
         condition = exp.and_(present, unseen) if record.size else present
         return places.where(condition).group_by(column("name"))
     union: exp.Query = names[0]
@@ -125,7 +128,12 @@ def nearest_constants(store: Store, record: TypeRecord, name: str) -> list[str]:
     """Return the names in a dictionary that are most like another one, the nearest first, at most three."""
     folded = exp.convert(name.casefold())
     distance = exp.Anonymous(this="levenshtein", expressions=[exp.Lower(this=column("name")), folded])
-    query = exp.select(column("name")).from_(store.table(record.dictionary)).order_by(distance, column("name")).limit(NEAREST)
+    query = (
+        exp.select(column("name"))
+        .from_(store.table(record.dictionary))
+        .order_by(distance, column("name"))
+        .limit(NEAREST)
+    )
     return [str(row["name"]) for row in store.rows(query, f"find constants like {name}")]
 
 

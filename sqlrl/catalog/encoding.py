@@ -85,7 +85,9 @@ def _extend_examples(store: Store, raw: exp.Query) -> None:
     start = store.count(store.table("example"), "count the examples")
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column("place"))]))
     ident = exp.cast(number + exp.convert(start - 1), "int")
-    rows = exp.select(aliased(ident, "example"), column("name"), aliased(ident.copy(), "ordinal")).from_(new.subquery("new"))
+    rows = exp.select(aliased(ident, "example"), column("name"), aliased(ident.copy(), "ordinal")).from_(
+        new.subquery("new")
+    )
     store.insert("example", rows, ["example", "name", "ordinal"], "extend the examples")
 
 
@@ -117,7 +119,15 @@ def _write(
 
 
 def check_rows(
-    store: Store, storage: str, keys: list[str], where: str, *, signed: bool, soft: bool, raw: exp.Query | None, sizes: Sequence[int] = ()
+    store: Store,
+    storage: str,
+    keys: list[str],
+    where: str,
+    *,
+    signed: bool,
+    soft: bool,
+    raw: exp.Query | None,
+    sizes: Sequence[int] = (),
 ) -> None:
     """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
 
@@ -141,11 +151,15 @@ def check_rows(
     extra = _value_check(signed, soft)
     if extra is not None:
         counts.append(aliased(exp.Anonymous(this="count_if", expressions=[extra]), "faulty values"))
-    row = store.rows(exp.select(aliased(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table), f"check {where}")[0]
+    row = store.rows(
+        exp.select(aliased(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table), f"check {where}"
+    )[0]
     for key in keys:
         if row[key] < row["all rows"]:
             condition = exp.Is(this=column(key), expression=exp.null())
-            faults.append(f"{row['all rows'] - row[key]} rows have no {_word(key)} (NULL, or no number){_rows(store, raw, condition)}: fill or remove them.")
+            faults.append(
+                f"{row['all rows'] - row[key]} rows have no {_word(key)} (NULL, or no number){_rows(store, raw, condition)}: fill or remove them."
+            )
     if extra is not None and row["faulty values"]:
         what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
         faults.append(f"{row['faulty values']} rows have a {what}{_rows(store, raw, extra)}: correct them.")
@@ -178,7 +192,9 @@ def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes:
     if sizes and space < 2**62:
         packed: exp.Expr = exp.cast(column(keys[0]), "bigint")
         for key, size in zip(keys[1:], sizes[1:], strict=True):
-            packed = exp.Add(this=exp.Mul(this=exp.Paren(this=packed), expression=exp.convert(size)), expression=column(key))
+            packed = exp.Add(
+                this=exp.Mul(this=exp.Paren(this=packed), expression=exp.convert(size)), expression=column(key)
+            )
         distinct = exp.select(aliased(packed, "k")).from_(table).distinct()
     else:
         distinct = exp.select(*[column(k) for k in keys]).from_(table).distinct()
@@ -190,7 +206,13 @@ def _rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
     if raw is None:
         return ""
     numbered = exp.select("*", aliased(exp.Window(this=exp.RowNumber()), "row")).from_(raw.subquery("raw"))
-    query = exp.select(column("row")).from_(numbered.subquery("numbered")).where(condition).order_by(column("row")).limit(_SHOWN)
+    query = (
+        exp.select(column("row"))
+        .from_(numbered.subquery("numbered"))
+        .where(condition)
+        .order_by(column("row"))
+        .limit(_SHOWN)
+    )
     found = [str(r["row"]) for r in store.rows(query, "find the rows")]
     return f" (row {', '.join(found)})" if found else ""
 

@@ -39,7 +39,7 @@ def load_evidence(
         role = "soft" if atom.truth is None else hard
         groups.setdefault((atom.predicate, role), []).append(atom)
     _check(groups, model, label)
-    with store.engine.transaction():
+    with store.writing():
         declare(store, model)
         for (predicate, role), found in sorted(groups.items()):
             _load_group(store, predicate, role, found, label, fingerprint)
@@ -56,7 +56,9 @@ def _check(groups: dict[tuple[str, str], list[EvidenceAtom]], model: Model, labe
             continue
         for atom in atoms:
             if len(atom.constants) != len(declared.arguments):
-                faults.append(f"line {atom.line}: {predicate} has {len(declared.arguments)} arguments, found {len(atom.constants)}")
+                faults.append(
+                    f"line {atom.line}: {predicate} has {len(declared.arguments)} arguments, found {len(atom.constants)}"
+                )
             if atom.probability is not None and not 0 <= atom.probability <= 1:
                 faults.append(f"line {atom.line}: probability {atom.probability} is outside [0, 1]")
     faults += _contradictions(groups)
@@ -98,8 +100,16 @@ def _load_group(
     with store.engine.attached(data) as table:
         source = Source(table, dict.fromkeys(data.column_names, "VARCHAR"), label, "object", fingerprint)
         loaded = write_rows(
-            store, record, exp.select(*map(column, data.column_names)).from_(table), role, source=source, fingerprint=fingerprint,
-            options=LoadOptions(), example=False, signed=signed, soft=role == "soft",
+            store,
+            record,
+            exp.select(*map(column, data.column_names)).from_(table),
+            role,
+            source=source,
+            fingerprint=fingerprint,
+            options=LoadOptions(),
+            example=False,
+            signed=signed,
+            soft=role == "soft",
         )
         register(store, record, loaded, Mapped(tuple(argument_columns(arity))))
 

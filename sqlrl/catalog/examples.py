@@ -60,7 +60,9 @@ def build_examples(store: Store, source: ExampleSource, types: Mapping[str, Type
         store.put("example", [{"example": 0, "name": "", "ordinal": 0}], "make the one example")
         return 1
     if source.type not in types:
-        raise CatalogError(f"The examples are the constants of {source.type!r}, but no predicate has an argument of that type.")
+        raise CatalogError(
+            f"The examples are the constants of {source.type!r}, but no predicate has an argument of that type."
+        )
     ids = exp.select(aliased(column("id"), "example"), column("name"), aliased(column("id"), "ordinal"))
     ids = ids.from_(store.table(types[source.type].dictionary)).order_by(column("id"))
     store.insert("example", ids, ["example", "name", "ordinal"], "list the examples")
@@ -78,7 +80,9 @@ def local_types(
                 beside |= {t for t in record.types if t is not None}
     beside -= {source.type or ""}
     return {
-        name: source.kind != "one" and name != source.type and (name in beside if record.choice is None else record.choice)
+        name: source.kind != "one"
+        and name != source.type
+        and (name in beside if record.choice is None else record.choice)
         for name, record in types.items()
     }
 
@@ -104,8 +108,8 @@ def build_domain(
         empty = exp.select(aliased(exp.cast(exp.null(), "int"), "example"), aliased(exp.cast(exp.null(), "int"), "id"))
         parts.append(empty.where(exp.false()))
     union: exp.Query = parts[0]
-    for part in parts[1:]:
-        union = exp.union(union, part, distinct=False)
+    for other in parts[1:]:
+        union = exp.union(union, other, distinct=False)
     distinct = exp.select(column("example"), column("id")).from_(union.subquery("all_rows")).distinct()
     domain = record.domain or store.free_name("domain", record.type)
     store.create(domain, distinct.order_by(column("example"), column("id")), f"collect the domain of {record.type}")
@@ -137,15 +141,20 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
         place = aliased(exp.Window(this=exp.RowNumber()), "position")
         numbered = exp.select(column("name"), place).from_(names.subquery("names"))
         joined = exp.select(
-            column("example", "e"), column("name", "n"), aliased(exp.cast(column("position", "n") - 1, "int"), "position")
+            column("example", "e"),
+            column("name", "n"),
+            aliased(exp.cast(column("position", "n") - 1, "int"), "position"),
         ).from_(numbered.subquery("n"))
         on = column("name", "e").eq(column("name", "n"))
-        query = joined.join(store.table("example", "e"), on=on, join_type="left")
-        engine.create_table(catalog, schema, table, query.order_by(column("position", "n")), step="select examples")
+        found = joined.join(store.table("example", "e"), on=on, join_type="left")
+        engine.create_table(catalog, schema, table, found.order_by(column("position", "n")), step="select examples")
     target = exp.table_(table, db=schema, catalog=catalog, quoted=True)
     _check_filter(store, target)
     engine.create_table(
-        catalog, schema, table, exp.select(column("example"), column("position")).from_(target).order_by(column("position")),
+        catalog,
+        schema,
+        table,
+        exp.select(column("example"), column("position")).from_(target).order_by(column("position")),
         step="select examples",
     )
     return store.count(target, "count the selected examples")
@@ -154,13 +163,25 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
 def _check_filter(store: Store, target: exp.Table) -> None:
     """Refuse names that are unknown or doubled."""
     missing = exp.select(column("name")).from_(target).where(exp.Is(this=column("example"), expression=exp.null()))
-    unknown = [row["name"] for row in store.rows(missing.order_by(column("position")).limit(_SHOWN), "look for unknown examples")]
+    unknown = [
+        row["name"]
+        for row in store.rows(missing.order_by(column("position")).limit(_SHOWN), "look for unknown examples")
+    ]
     if unknown:
-        known = [row["name"] for row in store.rows(exp.select(column("name")).from_(store.table("example")).limit(10_000), "list examples")]
+        known = [
+            row["name"]
+            for row in store.rows(
+                exp.select(column("name")).from_(store.table("example")).limit(10_000), "list examples"
+            )
+        ]
         like = did_you_mean(nearest_names(str(unknown[0]), known))
         raise CatalogError(f"examples= names examples that the data do not have: {', '.join(map(repr, unknown))}{like}")
     twice = exp.select(column("name")).from_(target).group_by(column("name"))
-    twice = twice.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))).order_by(column("name")).limit(_SHOWN)
+    twice = (
+        twice.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))
+        .order_by(column("name"))
+        .limit(_SHOWN)
+    )
     doubled = [str(row["name"]) for row in store.rows(twice, "look for repeated examples")]
     if doubled:
         raise CatalogError(f"examples= names {', '.join(map(repr, doubled))} more than once: select each example once.")

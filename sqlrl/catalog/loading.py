@@ -32,7 +32,7 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     check_options(predicate, options)
     known = store.predicates().get(predicate)
     types = _types(predicate, known, options)
-    with store.engine.transaction(), open_source(store.engine, source) as opened:
+    with store.writing(), open_source(store.engine, source) as opened:
         mapped = map_columns(predicate, opened, options, types)
         record = _predicate(predicate, known, mapped, types)
         loaded = _read(store, record, opened, mapped, options)
@@ -43,9 +43,13 @@ def _types(predicate: str, known: PredicateRecord | None, options: LoadOptions) 
     """Return the types of the arguments as far as they are known, None if not even their number is."""
     if options.types is not None:
         if isinstance(options.types, str):
-            raise LoadError(f"{predicate}: types= must be a list with one type for each argument, not {options.types!r}.")
+            raise LoadError(
+                f"{predicate}: types= must be a list with one type for each argument, not {options.types!r}."
+            )
         if known is not None and all(t is not None for t in known.types) and known.types != tuple(options.types):
-            raise LoadError(f"{predicate} has the types ({', '.join(map(str, known.types))}), not ({', '.join(options.types)}): leave types= out.")
+            raise LoadError(
+                f"{predicate} has the types ({', '.join(map(str, known.types))}), not ({', '.join(options.types)}): leave types= out."
+            )
         return tuple(options.types)
     return known.types if known is not None else None
 
@@ -70,25 +74,39 @@ def _predicate(
 
 def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped, options: LoadOptions) -> SourceRecord:
     """Write the rows of a source into a table: as ids if all types are known, else as text."""
-    raw = raw_query(source, mapped, options)
-    if not source.columns:
-        raw = _empty_rows(len(record.arguments))
-    fingerprint = source.fingerprint or table_fingerprint(store.engine, source.table if source.columns else raw.subquery("s"))
-    return write_rows(
-        store, record, raw, options.role, source=source, fingerprint=fingerprint, options=options,
-        example=mapped.example_column is not None, signed=mapped.truth is not None or mapped.probability is not None,
-        soft=mapped.probability is not None, again=_cheap(source),
+    example = mapped.example_column is not None
+    raw = raw_query(source, mapped, options) if source.columns else _empty_rows(len(record.arguments), example)
+    fingerprint = source.fingerprint or table_fingerprint(
+        store.engine, source.table if source.columns else raw.subquery("s")
     )
+    loaded = write_rows(
+        store,
+        record,
+        raw,
+        options.role,
+        source=source,
+        fingerprint=fingerprint,
+        options=options,
+        example=example,
+        signed=mapped.truth is not None or mapped.probability is not None,
+        soft=mapped.probability is not None,
+        again=_cheap(source),
+    )
+    if not loaded.rows and options.empty == "error":
+        raise LoadError(f'{record.predicate} from {source.label}: there are no rows; pass empty="allow" if it has no facts.')
+    return loaded
 
 
 def _cheap(source: Source) -> bool:
     """Return True if reading a source a second time yields the same rows at little cost."""
-    return source.kind in _DIRECT or (source.kind == "file" and isinstance(source.table, exp.Anonymous) and source.table.name == "read_parquet")
+    return source.kind in _DIRECT or (
+        source.kind == "file" and isinstance(source.table, exp.Anonymous) and source.table.name == "read_parquet"
+    )
 
 
-def _empty_rows(arity: int) -> exp.Select:
+def _empty_rows(arity: int, example: bool) -> exp.Select:
     """Return the query of no rows."""
-    columns = [exp.cast(exp.null(), "varchar").as_(f"a{i}", quoted=True) for i in range(arity)]
+    columns = [exp.cast(exp.null(), "varchar").as_(name, quoted=True) for name in key_columns(arity, example)]
     return exp.select(*(columns or [exp.true().as_("present")])).where(exp.false())
 
 
@@ -132,8 +150,17 @@ def write_rows(
         store.drop(staged)
     rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
     return SourceRecord(
-        record.predicate, role, storage, not known, signed, example, source.kind, source.label, fingerprint,
-        json.dumps(asdict(options), sort_keys=True, ensure_ascii=False), rows,
+        record.predicate,
+        role,
+        storage,
+        not known,
+        signed,
+        example,
+        source.kind,
+        source.label,
+        fingerprint,
+        json.dumps(asdict(options), sort_keys=True, ensure_ascii=False),
+        rows,
     )
 
 
@@ -165,7 +192,11 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
     total = sum(s.rows for (name, _), s in store.sources().items() if name == record.predicate)
     example = "column" if loaded.example else "argument" if any(a.example for a in record.arguments) else record.example
     record = replace(
-        record, rows=total, source=loaded.source, fingerprint=loaded.fingerprint, example=example,
+        record,
+        rows=total,
+        source=loaded.source,
+        fingerprint=loaded.fingerprint,
+        example=example,
         open=record.open or loaded.role in ("label", "given", "soft"),
     )
     store.save_predicate(record)
@@ -183,7 +214,9 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
         return
     old = store.state("examples")
     if old is not None and old != kind:
-        raise LoadError(f"{record.predicate}: examples come from a {old} so far, not from a {kind}: use one kind of examples for all predicates.")
+        raise LoadError(
+            f"{record.predicate}: examples come from a {old} so far, not from a {kind}: use one kind of examples for all predicates."
+        )
     store.set_state("examples", kind)
     if type_name is not None:
         known = store.state("example_type")
@@ -242,7 +275,14 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
     keys = key_columns(len(record.arguments), example)
     where = f"{record.predicate} from {source.source}"
     check_rows(
-        store, storage, keys, where, signed=source.signed, soft=source.role == "soft", raw=raw, sizes=_sizes(store, record, example)
+        store,
+        storage,
+        keys,
+        where,
+        signed=source.signed,
+        soft=source.role == "soft",
+        raw=raw,
+        sizes=_sizes(store, record, example),
     )
     store.drop(source.storage)
     store.save_source(replace(source, storage=storage, staged=False, example=example))
@@ -253,7 +293,9 @@ def guessed_types(record: PredicateRecord) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> guessed_types(PredicateRecord("Next", arguments=(ArgumentRecord("position1", None), ArgumentRecord("field", None))))
+    >>> guessed_types(
+    ...     PredicateRecord("Next", arguments=(ArgumentRecord("position1", None), ArgumentRecord("field", None)))
+    ... )
     ('position', 'field')
     """
     return tuple(a.type or a.name.rstrip("0123456789") or a.name for a in record.arguments)

@@ -58,7 +58,9 @@ def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
             head.append(line.lstrip("-").strip())
         reason = " ".join(head).strip()
         if not number.isdigit() or not reason:
-            raise MigrationError(f"migration {name} must start with its number and state its reason in a leading comment")
+            raise MigrationError(
+                f"migration {name} must start with its number and state its reason in a leading comment"
+            )
         steps.append(Migration(int(number), reason, scripts[name]))
     if [s.layout for s in steps] != list(range(2, 2 + len(steps))):
         raise MigrationError(f"migrations must be numbered 2, 3, ... without gaps, found {sorted(scripts)}")
@@ -147,10 +149,10 @@ def open_layout(
 
 def _stamp(layout: int) -> str:
     """Return the statements that record the layout."""
-    values = exp.Values(
-        expressions=[exp.Tuple(expressions=[exp.convert(layout), exp.convert(installed_version())])]
+    values = exp.Values(expressions=[exp.Tuple(expressions=[exp.convert(layout), exp.convert(installed_version())])])
+    target = exp.Schema(
+        this=exp.table_("layout"), expressions=[exp.to_identifier("version"), exp.to_identifier("sqlrl")]
     )
-    target = exp.Schema(this=exp.table_("layout"), expressions=[exp.to_identifier("version"), exp.to_identifier("sqlrl")])
     return f"\nDELETE FROM layout;\n{exp.Insert(this=target, expression=values).sql(dialect='duckdb')};\n"
 
 
@@ -158,11 +160,15 @@ def _found(store: Store) -> tuple[int, str] | None:
     """Return the layout of the database and the version that wrote it, None if it is not one of ours."""
     tables = exp.select(column("table_name")).from_(exp.table_("tables", db="information_schema"))
     home = exp.and_(
-        column("table_catalog").eq(store.catalog), column("table_schema").eq(store.schema), column("table_name").eq("layout")
+        column("table_catalog").eq(store.catalog),
+        column("table_schema").eq(store.schema),
+        column("table_name").eq("layout"),
     )
     if not store.rows(tables.where(home), "look for the layout"):
         return None
     row = store.rows(exp.select("version", "sqlrl").from_(store.table("layout")), "read the layout")
     if len(row) != 1:
-        raise MigrationError(f"{store.engine.path}: the table layout must have one row and has {len(row)}: the file is damaged.")
+        raise MigrationError(
+            f"{store.engine.path}: the table layout must have one row and has {len(row)}: the file is damaged."
+        )
     return int(row[0]["version"]), str(row[0]["sqlrl"])

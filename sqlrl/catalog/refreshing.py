@@ -20,7 +20,7 @@ def changed_sources(store: Store) -> list[SourceRecord]:
     """
     changed = []
     for record in store.sources().values():
-        if record.kind == "object":
+        if record.kind in ("object", "relation"):
             continue
         with open_source(store.engine, record.source) as source:
             now = source.fingerprint or table_fingerprint(store.engine, source.table)
@@ -32,7 +32,7 @@ def changed_sources(store: Store) -> list[SourceRecord]:
 def refresh(store: Store) -> list[str]:
     """Load changed sources again, all or none, and return their predicates."""
     changed = changed_sources(store)
-    with store.engine.transaction():
+    with store.writing():
         for record in changed:
             load(store, record.predicate, record.source, LoadOptions(**json.loads(record.options)))
     return sorted({record.predicate for record in changed})

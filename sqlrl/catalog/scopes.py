@@ -21,7 +21,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
     LoadError
         If a constant is NULL.
     """
-    with store.engine.transaction():
+    with store.writing():
         record = store.predicates().get(predicate)
         if source is None:
             if record is not None and record.scope is not None:

@@ -34,8 +34,8 @@ class Source:
         The database's type of each column.
     label : str
         What messages call it.
-    kind : {"file", "table", "query", "object"}
-        How it can be read again; an object cannot.
+    kind : {"file", "table", "view", "query", "relation", "object"}
+        How it can be read again; a relation or another object of Python cannot.
     fingerprint : str
     """
 
@@ -64,16 +64,21 @@ def open_source(engine: DuckDBEngine, source: Any) -> Iterator[Source]:
     if isinstance(source, Path) or (isinstance(source, str) and _is_path(source)):
         yield _file(engine, Path(source))
     elif isinstance(source, str):
-        table = find_table(engine, source)
-        if table is not None:
-            yield _described(engine, table, source, "table", "")
+        found = find_table(engine, source)
+        if found is not None:
+            yield _described(engine, found[0], source, found[1], "")
         else:
             with engine.attached(_query(engine, source)) as name:
                 yield _described(engine, name, source, "query", "")
     else:
         data, label = _object(source)
+        kind = "relation" if isinstance(data, duckdb.DuckDBPyRelation) else "object"
+        if isinstance(data, pa.Table) and not data.num_columns:
+            nothing = exp.select(exp.true().as_("nothing")).where(exp.false()).subquery("nothing")
+            yield Source(nothing, {}, label, "object", "0:")
+            return
         with engine.attached(data) as name:
-            yield _described(engine, name, label, "object", "")
+            yield _described(engine, name, label, kind, "")
 
 
 def _is_path(text: str) -> bool:
@@ -135,22 +140,25 @@ def table_fingerprint(engine: DuckDBEngine, table: exp.Expr) -> str:
     return f"{row['n']}:{row['h']}"
 
 
-def find_table(engine: DuckDBEngine, name: str) -> exp.Table | None:
-    """Return the table or view that a text names (`t`, `schema.t` or `catalog.schema.t`, case ignored), None if there is none."""
-    found: list[tuple[str, str, str]] = []
+def find_table(engine: DuckDBEngine, name: str) -> tuple[exp.Table, str] | None:
+    """Return the table or view that a text names (`t`, `schema.t` or `catalog.schema.t`, case ignored) and its kind.
+
+    Names of tables come before names of views, and both before queries.
+    """
+    found: list[tuple[str, str, str, str]] = []
     for kind in ("table", "view"):
         query = exp.select("database_name", "schema_name", f"{kind}_name AS name").from_(
             exp.Anonymous(this=f"duckdb_{kind}s")
         )
         rows = engine.fetch(query, step="look for a table").to_pylist()
-        found += [(r["database_name"], r["schema_name"], r["name"]) for r in rows]
+        found += [(r["database_name"], r["schema_name"], r["name"], kind) for r in rows]
     searched = engine.connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
     wanted = name.casefold()
-    for catalog, schema, table in sorted(found, key=lambda f: (f[0] != "temp", f[:2] != searched, f)):
+    for catalog, schema, table, kind in sorted(found, key=lambda f: (f[0] != "temp", f[:2] != searched, f)):
         short = (catalog, schema) == searched or catalog == "temp"
         names = {f"{schema}.{table}", f"{catalog}.{schema}.{table}"} | ({table} if short else set())
         if wanted in {n.casefold() for n in names}:
-            return exp.table_(table, db=schema, catalog=catalog, quoted=True)
+            return exp.table_(table, db=schema, catalog=catalog, quoted=True), kind
     return None
 
 
@@ -162,7 +170,9 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
             raise LoadError(f"{_short(text)} must be one query (SELECT ...), the name of a table or view, or a file.")
         return engine.connection.sql(text)
     except duckdb.Error as error:
-        raise LoadError(f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {error}") from error
+        raise LoadError(
+            f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {error}"
+        ) from error
 
 
 def _short(text: str) -> str:
@@ -202,7 +212,9 @@ def _tuples(rows: Iterable[Any]) -> pa.Table:
     width = len(data[0])
     for number, row in enumerate(data, start=1):
         if len(row) != width:
-            raise LoadError(f"row {number} of the tuples has {len(row)} values, row 1 has {width}: make them equally long.")
+            raise LoadError(
+                f"row {number} of the tuples has {len(row)} values, row 1 has {width}: make them equally long."
+            )
     names = [f"column{i}" for i in range(width)]
     return pa.table({name: _array([row[i] for row in data]) for i, name in enumerate(names)})
 
@@ -225,5 +237,7 @@ def _described(engine: DuckDBEngine, table: exp.Expr, label: str, kind: str, fin
         if kind != "file":
             raise
         reason = error.reason.split("\n\nLINE")[0]
-        raise LoadError(f"{label} cannot be read, it may be damaged: write it again or name another file. ({reason})") from error
+        raise LoadError(
+            f"{label} cannot be read, it may be damaged: write it again or name another file. ({reason})"
+        ) from error
     return Source(table, {r["column_name"]: r["column_type"] for r in found}, label, kind, fingerprint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -124,6 +125,20 @@ class Store:
         self.engine = engine
         self.catalog, self.schema = engine.home
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write in a transaction.
+
+        Raises
+        ------
+        CatalogError
+            If the database was opened for reading.
+        """
+        if not self.engine.writable:
+            raise CatalogError(f"{self.engine.path} was opened read-only: connect to it for writing.")
+        with self.engine.transaction():
+            yield
+
     def name(self, table: str) -> TableName:
         """Return the full name of one of our tables."""
         return TableName(self.catalog, self.schema, table)
@@ -135,7 +150,7 @@ class Store:
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
         return node
 
-    def create(self, table: str, query: exp.Expression | pa.Table, step: str) -> None:
+    def create(self, table: str, query: exp.Expr | pa.Table, step: str) -> None:
         """Create or replace one of our tables."""
         self.engine.create_table(self.catalog, self.schema, table, query, step=step)
 

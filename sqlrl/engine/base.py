@@ -26,7 +26,9 @@ class Engine(Protocol):
         """Run a query on a cursor of its own and yield its rows in batches."""
         ...
 
-    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expression | pa.Table, *, step: str) -> None:
+    def create_table(
+        self, catalog: str, schema: str, name: str, query: exp.Expression | pa.Table, *, step: str
+    ) -> None:
         """Create (or replace) a table from a query or an Arrow table."""
         ...
 
@@ -36,4 +38,8 @@ class Engine(Protocol):
 
     def estimate(self, query: exp.Expression, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query."""
+        ...
+
+    def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:
+        """Create a table of the user's in the current schema of the connection."""
         ...

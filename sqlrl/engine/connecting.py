@@ -81,7 +81,7 @@ def _open(path: str, read_only: bool) -> duckdb.DuckDBPyConnection:
             return duckdb.connect(path, read_only=read_only)
         connection = duckdb.connect(":memory:")
         mode = " (READ_ONLY)" if read_only else ""
-        connection.execute(f"ATTACH {exp.convert(path).sql(dialect='duckdb')} AS \"data\"{mode}")
+        connection.execute(f'ATTACH {exp.convert(path).sql(dialect="duckdb")} AS "data"{mode}')
         connection.execute('USE "data"')
         return connection
     except duckdb.Error as error:
@@ -104,7 +104,9 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
     if read_only and not Path(path).exists():
         return InputError(f"{path} does not exist, and read_only=True cannot create it.")
     if "not a valid DuckDB" in reason or "orrupt" in reason:
-        return InputError(f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file. ({reason})")
+        return InputError(
+            f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file. ({reason})"
+        )
     return InputError(f"{path} cannot be opened: {reason}")
 
 
@@ -122,8 +124,8 @@ def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int]) 
 
 def _current_catalog(connection: duckdb.DuckDBPyConnection) -> str:
     """Return the name of the connection's current database."""
-    row = connection.execute("SELECT current_database()").fetchone()
-    return str(row[0]) if row else "memory"
+    # fetchone would leave an unfinished result, which bars the connection from other work (DuckDB 2.0).
+    return str(connection.execute("SELECT current_database()").fetchall()[0][0])
 
 
 def _qualified(*parts: str) -> str:
@@ -134,8 +136,7 @@ def _qualified(*parts: str) -> str:
 def _has_layout(connection: duckdb.DuckDBPyConnection, catalog: str, schema: str) -> bool:
     """Return True if the schema holds tables of sqlrl's."""
     query = "SELECT count(*) FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = 'layout'"
-    row = connection.execute(query, [catalog, schema]).fetchone()
-    return bool(row and row[0])
+    return bool(connection.execute(query, [catalog, schema]).fetchall()[0][0])
 
 
 def _reader(connection: duckdb.DuckDBPyConnection, catalog: str, path: str) -> DuckDBEngine:
@@ -153,15 +154,28 @@ def _guest(connection: duckdb.DuckDBPyConnection, *, owned: bool, path: str) -> 
         if _has_layout(cursor, "sqlrl", "main"):
             return DuckDBEngine(connection, ("sqlrl", "main"), owned=owned, path=path)
         if _has_layout(cursor, current, "sqlrl"):
-            row = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [current]).fetchone()
-            if row is not None and not row[0]:
+            row = cursor.execute(
+                "SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [current]
+            ).fetchall()
+            if not row[0][0]:
                 return DuckDBEngine(connection, (current, "sqlrl"), owned=owned, path=path)
             scratch, directory = _attach(connection, "sqlrl_scratch")
             return DuckDBEngine(
-                connection, (current, "sqlrl"), owned=owned, writable=False, path=path, scratch=scratch, directory=directory
+                connection,
+                (current, "sqlrl"),
+                owned=owned,
+                writable=False,
+                path=path,
+                scratch=scratch,
+                directory=directory,
             )
-        taken = {str(name).casefold() for (name,) in cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()}
-        taken |= {str(name).casefold() for (name,) in cursor.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()}
+        taken = {
+            str(name).casefold()
+            for (name,) in cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
+        }
+        taken |= {
+            str(name).casefold() for (name,) in cursor.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()
+        }
     name = "sqlrl"
     while name in taken:
         name += "_"
@@ -183,5 +197,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[tuple[str
             connection.execute(f"ATTACH {file} AS {alias} (READ_WRITE)")
         except duckdb.Error as error:
             directory.cleanup()
-            raise EngineError("attach a database for sqlrl's tables", f"{refusal}; {error}", f"ATTACH {file}") from error
+            raise EngineError(
+                "attach a database for sqlrl's tables", f"{refusal}; {error}", f"ATTACH {file}"
+            ) from error
         return (name, "main"), directory

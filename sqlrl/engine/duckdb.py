@@ -72,8 +72,9 @@ class DuckDBEngine:
         self.scratch = scratch or home
         self._directory = directory
         self._depth = 0
+        self._left: list[str] = []
 
-    def render(self, statement: exp.Expression) -> str:
+    def render(self, statement: exp.Expr) -> str:
         """Return the statement as SQL of this engine's dialect.
 
         Examples
@@ -85,7 +86,7 @@ class DuckDBEngine:
         """
         return statement.sql(dialect=self.dialect)
 
-    def execute(self, statement: exp.Expression, *, step: str) -> None:
+    def execute(self, statement: exp.Expr, *, step: str) -> None:
         """Run a statement that returns nothing.
 
         Raises
@@ -110,7 +111,7 @@ class DuckDBEngine:
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
 
-    def fetch(self, query: exp.Expression, *, step: str) -> pa.Table:
+    def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
         """Run a query and return all of its rows.
 
         Raises
@@ -125,7 +126,7 @@ class DuckDBEngine:
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
 
-    def stream(self, query: exp.Expression, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+    def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
         """Run a query on a cursor of its own and yield its rows in batches.
 
         The cursor sees committed tables only: do not stream what an open transaction has written.
@@ -146,7 +147,37 @@ class DuckDBEngine:
         finally:
             cursor.close()
 
-    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expression | pa.Table, *, step: str) -> None:
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Run SQL that the user wrote and return DuckDB's relation.
+
+        Raises
+        ------
+        EngineError
+            If the database refuses it.
+        """
+        try:
+            return self.connection.sql(sql)
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "run your SQL", sql)
+
+    def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:
+        """Create a table of the user's in the current schema of the connection.
+
+        Raises
+        ------
+        EngineError
+            If it exists and may not be replaced.
+        """
+        with self.attached(data) as source:
+            statement = exp.Create(
+                this=exp.table_(name, quoted=True),
+                kind="TABLE",
+                replace=replace,
+                expression=exp.select("*").from_(source),
+            )
+            self.execute(statement, step=f"create the table {name}")
+
+    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> None:
         """Create (or replace) a table from a query or an Arrow table.
 
         Raises
@@ -155,7 +186,7 @@ class DuckDBEngine:
             If the database fails, with the step and the SQL.
         """
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
-        if isinstance(query, exp.Expression):
+        if isinstance(query, exp.Expr):
             self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
             return
         with self.attached(query) as source:
@@ -167,7 +198,7 @@ class DuckDBEngine:
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         self.execute(exp.Drop(tables=[target], kind="TABLE", exists=True), step=step)
 
-    def estimate(self, query: exp.Expression, *, step: str) -> tuple[int, str]:
+    def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.
 
         Returns
@@ -203,7 +234,7 @@ class DuckDBEngine:
         try:
             yield exp.table_(name, quoted=True)
         finally:
-            self.connection.unregister(name)
+            self._forget(name)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -255,12 +286,24 @@ class DuckDBEngine:
         if self._directory is not None:
             self._directory.cleanup()
 
+    def _forget(self, name: str) -> None:
+        """Unregister a Python object; in an aborted transaction that must wait for the rollback."""
+        try:
+            self.connection.unregister(name)
+        except duckdb.TransactionException:
+            self._left.append(name)
+        except duckdb.Error as error:
+            logger.debug("%s is gone already: %s", name, error)
+
     def _roll_back(self) -> None:
         """Roll back; a failed commit has already done so."""
         try:
             self.connection.execute("ROLLBACK").fetchall()
         except duckdb.TransactionException:
             logger.debug("no transaction was left to roll back")
+        left, self._left = self._left, []
+        for name in left:
+            self._forget(name)
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
         """Raise KeyboardInterrupt if the error reports one (DuckDB raises RuntimeError), else an EngineError."""

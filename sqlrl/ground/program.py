@@ -121,7 +121,7 @@ class Program:
         self.feature_of: list[int] = []
         self.expansions: dict[int, TableName] = {}
         self._initial: list[float] = []
-        self._constants, self._tables = constants, list(tables)
+        self.constants, self._tables = constants, list(tables)
         constants.learn_instances(instance for f in self.features for instance in f.instances)
         self._add_plain([i for i, f in enumerate(self.features) if not f.feature.plus])
         for i, bound in enumerate(self.features):
@@ -154,6 +154,13 @@ class Program:
         """Return the weights of the model (log-odds), 0 for hard clauses and those to be learned."""
         return np.array(self._initial, dtype=np.float64)
 
+    def clauses_of(self, use: ShapeUse) -> int:
+        """Return how many clauses a shape has."""
+        if use.parameters is None:
+            return len(use.clauses)
+        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(use.parameters))
+        return int(self.engine.fetch(size, step="count the clauses of a shape").column(0)[0].as_py())
+
     def expand(self, examples: TableName | None = None) -> int:
         """Add clauses for the combinations of template constants that these examples leave open and that are new.
 
@@ -170,20 +177,26 @@ class Program:
 
     def close(self) -> None:
         """Drop the program's scratch tables."""
-        for name in (*self._tables, *self._constants.tables):
+        for name in (*self._tables, *self.constants.tables):
             self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
         self._tables.clear()
-        self._constants.tables.clear()
+        self.constants.tables.clear()
 
     @contextmanager
-    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[TableName]:
-        """Show some examples as a scratch table while the context is open, for queries that are restricted to them."""
-        name = self._constants.scratch("examples", pa.table({"example": examples.astype(np.int32)}))
+    def shown(self, data: pa.Table | exp.Expression) -> Iterator[TableName]:
+        """Show rows to SQL as a scratch table while the context is open."""
+        name = self.constants.scratch("shown", data)
         try:
             yield name
         finally:
             self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
-            self._constants.tables.remove(name)
+            self.constants.tables.remove(name)
+
+    @contextmanager
+    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[TableName]:
+        """Show examples as a scratch table while the context is open, for queries that are restricted to them."""
+        with self.shown(pa.table({"example": examples.astype(np.int32)})) as name:
+            yield name
 
     # ---- building ---------------------------------------------------------------------------------------
 
@@ -214,12 +227,12 @@ class Program:
             columns: list[npt.NDArray[np.int64] | npt.NDArray[np.int32]]
             columns = [np.array([clause for clause, _ in members], dtype=np.int64)]
             for k, kind in enumerate(shape.parameters):
-                ids = np.array([self._constants.of(kind)[m.arguments[k].name] for _, m in members], dtype=np.int32)
+                ids = np.array([self.constants.of(kind)[m.arguments[k].name] for _, m in members], dtype=np.int32)
                 columns.append(ids)
                 if (ids < 0).any():
                     use.foreign.add(k)
             data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
-            use.parameters = self._constants.scratch("parameter", data)
+            use.parameters = self.constants.scratch("parameter", data)
 
     def _plus_types(self, feature: Feature) -> list[str]:
         kinds = dict(feature.variables)
@@ -234,17 +247,17 @@ class Program:
             empty = pa.table(
                 {"clause": pa.array([], pa.int64()), **{f"plus{j}": pa.array([], pa.int32()) for j in range(len(kinds))}}
             )
-            self.expansions[i] = self._constants.scratch("expansion", empty)
+            self.expansions[i] = self.constants.scratch("expansion", empty)
             return
         order = [known.variables.index(name) for name in bound.feature.plus]
-        self._constants.learn((kind, row[j]) for kind, j in zip(kinds, order, strict=True) for row in known.rows)
+        self.constants.learn((kind, row[j]) for kind, j in zip(kinds, order, strict=True) for row in known.rows)
         clauses = np.arange(self.clause_count, self.clause_count + len(known.rows), dtype=np.int64)
         columns = {
-            f"plus{k}": np.array([self._constants.of(kind)[row[j]] for row in known.rows], dtype=np.int32)
+            f"plus{k}": np.array([self.constants.of(kind)[row[j]] for row in known.rows], dtype=np.int32)
             for k, (kind, j) in enumerate(zip(kinds, order, strict=True))
         }
         foreign = {name for k, name in enumerate(bound.feature.plus) if (columns[f"plus{k}"] < 0).any()}
-        self.expansions[i] = self._constants.scratch("expansion", pa.table({"clause": clauses, **columns}))
+        self.expansions[i] = self.constants.scratch("expansion", pa.table({"clause": clauses, **columns}))
         self._new_clauses(i, known.weights)
         self._insert_parameters(i, 0, foreign)
 
@@ -255,7 +268,7 @@ class Program:
         found = []
         for instance in bound.instances:
             query = expand(
-                instance, self.layout, plus=bound.feature.plus, constants=self._constants.single_row(instance), examples=examples
+                instance, self.layout, plus=bound.feature.plus, constants=self.constants.single_row(instance), examples=examples
             )
             found.append(self._completed(bound.feature, instance, query))
         old = exp.select(*(column(n) for n in names)).from_(table(self.expansions[i]))
@@ -300,7 +313,7 @@ class Program:
                     value: exp.Expression = column(f"plus{bound.feature.plus.index(term.name)}")
                     missing = term.name in foreign
                 else:
-                    identity = self._constants.of(kind)[term.name]
+                    identity = self.constants.of(kind)[term.name]
                     value, missing = exp.cast(integer(identity), exp.DataType.build("INT")), identity < 0
                 if missing:
                     use.foreign.add(k)
@@ -311,7 +324,7 @@ class Program:
                 ids = self.engine.fetch(rows, step="read clauses").column(0).to_pylist()
                 use.clauses.extend(ids)
             elif use.parameters is None:
-                use.parameters = self._constants.scratch("parameter", rows)
+                use.parameters = self.constants.scratch("parameter", rows)
             else:
                 statement = exp.Insert(this=table(use.parameters), expression=rows)
                 self.engine.execute(statement, step="add parameter rows")

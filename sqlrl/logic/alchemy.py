@@ -9,9 +9,10 @@ clause must hold (Alchemy 2 turns the hard `H ^ S.` into its negation, which is 
 from __future__ import annotations
 
 from sqlrl.errors import UnsupportedError
+from sqlrl.logic.boolean import Node, Signed, Witness, prenex
 from sqlrl.logic.decisions import conjuncts
 from sqlrl.logic.model import Model
-from sqlrl.logic.normal import Node, Signed, Witness, normalise, prenex
+from sqlrl.logic.normal import normalise
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import Feature, Formula
 from sqlrl.logic.witnesses import Emitter

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sqlrl.logic import alchemy
+from sqlrl.logic.boolean import Node, Signed, Witness, prenex
 from sqlrl.logic.decisions import Path, conjuncts, disjoint
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.normal import Node, Normal, Signed, Witness, normalise, prenex
+from sqlrl.logic.normal import Normal, normalise
 from sqlrl.logic.signs import split_signs
 from sqlrl.logic.terms import Clause, Feature, Formula
 from sqlrl.logic.witnesses import Emitter, needs_helper

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlrl.errors import ModelError
-from sqlrl.logic.normal import FALSE, LARGEST_FORM, TRUE, All, Any, Node, Signed, conjoin, disjoin, disjuncts, negate
+from sqlrl.logic.boolean import FALSE, LARGEST_FORM, TRUE, All, Any, Node, Signed, conjoin, disjoin, disjuncts, negate
 
 SIFTED_ATOMS = 14
 """Up to how many atoms the order of the diagram is improved by moving each of them to every place."""

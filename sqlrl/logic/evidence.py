@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, tokenize
-from sqlrl.logic.mln import read_text
 from sqlrl.logic.model import Model
+from sqlrl.logic.statements import read_text
 from sqlrl.logic.terms import Constant, Predicate
 
 _PLAIN = re.compile(

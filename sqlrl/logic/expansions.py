@@ -107,28 +107,54 @@ def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
     >>> str(fill(Atom("P", (Variable("w", plus=True), Variable("x"))), {"w": "A"}))
     'P(A, x)'
     """
+    return _replace(formula, {name: Constant(constant) for name, constant in constants.items()})
+
+
+def rename_variables(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """Rename free variables; those renamed carry no `+` any more.
+
+    Parameters
+    ----------
+    formula : Formula
+    names : mapping of str to str
+        New names, none of which a quantifier in the formula uses.
+
+    Returns
+    -------
+    Formula
+
+    Examples
+    --------
+    >>> str(rename_variables(Atom("P", (Variable("w", plus=True), Variable("x"))), {"w": "y"}))
+    'P(y, x)'
+    """
+    return _replace(formula, {name: Variable(new) for name, new in names.items()})
+
+
+def _replace(formula: Formula, terms: Mapping[str, Term]) -> Formula:
+    """Put terms in place of free variables."""
 
     def term(old: Term) -> Term:
-        return Constant(constants[old.name]) if isinstance(old, Variable) and old.name in constants else old
+        return terms.get(old.name, old) if isinstance(old, Variable) else old
 
     match formula:
-        case Atom(predicate, terms):
-            return Atom(predicate, tuple(map(term, terms)))
+        case Atom(predicate, arguments):
+            return Atom(predicate, tuple(map(term, arguments)))
         case BothSigns(atom):
             return BothSigns(Atom(atom.predicate, tuple(map(term, atom.terms))))
         case Equal(left, right):
             return Equal(term(left), term(right))
         case Not(body):
-            return Not(fill(body, constants))
+            return Not(_replace(body, terms))
         case And(parts):
-            return And(tuple(fill(p, constants) for p in parts))
+            return And(tuple(_replace(p, terms) for p in parts))
         case Or(parts):
-            return Or(tuple(fill(p, constants) for p in parts))
+            return Or(tuple(_replace(p, terms) for p in parts))
         case Implies(left, right):
-            return Implies(fill(left, constants), fill(right, constants))
+            return Implies(_replace(left, terms), _replace(right, terms))
         case Iff(left, right):
-            return Iff(fill(left, constants), fill(right, constants))
+            return Iff(_replace(left, terms), _replace(right, terms))
         case ForAll(variables, body):
-            return ForAll(variables, fill(body, {k: v for k, v in constants.items() if k not in variables}))
+            return ForAll(variables, _replace(body, {k: v for k, v in terms.items() if k not in variables}))
         case Exist(variables, body):
-            return Exist(variables, fill(body, {k: v for k, v in constants.items() if k not in variables}))
+            return Exist(variables, _replace(body, {k: v for k, v in terms.items() if k not in variables}))

@@ -28,7 +28,7 @@ from sqlrl.logic.terms import (
     Variable,
 )
 
-_QUANTIFIERS: Mapping[str, type[ForAll] | type[Exist]] = {
+QUANTIFIERS: Mapping[str, type[ForAll] | type[Exist]] = {
     "FORALL": ForAll, "forall": ForAll, "Forall": ForAll, "EXIST": Exist, "exist": Exist, "Exist": Exist,
 }  # fmt: skip
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
@@ -207,7 +207,7 @@ class FormulaParser:
 
     def _read_operand(self) -> Formula:
         token = self.token
-        if token.kind == NAME and token.text in _QUANTIFIERS and self.peek().text != "(":
+        if token.kind == NAME and token.text in QUANTIFIERS and self.peek().text != "(":
             return self._quantifier()
         if self.accept("!"):
             self.skip_lines()
@@ -236,7 +236,7 @@ class FormulaParser:
         raise self.unexpected("a formula")
 
     def _quantifier(self) -> Formula:
-        kind = _QUANTIFIERS[self.take().text]
+        kind = QUANTIFIERS[self.take().text]
         names: list[str] = []
         scope: dict[str, int] = {}
         while True:

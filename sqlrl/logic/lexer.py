@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
@@ -66,13 +67,16 @@ class Source:
 
     def __init__(self, text: str, path: str = "<text>", first_line: int = 1) -> None:
         self.text, self.path, self.first_line = text, path, first_line
+        self._ends: list[int] | None = None
 
     def position(self, offset: int) -> tuple[int, int, str]:
         """Return line and column (from 1) of an offset, and the text of the line."""
-        begin = self.text.rfind("\n", 0, offset) + 1
-        end = self.text.find("\n", offset)
-        line = self.text[begin : end if end >= 0 else len(self.text)].rstrip("\r")
-        return self.first_line + self.text.count("\n", 0, offset), offset - begin + 1, line
+        if self._ends is None:
+            self._ends = [match.start() for match in re.finditer("\n", self.text)]
+        line = bisect_left(self._ends, offset)
+        begin = self._ends[line - 1] + 1 if line else 0
+        end = self._ends[line] if line < len(self._ends) else len(self.text)
+        return self.first_line + line, offset - begin + 1, self.text[begin:end].rstrip("\r")
 
     def line(self, token: Token) -> int:
         """Return the line of a token, from 1."""

@@ -39,11 +39,7 @@ def format_formula(formula: Formula) -> str:
     Returns
     -------
     str
-
-    Raises
-    ------
-    ModelError
-        A predicate or variable has a name that the language cannot write.
+        Names are printed as they are; `check_names` tells whether the text can be read again.
 
     Examples
     --------
@@ -57,13 +53,9 @@ def format_formula(formula: Formula) -> str:
 def _format(formula: Formula, least: int) -> str:
     """Print a formula that stands where operators weaker than `least` need parentheses."""
     match formula:
-        case Atom() | BothSigns():
-            return _atom(formula)
-        case Equal(left, right):
-            _check_terms((left, right))
+        case Atom() | BothSigns() | Equal():
             return str(formula)
         case Not(Equal(left, right)):
-            _check_terms((left, right))
             return f"{left} != {right}"
         case Not(body):
             return f"!{_format(body, _NOT)}"
@@ -76,8 +68,6 @@ def _format(formula: Formula, least: int) -> str:
         case Iff(left, right):
             return _join(" <=> ", (left, right), _IFF, least)
         case ForAll(variables, body) | Exist(variables, body):
-            for name in variables:
-                _check_variable(name)
             word = "FORALL" if isinstance(formula, ForAll) else "EXIST"
             text = f"{word} {','.join(variables)} {_format(body, _LOOSEST)}"
             return text if least == _LOOSEST else f"({text})"
@@ -88,24 +78,47 @@ def _join(operator: str, parts: Iterable[Formula], own: int, least: int) -> str:
     return text if own >= least else f"({text})"
 
 
-def _atom(formula: Atom | BothSigns) -> str:
-    atom = formula.atom if isinstance(formula, BothSigns) else formula
-    if not _IDENTIFIER.match(atom.predicate):
-        raise ModelError(f"a .mln file cannot write the predicate name {atom.predicate!r}: rename it, or save as JSON")
-    _check_terms(atom.terms)
-    return str(formula)
+def check_names(formula: Formula) -> None:
+    """Check that the language can write the names in a formula.
+
+    Parameters
+    ----------
+    formula : Formula
+
+    Raises
+    ------
+    ModelError
+        It has no way to write the name of a predicate or variable.
+
+    Examples
+    --------
+    >>> check_names(Atom("P", (Constant("any name; at all"),)))
+    """
+    match formula:
+        case Atom(predicate, terms) | BothSigns(Atom(predicate, terms)):
+            if not _IDENTIFIER.match(predicate):
+                raise ModelError(f"the language cannot write the predicate name {predicate!r}: rename it")
+            _check_variables(t.name for t in terms if isinstance(t, Variable))
+        case Equal(left_term, right_term):
+            _check_variables(t.name for t in (left_term, right_term) if isinstance(t, Variable))
+        case Not(body):
+            check_names(body)
+        case And(parts) | Or(parts):
+            for part in parts:
+                check_names(part)
+        case Implies(left, right) | Iff(left, right):
+            check_names(left)
+            check_names(right)
+        case ForAll(variables, body) | Exist(variables, body):
+            _check_variables(variables)
+            check_names(body)
 
 
-def _check_terms(terms: Iterable[Variable | Constant]) -> None:
-    for term in terms:
-        if isinstance(term, Variable):
-            _check_variable(term.name)
-
-
-def _check_variable(name: str) -> None:
-    if not _IDENTIFIER.match(name) or name[0].isupper():
-        problem = "expected letters, digits and '_', starting with a lower-case letter"
-        raise ModelError(f"a .mln file cannot write the variable name {name!r}: {problem}")
+def _check_variables(names: Iterable[str]) -> None:
+    for name in names:
+        if not _IDENTIFIER.match(name) or name[0].isupper():
+            problem = "expected letters, digits and '_', starting with a lower-case letter"
+            raise ModelError(f"the language cannot write the variable name {name!r}: {problem}")
 
 
 def format_predicate(predicate: Predicate) -> str:
@@ -132,7 +145,7 @@ def format_predicate(predicate: Predicate) -> str:
     """
     for name in (predicate.name, *predicate.types):
         if not _IDENTIFIER.match(name) or (name != predicate.name and name[0].isupper()):
-            raise ModelError(f"a .mln file cannot write the name {name!r} in {predicate}: rename it, or save as JSON")
+            raise ModelError(f"the language cannot write the name {name!r} in {predicate}: rename it")
     return str(predicate)
 
 
@@ -159,7 +172,7 @@ def format_type(name: str, constants: tuple[str, ...]) -> str:
     ('position = {1, ..., 4}', 'field = {Author, "the title"}')
     """
     if not _IDENTIFIER.match(name):
-        raise ModelError(f"a .mln file cannot write the type name {name!r}: rename it, or save as JSON")
+        raise ModelError(f"the language cannot write the type name {name!r}: rename it")
     if len(constants) > 3 and re.match(r"(0|-?[1-9][0-9]*)\Z", constants[0]):
         first = int(constants[0])
         if constants == tuple(map(str, range(first, first + len(constants)))):
@@ -180,11 +193,17 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
     -------
     str
 
+    Raises
+    ------
+    ModelError
+        The language cannot write a name in it.
+
     Examples
     --------
     >>> format_rule(Rule(Atom("P", (Variable("x"),)), weight=1.5))
     '1.5 P(x)'
     """
+    check_names(rule.formula)
     text = format_formula(rule.formula)
     if rule.hard:
         return f"{text}."

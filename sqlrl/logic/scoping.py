@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from sqlrl.logic.expansions import rename_variables
 from sqlrl.logic.model import Rule
-from sqlrl.logic.terms import And, Atom, Constant, Equal, Exist, Formula, Implies, Not, Or, Variable
+from sqlrl.logic.terms import And, Atom, Equal, Exist, Formula, Implies, Not, Or, Term, Variable
 
 
 @dataclass(slots=True)
@@ -21,28 +22,29 @@ class ScopingRules:
     def add(self, head: Atom, parts: tuple[Formula, ...], prior: float | None, line: int, path: str) -> str | None:
         """Add a rule; return what is wrong with it, if anything."""
         names = [t.name for t in head.terms if isinstance(t, Variable) and not t.plus]
-        if len(names) != len(set(names)) or len(names) != len(head.terms):
+        if len(set(names)) != len(head.terms):
             return "a scoping rule needs distinct variables in its head"
+        if any(_literal_terms(part) is None for part in parts):
+            return "the body of a scoping rule is a list of literals without '+'"
         first = self._heads.setdefault(head.predicate, head)
-        renamed = dict(zip(names, (t.name for t in first.terms), strict=True)) if len(first.terms) == len(names) else {}
-        used = set(renamed.values())
-        bound: list[str] = []
-        for name in dict.fromkeys(v for part in parts for v in _variables(part)):
-            if name not in renamed:
-                fresh = name
-                while fresh in used:
+        if len(first.terms) != len(names):
+            return f"{head.predicate} has another number of arguments in another scoping rule"
+        renamed = dict(zip(names, (t.name for t in first.terms), strict=True))
+        bound = []
+        for term in (t for part in parts for t in _literal_terms(part) or ()):
+            if isinstance(term, Variable) and term.name not in renamed:
+                fresh = term.name
+                while fresh in renamed.values():
                     fresh += "_"
-                renamed[name] = fresh
-                used.add(fresh)
+                renamed[term.name] = fresh
                 bound.append(fresh)
-        body: Formula = _substitute(parts[0] if len(parts) == 1 else And(parts), renamed)
+        body = rename_variables(parts[0] if len(parts) == 1 else And(parts), renamed)
         if bound:
             body = Exist(tuple(bound), body)
-        if head.predicate not in self._bodies:
-            self._places[head.predicate] = (line, path)
+        self._places.setdefault(head.predicate, (line, path))
         self._bodies.setdefault(head.predicate, []).append(body)
         if prior is not None:
-            weight = math.log(prior) - math.log1p(-prior)
+            weight = math.log(prior / (1 - prior))
             self._priors.append(Rule(Implies(body, first), weight, line=line, path=path))
         return None
 
@@ -56,39 +58,13 @@ class ScopingRules:
         return (*self._priors, *scopes)
 
 
-def _variables(formula: Formula) -> list[str]:
-    """The variables of a conjunction of literals, in order."""
+def _literal_terms(formula: Formula) -> tuple[Term, ...] | None:
+    """Return the terms of a literal; None for any other formula, and if a variable has a `+`."""
     match formula:
-        case Atom(_, terms):
-            return [t.name for t in terms if isinstance(t, Variable)]
-        case Equal(left, right):
-            return [t.name for t in (left, right) if isinstance(t, Variable)]
-        case Not(body):
-            return _variables(body)
-        case And(parts) | Or(parts):
-            return [v for part in parts for v in _variables(part)]
-        case Implies(left, right):
-            return _variables(left) + _variables(right)
+        case Atom(_, terms) | Not(Atom(_, terms)):
+            found: tuple[Term, ...] = terms
+        case Equal(left, right) | Not(Equal(left, right)):
+            found = (left, right)
         case _:
-            return []
-
-
-def _substitute(formula: Formula, names: dict[str, str]) -> Formula:
-    def term(old: Variable | Constant) -> Variable | Constant:
-        return Variable(names[old.name], old.plus) if isinstance(old, Variable) else old
-
-    match formula:
-        case Atom(predicate, terms):
-            return Atom(predicate, tuple(map(term, terms)))
-        case Equal(left, right):
-            return Equal(term(left), term(right))
-        case Not(body):
-            return Not(_substitute(body, names))
-        case And(parts):
-            return And(tuple(_substitute(p, names) for p in parts))
-        case Or(parts):
-            return Or(tuple(_substitute(p, names) for p in parts))
-        case Implies(left, right):
-            return Implies(_substitute(left, names), _substitute(right, names))
-        case _:
-            return formula
+            return None
+    return None if any(isinstance(t, Variable) and t.plus for t in found) else found

@@ -15,9 +15,10 @@ from typing import Any
 
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
-from sqlrl.logic.mln import parse_formula, parse_mln, read_text
+from sqlrl.logic.mln import parse_formula, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
-from sqlrl.logic.printer import format_formula, format_model
+from sqlrl.logic.printer import check_names, format_formula, format_model
+from sqlrl.logic.statements import read_text
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.resources import resource
 
@@ -38,11 +39,12 @@ def save_model(model: Model, path: str | Path) -> None:
     Raises
     ------
     ModelError
-        Another ending; a weight that is not finite; for `.mln`, a name that the language cannot write.
+        Another ending; a weight that is not finite; a name that the language cannot write.
 
     Examples
     --------
     >>> import tempfile
+    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("P(t)\n0.1 P(x)")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, Path(folder, "m.json"))
@@ -65,7 +67,7 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def read_model(path: str | Path) -> Model:
-    r"""Load a model that `save_model` wrote, or any `.mln` file without includes.
+    r"""Load a model that `save_model` wrote, or any other `.mln` file.
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ def read_model(path: str | Path) -> Model:
     Examples
     --------
     >>> import tempfile
+    >>> from sqlrl.logic.mln import parse_mln
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(parse_mln("P(t)\n1e-3 P(x)", query=["P"]), Path(folder, "m.mln"))
     ...     print(Path(folder, "m.mln").read_text())
@@ -111,7 +114,7 @@ def read_model(path: str | Path) -> Model:
         return model_from_json(value, path=str(path))
     header = _HEADER.match(text)
     options: dict[str, Any] = json.loads(header[1]) if header else {}
-    return parse_mln(text, path=str(path), query=options.get("query", ()), semantics=options.get("semantics", "exact"))
+    return read_mln(path, query=options.get("query", ()), semantics=options.get("semantics", "exact"))
 
 
 def _header(model: Model) -> str:
@@ -133,6 +136,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
 
     Examples
     --------
+    >>> from sqlrl.logic.mln import parse_mln
     >>> model_to_json(parse_mln("P(t)\n2 P(x)"))["rules"]
     [{'formula': 'P(x)', 'weight': 2.0}]
     """
@@ -152,6 +156,7 @@ def _predicate_to_json(predicate: Predicate) -> dict[str, Any]:
 
 
 def _rule_to_json(rule: Rule) -> dict[str, Any]:
+    check_names(rule.formula)
     value: dict[str, Any] = {"formula": format_formula(rule.formula)}
     if rule.hard:
         value["hard"] = True
@@ -190,6 +195,7 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
 
     Examples
     --------
+    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("P(t)\nP(A).")
     >>> model_from_json(model_to_json(model)) == model
     True
@@ -249,6 +255,7 @@ def models_equal(left: Model, right: Model) -> bool:
 
     Examples
     --------
+    >>> from sqlrl.logic.mln import parse_mln
     >>> models_equal(parse_mln("P(t)\n1 P(x)"), parse_mln("P( t ) // same\n1.0 P(x)"))
     True
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+from sqlrl.errors import ModelError
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import (
     And,
@@ -17,6 +18,8 @@ from sqlrl.logic.terms import (
     Not,
     Or,
 )
+
+MOST_SIGNS = 10
 
 
 def split_signs(formula: Formula) -> tuple[Formula, ...]:
@@ -32,6 +35,11 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
         One for each combination of signs, in the order of Alchemy's manual (section 4.2): all positive first, the
         leftmost sign changing fastest. The formula itself if it has no `*`.
 
+    Raises
+    ------
+    ModelError
+        It has more than `MOST_SIGNS` of them.
+
     Examples
     --------
     >>> from sqlrl.logic.mln import parse_formula
@@ -42,6 +50,8 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
     count = _count(formula)
     if not count:
         return (formula,)
+    if count > MOST_SIGNS:
+        raise ModelError(f"{count} '*' stand for 2^{count} formulas: expected at most {MOST_SIGNS} in one formula")
     return tuple(_choose(formula, list(signs)) for signs in product((True, False), repeat=count))
 
 

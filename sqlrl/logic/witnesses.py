@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlrl.logic.normal import Normal, Signed, Witness, map_terms, variables_of
+from sqlrl.logic.boolean import Signed, Witness, map_terms, variables_of
+from sqlrl.logic.normal import Normal
 from sqlrl.logic.terms import (
     Clause,
     ClauseLiteral,

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.logic import compile_rule, format_formula, parse_formula, parse_mln
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.normal import subformulas, terms_of
+from sqlrl.logic.printer import check_names
 from sqlrl.logic.signs import split_signs
 from sqlrl.logic.terms import Argument, Atom, Equal, Exist, ExistsLiteral, ForAll, Literal, Predicate, Variable
+from sqlrl.logic.variables import subformulas, terms_of
 from tests.logic.worlds import PREDICATES, TYPES, Reader, domains, formulas, rows, worlds
 
 MODEL = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in PREDICATES.items()})
@@ -221,8 +222,8 @@ def test_equal_definitions_share_a_helper_and_have_names_that_no_program_can_wri
     model = parse_mln("P(t)\nQ(t, t)\n1 P(a) <=> EXIST b (P(b) ^ Q(a, b))\n2 P(x) v !EXIST y (P(y) ^ Q(x, y))")
     helpers = [f.helpers for rule in model.rules for f in compile_rule(rule, model, frozenset("PQ"))]
     assert helpers[0] == helpers[1]
-    with pytest.raises(ModelError, match="JSON"):
-        format_formula(Atom(helpers[0][0].name, (Variable("x"),)))
+    with pytest.raises(ModelError, match="cannot write"):
+        check_names(Atom(helpers[0][0].name, (Variable("x"),)))
 
 
 def test_plus_marks_every_occurrence_and_survives_helpers():
@@ -238,6 +239,11 @@ def test_both_signs_have_a_feature_each():
     found = [(f.negated, str(f.clauses[0])) for f in compile_rule(model.rules[0], model, frozenset("PQ"))]
     assert found == [(True, t) for t in ("!P(x) v !Q(x)", "P(x) v !Q(x)", "!P(x) v Q(x)", "P(x) v Q(x)")]
     assert len(split_signs(parse_formula("*P(x) v *P(y) v P(z)"))) == 4
+
+
+def test_too_many_signs_are_refused():
+    with pytest.raises(ModelError, match="at most 10"):
+        split_signs(parse_formula(" v ".join(["*P(x)"] * 11)))
 
 
 @pytest.mark.parametrize(

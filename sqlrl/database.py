@@ -1,0 +1,445 @@
+"""The database: where data are loaded, models are held against them, and results come back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.constants import atoms_of
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.records import Records
+from sqlrl.engine.connecting import connect as connect_engine
+from sqlrl.errors import CatalogError, InputError
+from sqlrl.evaluate import Scores
+from sqlrl.explaining import Explanation, explain
+from sqlrl.ground import counts
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.clauses import clause_table
+from sqlrl.ground.expanding import unseen
+from sqlrl.ground.naming import describer
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.logic.model import Model
+from sqlrl.plan.sql import column, table
+from sqlrl.plan.worlds import OBSERVED, World
+from sqlrl.prediction import Prediction
+from sqlrl.report import Table
+from sqlrl.training import TrainingStream
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from sqlrl.solve.mpe import Method
+
+GROUNDING_LIMIT = 200_000_000
+"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
+
+
+def connect(
+    target: str | Path | duckdb.DuckDBPyConnection = ":memory:",
+    *,
+    threads: int | None = None,
+    memory_limit: str | None = None,
+    temp_directory: str | Path | None = None,
+    read_only: bool = False,
+) -> Database:
+    """Open a database file, memory, or your own DuckDB connection.
+
+    Parameters
+    ----------
+    target : path, ":memory:" or duckdb.DuckDBPyConnection
+        On your own connection nothing is written but a database in memory named `sqlrl`.
+    threads : int, optional
+    memory_limit : str, optional
+        Such as "4GB"; what exceeds it spills to `temp_directory`.
+    temp_directory : path, optional
+    read_only : bool
+
+    Returns
+    -------
+    Database
+
+    Raises
+    ------
+    BusyError
+        Another process holds the file.
+    MigrationError
+        The file was written by a newer version of sqlrl.
+    InputError
+        The file is damaged or a setting is wrong.
+
+    Examples
+    --------
+    >>> db = connect()
+    >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"])
+    >>> db.sql("select predicate, rows from sqlrl.predicate").fetchall()
+    [('Smokes', 2)]
+    """
+    engine = connect_engine(
+        target, threads=threads, memory_limit=memory_limit, temp_directory=temp_directory, read_only=read_only
+    )
+    return Database(Catalog(engine))
+
+
+class Database:
+    """Data, models and results in one DuckDB database. Use `connect` to open one.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog, self.engine = catalog, catalog.engine
+        self.records = Records(catalog.store)
+
+    # ---- data -------------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        predicate: str,
+        source: Any,
+        *,
+        columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
+        types: Sequence[str] | None = None,
+        example: str | None = None,
+        target: bool = False,
+        given: bool = False,
+        truth: str | int | None = None,
+        probability: str | int | None = None,
+        duplicates: str = "error",
+        fold_case: bool = False,
+        constants: Mapping[str, str] | None = None,
+    ) -> None:
+        """Load the facts of a predicate; see `sqlrl.catalog.catalog.Catalog.load` for every option."""
+        self.catalog.load(
+            predicate,
+            source,
+            columns=columns,
+            types=types,
+            example=example,
+            target=target,
+            given=given,
+            truth=truth,
+            probability=probability,
+            duplicates=duplicates,
+            fold_case=fold_case,
+            constants=constants,
+        )
+
+    def load_evidence(self, source: Any, model: Model, *, given: bool = False, target: bool = False) -> None:
+        """Load an Alchemy `.db` file; see `sqlrl.catalog.catalog.Catalog.load_evidence`."""
+        self.catalog.load_evidence(source, model, given=given, target=target)
+
+    def scope(self, predicate: str, source: Any) -> None:
+        """Set which tuples of an open predicate have atoms: a query, table or frame; None for all."""
+        self.catalog.scope(predicate, source)
+
+    def refresh(self) -> list[str]:
+        """Load again what changed at its source; return the predicates."""
+        return self.catalog.refresh()
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Run SQL on the same database and return DuckDB's relation.
+
+        Raises
+        ------
+        EngineError
+            If DuckDB refuses the query, with its message.
+        """
+        return self.engine.relation(query)
+
+    def predicates(self) -> Table:
+        """Return the predicates with their types, rows and whether they are open."""
+        rows = [
+            {
+                "predicate": str(f"{name}({', '.join(kind or '?' for kind in record.types)})"),
+                "open": record.open,
+                "facts": record.rows,
+                "example": record.example,
+                "source": record.source,
+            }
+            for name, record in self.catalog.predicates().items()
+        ]
+        schema = pa.schema(
+            [("predicate", pa.string()), ("open", pa.bool_()), ("facts", pa.int64()), ("example", pa.string()), ("source", pa.string())]
+        )
+        return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")
+
+    # ---- models -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def program(
+        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+    ) -> Iterator[Program]:
+        """Hold a model against the data while the context is open; its scratch tables go when it closes."""
+        layout = self.bind(model, training=training, drop=drop, query=query)
+        program = bind_program(self.engine, layout, _without(model, drop))
+        try:
+            yield program
+        finally:
+            program.close()
+
+    def bind(
+        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+    ) -> Layout:
+        """Check that model and data fit, and build the tables of query atoms.
+
+        Raises
+        ------
+        CatalogError
+            With everything that does not fit; also if no predicate is open.
+        """
+        layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
+        if not any(p.open for p in layout.predicates.values()):
+            raise CatalogError(
+                "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
+                "or name it when the model is read: read_mln(path, query=[...])"
+            )
+        return layout
+
+    def ground(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Network:
+        """Ground a model: one SQL query for each shape of clause.
+
+        Parameters
+        ----------
+        model : Model
+        examples : list of names, query, relation or frame, optional
+        limit : int or None
+            The most ground clauses of one shape.
+        drop : iterable of str
+            Predicates that may lack data; rules that mention them are left out.
+        query : iterable of str
+            Predicates to predict, beside those of the model and the data.
+
+        Raises
+        ------
+        GroundingLimitError
+            Names the shape and the estimate.
+        """
+        with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
+            program.expand(chosen)
+            return ground_network(program, chosen, limit=limit)
+
+    def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> list[Explanation]:
+        """Return, for each shape of clause, its SQL, DuckDB's plan and the estimated number of ground clauses."""
+        with self.program(model, drop=drop, query=query) as program:
+            return list(explain(program))
+
+    def count(
+        self,
+        model: Model,
+        *,
+        world: str = "observed",
+        examples: Any = None,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        """Count the true groundings of every clause in a world, exactly and without enumerating them where that can be avoided.
+
+        Parameters
+        ----------
+        model : Model
+        world : str
+            "observed" (the labels), or a table or query with a column `atom`: the ids of the true query atoms.
+
+        Returns
+        -------
+        Table
+            Columns `clause`, `text`, `n`, `groundings`, `weight`.
+        """
+        with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
+            program.expand(chosen)
+            with self._world(program, world) as shown:
+                n = counts.true_counts(program, shown, chosen)
+            total = counts.groundings(program, chosen)
+            listed = clause_table(program)
+        ids = listed.column("clause").to_numpy()
+        data = {
+            "clause": listed.column("clause"),
+            "text": listed.column("text"),
+            "n": _decimals(n[ids]),
+            "groundings": _decimals(total[ids]),
+            "weight": listed.column("weight"),
+        }
+        return Table(pa.table(data), title=f"true groundings in the {world} world")
+
+    # ---- inference --------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        into: str | None = None,
+        method: Method = "auto",
+        limit: int | None = GROUNDING_LIMIT,
+        deterministic_limit: float | None = None,
+        seed: int = 0,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Prediction:
+        """Predict the most probable world. Labels are never read.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        examples : list of names, query, relation or frame, optional
+        into : str, optional
+            A table to create with the true atoms of the open predicate (of several: `into`_predicate).
+        method : {"auto", "elimination", "cpsat"}
+        limit : int or None
+            The most ground clauses of one shape.
+        deterministic_limit : float, optional
+            CP-SAT's limit for each connected component, in its deterministic seconds.
+        seed : int
+
+        Raises
+        ------
+        InputError
+            A rule has no weight.
+        InfeasibleError
+            Hard clauses cannot all hold; shows a conflicting set.
+        """
+        from sqlrl.solve.mpe import mpe
+
+        _check_weights(model)
+        start = time.perf_counter()
+        layout = self.bind(model, drop=drop, query=query)
+        program = bind_program(self.engine, layout, _without(model, drop))
+        with self.only(examples) as chosen:
+            program.expand(chosen)
+            network = ground_network(program, chosen, limit=limit)
+            missing = unseen(program, chosen)
+        grounded = time.perf_counter()
+        result = mpe(
+            network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+            describe=describer(program, network),
+        )  # fmt: skip
+        seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
+        prediction = Prediction(program, network, result, missing, seconds)
+        if into is not None:
+            prediction.write(into)
+        return prediction
+
+    def evaluate(self, prediction: Prediction) -> Scores:
+        """Compare a prediction with the labels."""
+        return prediction.evaluate()
+
+    # ---- learning ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def training_windows(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        size: int = 512,
+        order: str = "file",
+        seed: int | None = None,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Iterator[TrainingStream]:
+        """Show the training examples as a stream of grounded windows while the context is open."""
+        with self.program(model, training=True, drop=drop, query=query) as program:
+            ids = self.example_ids(examples)
+            yield TrainingStream(program, ids, size=size, order=order, seed=seed, limit=limit)
+
+    def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
+        """Return ids of examples: in the order given, or in that of the data."""
+        with self.only(examples) as chosen:
+            source, key = (self._layout_table("example"), "ordinal") if chosen is None else (table(chosen), "position")
+            query = exp.select(column("example")).from_(source).order_by(column(key))
+            ids: npt.NDArray[np.int64] = self.engine.fetch(query, step="read the examples").column(0).to_numpy()
+        return ids.astype(np.int64)
+
+    # ---- plumbing ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def only(self, examples: Any) -> Iterator[TableName | None]:
+        """Show chosen examples as a table while the context is open; None for all."""
+        if examples is None:
+            yield None
+            return
+        name = self.catalog.store.name(self.catalog.example_filter(examples))
+        try:
+            yield name
+        finally:
+            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop the chosen examples")
+
+    @contextmanager
+    def _world(self, program: Program, world: str) -> Iterator[World]:
+        if world == "observed":
+            yield OBSERVED
+            return
+        atoms = self.sql(world if " " in world.strip() else f"from {world}").to_arrow_table()
+        if atoms.column_names != ["atom"]:
+            raise InputError(f"a world has one column, atom, with the ids of the true query atoms, not {atoms.column_names}")
+        with program.shown(atoms) as name:
+            yield World(name)
+
+    def _layout_table(self, name: str) -> exp.Table:
+        return table(self.catalog.store.name(name))
+
+    def close(self) -> None:
+        """Close the database; a connection of yours stays open."""
+        self.engine.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Database({self.engine.path!r})\n{self.predicates()!r}"
+
+
+def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
+    """Return exact counts as int64, or as decimal128 where one does not fit."""
+    small = all(-(2**63) <= v < 2**63 for v in values)
+    return pa.array(list(values), pa.int64() if small else pa.decimal128(38))
+
+
+def _without(model: Model, drop: Iterable[str]) -> Model:
+    """Return a model without the rules that mention dropped predicates."""
+    dropped = set(drop)
+    if not dropped:
+        return model
+    return model.with_rules(tuple(r for r in model.rules if dropped.isdisjoint(a.predicate for a in atoms_of(r.formula))))
+
+
+def _check_weights(model: Model) -> None:
+    """Refuse a model with a rule whose weight nobody gave or learned."""
+    for rule in model.rules:
+        if not rule.hard and rule.weight is None and rule.expansions is None:
+            from sqlrl.logic.printer import format_formula
+
+            where = f"{rule.path}:{rule.line}: " if rule.line else ""
+            raise InputError(
+                f"{where}the rule {format_formula(rule.formula)} has no weight: learn the model first, "
+                "or write a weight before it"
+            )

@@ -1,0 +1,1 @@
+"""Weight learners: they receive networks and labels, never SQL."""

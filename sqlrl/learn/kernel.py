@@ -1,0 +1,378 @@
+"""Steps over the examples of a window, compiled: current weights, prediction, scores, delta n, update.
+
+`learn_forests` does whole steps of examples whose components are forests; for others a caller predicts by other means
+between `refresh` and `finish`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.adagrad import AdaGradState, Rates, update_clause, weight_after
+from sqlrl.learn.slices import Slices
+from sqlrl.solve.forest import ForestProgram
+from sqlrl.solve.maxsum import ForestArrays, solve_range, weigh_range
+
+
+class Csr(NamedTuple):
+    """A matrix of integers in compressed rows."""
+
+    indptr: IntArray
+    indices: IntArray
+    data: IntArray
+
+
+class WindowArrays(NamedTuple):
+    """A sliced network with its labels as the kernel reads it; the fields are those of `Slices` and `Network`."""
+
+    atom_start: IntArray
+    atom: IntArray
+    row_start: IntArray
+    row: IntArray
+    indptr: IntArray
+    literals: IntArray
+    row_clause: IntArray
+    multiplicity: IntArray
+    sign: IntArray
+    hard: BoolArray
+    units: Csr
+    prior: FloatArray
+    loss: FloatArray
+    truth: BoolArray
+    helper: BoolArray
+
+
+class Forest(NamedTuple):
+    """The forest components of a window; example k has the variables `first[k]` to `last[k] - 1`."""
+
+    arrays: ForestArrays
+    unary: Csr
+    pairs: Csr
+    first: IntArray
+    last: IntArray
+
+
+class Tally(NamedTuple):
+    """Counters of each clause, shape (m,).
+
+    Parameters
+    ----------
+    met : int64 array
+        Steps whose example has an open ground clause of the clause.
+    updates : int64 array
+        Steps with a delta n other than 0.
+    delta_n : int64 array
+        Sum of delta n over all steps.
+    """
+
+    met: IntArray
+    updates: IntArray
+    delta_n: IntArray
+
+
+class Scratch(NamedTuple):
+    """Work space: current weights (0 for hard clauses), the step that set them, delta n, changed clauses, two worlds.
+
+    `predicted` is the most probable world; `target` the world of delta n, the same array unless the loss is added.
+    """
+
+    now: FloatArray
+    seen: IntArray
+    delta: IntArray
+    changed: IntArray
+    predicted: BoolArray
+    target: BoolArray
+
+
+class StepRows(NamedTuple):
+    """What is recorded of each step, one place for each example of the window."""
+
+    loss: IntArray
+    atoms: IntArray
+    score_truth: FloatArray
+    score_prediction: FloatArray
+
+
+class Changes(NamedTuple):
+    """Clauses with a delta n other than 0, step by step, ascending inside a step."""
+
+    step: IntArray
+    clause: IntArray
+    delta_n: IntArray
+    weight: FloatArray
+
+
+def _owned(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    # One type, writable and contiguous, so that one compiled function serves all windows.
+    return np.require(np.asarray(values), dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+
+
+def csr(matrix: sparse.csr_array) -> Csr:
+    """A scipy matrix with all arrays in 64 bits."""
+    return Csr(*(_owned(x, np.int64) for x in (matrix.indptr, matrix.indices, matrix.data)))
+
+
+def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
+    """The arrays of a sliced network; `loss` is what Hamming loss adds to each atom when it is true."""
+    network = slices.network
+    loss = np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
+    integers = (slices.atom_start, slices.atom, slices.row_start, slices.row)
+    integers += (network.indptr, network.literals, network.row_clause, network.multiplicity, network.sign)
+    return WindowArrays(
+        *(_owned(x, np.int64) for x in integers),
+        _owned(network.hard, np.bool_),
+        csr(network.units),
+        _owned(network.prior, np.float64),
+        loss,
+        _owned(truth, np.bool_),
+        _owned(network.helper, np.bool_),
+    )
+
+
+def forest_arrays(program: ForestProgram, examples: IntArray) -> Forest:
+    """The forests of a window with the range of variables of each example of the sequence."""
+    place = np.searchsorted(program.examples, examples)
+    known = place < len(program.examples)
+    known[known] = program.examples[place[known]] == examples[known]
+    bounds = np.zeros((2, len(examples)), dtype=np.int64)
+    bounds[:, known] = program.example_start[place[known]], program.example_start[place[known] + 1]
+    arrays = program.arrays
+    owned = (_owned(x, np.bool_ if x is arrays.state_forbidden else np.int64) for x in arrays)
+    return Forest(ForestArrays(*owned), csr(program.unary), csr(program.pairs), bounds[0].copy(), bounds[1].copy())
+
+
+@numba.njit(cache=True, nogil=True)
+def _meet(window: WindowArrays, state: AdaGradState, tally: Tally, rates: Rates, work: Scratch, i: int, step: int) -> None:
+    if work.seen[i] != step and not window.hard[i]:
+        work.seen[i] = step
+        work.now[i] = weight_after(state, i, step - 1, rates)
+        tally.met[i] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def refresh(
+    window: WindowArrays, k: int, state: AdaGradState, tally: Tally, rates: Rates, work: Scratch, step: int
+) -> None:
+    """Bring the current weights of the clauses that occur in the k-th example up to date, before step `step`."""
+    for a in range(window.atom_start[k], window.atom_start[k + 1]):
+        atom = window.atom[a]
+        for u in range(window.units.indptr[atom], window.units.indptr[atom + 1]):
+            _meet(window, state, tally, rates, work, window.units.indices[u], step)
+    for r in range(window.row_start[k], window.row_start[k + 1]):
+        _meet(window, state, tally, rates, work, window.row_clause[window.row[r]], step)
+
+
+@numba.njit(cache=True, nogil=True)
+def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
+    for x in window.literals[window.indptr[row] : window.indptr[row + 1]]:
+        if world[abs(x) - 1] == (x > 0):
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> float:
+    score = 0.0
+    for a in range(window.atom_start[k], window.atom_start[k + 1]):
+        atom = window.atom[a]
+        if world[atom]:
+            score += window.prior[atom]
+            for u in range(window.units.indptr[atom], window.units.indptr[atom + 1]):
+                score += window.units.data[u] * now[window.units.indices[u]]
+    for r in range(window.row_start[k], window.row_start[k + 1]):
+        row = window.row[r]
+        if _violated(window, row, world):
+            clause = window.row_clause[row]
+            score -= window.sign[clause] * window.multiplicity[row] * now[clause]
+    return score
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
+    # `seen` is minus the step while a clause is in the list of this step.
+    if work.seen[clause] > 0:
+        work.seen[clause] = -work.seen[clause]
+        work.changed[count] = clause
+        work.delta[clause] = 0
+        count += 1
+    work.delta[clause] += value
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
+    # Delta n of all weighted clauses; how many of them are listed in `changed`.
+    count = 0
+    for a in range(window.atom_start[k], window.atom_start[k + 1]):
+        atom = window.atom[a]
+        if window.truth[atom] != work.target[atom]:
+            way = 1 if window.truth[atom] else -1
+            for u in range(window.units.indptr[atom], window.units.indptr[atom + 1]):
+                clause = window.units.indices[u]
+                if not window.hard[clause]:
+                    count = _add_delta(work, count, clause, way * window.units.data[u])
+    for r in range(window.row_start[k], window.row_start[k + 1]):
+        row = window.row[r]
+        clause = window.row_clause[row]
+        if window.hard[clause]:
+            continue
+        broken, predicted = _violated(window, row, window.truth), _violated(window, row, work.target)
+        if broken != predicted:
+            way = 1 if predicted else -1
+            count = _add_delta(work, count, clause, way * window.sign[clause] * window.multiplicity[row])
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def finish(
+    window: WindowArrays,
+    k: int,
+    state: AdaGradState,
+    tally: Tally,
+    rates: Rates,
+    work: Scratch,
+    step: int,
+    rows: StepRows,
+) -> int:
+    """Score and record the worlds in `work`, then learn from the k-th example, in place.
+
+    Returns
+    -------
+    int
+        How many clauses have a delta n other than 0: `work.changed` begins with them, ascending.
+    """
+    wrong, atoms, same = 0, 0, True
+    for a in range(window.atom_start[k], window.atom_start[k + 1]):
+        atom = window.atom[a]
+        same = same and window.truth[atom] == work.target[atom]
+        if not window.helper[atom]:
+            atoms += 1
+            wrong += window.truth[atom] != work.predicted[atom]
+    rows.loss[k], rows.atoms[k] = wrong, atoms
+    rows.score_truth[k] = _score(window, k, work.now, window.truth)
+    rows.score_prediction[k] = _score(window, k, work.now, work.predicted)
+    if same:
+        return 0
+    listed = np.sort(work.changed[: _delta_counts(window, k, work)])
+    count = 0
+    for clause in listed:
+        if work.delta[clause] != 0:
+            update_clause(state, clause, work.delta[clause], step, rates)
+            tally.updates[clause] += 1
+            tally.delta_n[clause] += work.delta[clause]
+            work.changed[count] = clause
+            count += 1
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def no_changes() -> Changes:
+    """An empty list of changes."""
+    return Changes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+@numba.njit(cache=True, nogil=True)
+def record(changes: Changes, used: int, state: AdaGradState, work: Scratch, step: int, count: int) -> tuple[Changes, int]:
+    """Append the `count` changed clauses of a step to a list of which `used` places are taken; it grows by doubling."""
+    size = len(changes.step)
+    if used + count > size:
+        new = max(2 * size, used + count, 1024)
+        longer = Changes(
+            np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.float64)
+        )
+        longer.step[:used], longer.clause[:used] = changes.step[:used], changes.clause[:used]
+        longer.delta_n[:used], longer.weight[:used] = changes.delta_n[:used], changes.weight[:used]
+        changes = longer
+    for j in range(count):
+        clause = work.changed[j]
+        changes.step[used + j], changes.clause[used + j] = step, clause
+        changes.delta_n[used + j], changes.weight[used + j] = work.delta[clause], state.weight[clause]
+    return changes, used + count
+
+
+@numba.njit(cache=True, nogil=True)
+def _predict(
+    forest: Forest,
+    k: int,
+    theta_unary: FloatArray,
+    theta_pair: FloatArray,
+    linear: FloatArray,
+    now: FloatArray,
+    world: BoolArray,
+) -> int:
+    # -1, or a place of the forest whose component has no world.
+    arrays, first, last = forest.arrays, forest.first[k], forest.last[k]
+    begin, end = arrays.state_start[first], arrays.state_start[last]
+    weigh_range(forest.unary.indptr, forest.unary.indices, forest.unary.data, now, begin, end, theta_unary)
+    for s in range(begin, end):
+        if arrays.state_atom[s] >= 0:
+            theta_unary[s] += linear[arrays.state_atom[s]]
+    pairs = forest.pairs
+    begin, end = arrays.pair_start[first], arrays.pair_start[last]
+    weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
+    place, _ = solve_range(arrays, theta_unary, theta_pair, first, last, world)
+    return place
+
+
+@numba.njit(cache=True, nogil=True)
+def learn_forests(
+    window: WindowArrays,
+    forest: Forest,
+    begin: int,
+    end: int,
+    state: AdaGradState,
+    tally: Tally,
+    rates: Rates,
+    work: Scratch,
+    done: int,
+    rows: StepRows,
+    changes: Changes,
+    used: int,
+    *,
+    augmented: bool,
+    recording: bool,
+) -> tuple[int, Changes, int]:
+    """Algorithm 1, lines 3 to 5 and 21 to 27, for the examples begin to end - 1, all of them forests; in place.
+
+    Parameters
+    ----------
+    window, forest
+        The window.
+    begin, end : int
+        Places in the sequence of examples.
+    state, tally, rates, work
+        Arrays of one place for each local clause of the network.
+    done : int
+        Steps so far; the first example here is step `done + 1`.
+    rows : StepRows
+        Filled at the places begin to end - 1.
+    changes, used
+        Appended to if `recording`.
+    augmented : bool
+        Add Hamming loss to the world of delta n.
+
+    Returns
+    -------
+    tuple of int, Changes and int
+        -1 or a place of the forest whose component has no world; the changes; how many of them are used.
+    """
+    theta_unary, theta_pair = np.empty(len(forest.arrays.state_atom)), np.empty(len(forest.arrays.pair_cell))
+    with_loss = window.prior + window.loss
+    for k in range(begin, end):
+        step = done + 1 + k - begin
+        refresh(window, k, state, tally, rates, work, step)
+        stuck = _predict(forest, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        if stuck < 0 and augmented:
+            stuck = _predict(forest, k, theta_unary, theta_pair, with_loss, work.now, work.target)
+        if stuck >= 0:
+            return stuck, changes, used
+        count = finish(window, k, state, tally, rates, work, step, rows)
+        if recording:
+            changes, used = record(changes, used, state, work, step, count)
+    return -1, changes, used

@@ -1,0 +1,169 @@
+"""Predictions: the most probable world over the query atoms of some examples, with names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.errors import InputError
+from sqlrl.evaluate import Scores, score
+from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.expanding import Unseen
+from sqlrl.ground.naming import named_atoms
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.plan.sql import column, table
+from sqlrl.report import Table
+from sqlrl.solve.result import MPEResult, Status
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A predicted world and what is proved about it.
+
+    Parameters
+    ----------
+    program : Program
+    network : Network
+    result : MPEResult
+    unseen : Unseen
+        Combinations of template constants that no training example had, and how many query atoms they touch.
+    seconds : dict of str to float
+        Wall time of grounding and solving.
+    """
+
+    program: Program
+    network: Network
+    result: MPEResult
+    unseen: Unseen
+    seconds: dict[str, float]
+
+    @property
+    def status(self) -> Status:
+        """How well the world is proved."""
+        return self.result.status
+
+    @property
+    def objective(self) -> float:
+        """Sum of weight times n over the weighted clauses, in log-odds."""
+        return self.result.objective
+
+    @property
+    def bound(self) -> float:
+        """No world has a greater objective."""
+        return self.result.bound
+
+    @property
+    def gap(self) -> float:
+        """Bound minus objective, absolute."""
+        return self.result.gap
+
+    @cached_property
+    def _predicates(self) -> list[PredicateInfo]:
+        found = [p for p in self.program.layout.predicates.values() if p.open]
+        return sorted((p for p in found if p.name not in self.program.helper_names), key=lambda p: p.name)
+
+    def atoms(self, predicate: str | None = None, *, every: bool = False) -> pa.Table:
+        """Return predicted atoms of one predicate with names.
+
+        Parameters
+        ----------
+        predicate : str, optional
+            Required if the model has several open predicates.
+        every : bool
+            Also those predicted false; `truth` tells.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `example` (name), the arguments (named by their types), `truth`; ordered by atom.
+        """
+        info = self._choose(predicate)
+        program, shown = self.program, self.result.world if not every else np.ones(len(self.network.atoms), bool)
+        chosen = pa.table({"atom": self.network.atoms[shown], "truth": self.result.world[shown]})
+        query = named_atoms(program.layout, info)
+        with program.shown(chosen) as source:
+            query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+            query = query.select(column("truth", "w")).order_by(column("atom", "a"))
+            return program.engine.fetch(query, step=f"name the predicted atoms of {info.name}")
+
+    def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
+        """Return `atoms` as a table that prints."""
+        info = self._choose(predicate)
+        return Table(self.atoms(info.name, every=every), title=f"{info.name}: predicted")
+
+    def write(self, into: str, *, replace: bool = False) -> None:
+        """Create a table with the true atoms (of several open predicates: a table for each, named `into_predicate`).
+
+        Parameters
+        ----------
+        into : str
+            The name of the table, in the current schema of the connection.
+        replace : bool
+            Whether a table of that name may be replaced.
+
+        Raises
+        ------
+        EngineError
+            The table exists and may not be replaced.
+        """
+        for info in self._predicates:
+            name = into if len(self._predicates) == 1 else f"{into}_{info.name}"
+            self.program.engine.write_table(name, self.atoms(info.name).drop(["truth"]), replace=replace)
+
+    def _choose(self, predicate: str | None) -> PredicateInfo:
+        names = [p.name for p in self._predicates]
+        if predicate is None and len(names) == 1:
+            return self._predicates[0]
+        if predicate not in names:
+            raise InputError(f"name one of the open predicates {', '.join(names)}, not {predicate!r}")
+        return self._predicates[names.index(predicate)]
+
+    def evaluate(self) -> Scores:
+        """Compare with the labels.
+
+        Returns
+        -------
+        Scores
+            Over atoms that have a label.
+        """
+        network = self.network
+        truth, labelled = read_labels(self.program.engine, self.program.layout, network.atoms, None)
+        shown = labelled & ~network.helper
+        predicate = np.full(len(network.atoms), -1, np.int64)
+        for i, info in enumerate(self._predicates):
+            predicate[np.isin(network.atoms, self._ids(info))] = i
+        return score(
+            truth[shown],
+            self.result.world[shown],
+            network.example[shown],
+            predicate=predicate[shown],
+            names=[p.name for p in self._predicates],
+        )
+
+    def _ids(self, info: PredicateInfo) -> Sequence[int]:
+        assert info.atoms is not None
+        data = self.program.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
+        ids: Sequence[int] = data.column(0).to_numpy()
+        return ids
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(p.name for p in self._predicates)
+        true = int((self.result.world & ~self.network.helper).sum())
+        lines = [
+            f"Prediction of {kinds}: {true:,} of {int((~self.network.helper).sum()):,} query atoms true",
+            f"  {self.result.report}",
+        ]
+        if self.unseen.combinations:
+            lines.append(
+                f"  {self.unseen.combinations:,} combinations of constants were never seen in training; "
+                f"they touch {self.unseen.atoms:,} query atoms"
+            )
+        return "\n".join(lines)
+

@@ -1,0 +1,124 @@
+"""Opening files, memory and the user's own connections."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.connecting import connect
+from sqlrl.errors import BusyError, CatalogError, InputError
+
+
+def load(engine_target: object, **options: object) -> Catalog:
+    """Open and load two facts."""
+    catalog = Catalog(connect(engine_target, **options))  # type: ignore[arg-type]
+    catalog.load("P", [("a",), ("b",)], types=["t"])
+    return catalog
+
+
+@pytest.mark.parametrize("name", ["plain.duckdb", "sqlrl.duckdb", "SQLRL.db", "main.db", "temp.db", "system.db", "it's \"x\" é.db"])
+def test_any_file_name_works_and_users_write_sqlrl_dot_table(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    catalog = load(path)
+    assert catalog.engine.connection.sql("select predicate from sqlrl.predicate").fetchall() == [("P",)]
+    catalog.engine.close()
+    again = Catalog(connect(str(path)))
+    assert list(again.predicates()) == ["P"]
+    again.engine.close()
+
+
+def test_a_second_process_is_told_who_holds_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "busy.duckdb"
+    code = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == "open"
+        with pytest.raises(BusyError, match=rf"held by process {other.pid}.*read_only=True"):
+            connect(path)
+        other.communicate("")
+    connect(path).close()
+
+
+def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.duckdb"
+    damaged.write_bytes(b"no database" * 1000)
+    for path, reason in (
+        (tmp_path / "no" / "such" / "x.db", "there is no directory"),
+        (damaged, "is not a DuckDB database"),
+        (tmp_path, "is a directory"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            connect(path)
+    with pytest.raises(InputError, match="does not exist"):
+        connect(tmp_path / "new.db", read_only=True)
+    with pytest.raises(InputError, match="memory_limit='lots'"):
+        connect(":memory:", memory_limit="lots")
+    with pytest.raises(InputError, match="threads=0"):
+        connect(":memory:", threads=0)
+
+
+def test_nothing_is_written_to_the_users_database(tmp_path: Path) -> None:
+    own = duckdb.connect(str(tmp_path / "own.duckdb"))
+    own.execute("create table facts as select 'a' as x union all select 'b'")
+    before = own.execute("select database_name, schema_name, table_name from duckdb_tables()").fetchall()
+    catalog = Catalog(connect(own))
+    catalog.load("P", "facts", types=["t"])
+    catalog.load("Q", own.sql("select x from facts"), types=["t"])
+    assert catalog.engine.home == ("sqlrl", "main")
+    assert own.sql("select count(*) from sqlrl.predicate").fetchall() == [(2,)]
+    tables = own.execute("select database_name, schema_name, table_name from duckdb_tables()").fetchall()
+    assert [t for t in tables if t[0] != "sqlrl"] == before
+    assert own.execute("select current_database(), current_schema()").fetchall() == [("own", "main")]
+    catalog.engine.close()
+    assert own.execute("select count(*) from facts").fetchall() == [(2,)]
+
+
+def test_a_connection_can_be_passed_again(tmp_path: Path) -> None:
+    own = duckdb.connect()
+    load(own)
+    assert list(Catalog(connect(own)).predicates()) == ["P"]
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as first:
+        first.execute("create schema sqlrl; create table sqlrl.mine as select 1 as x")
+        catalog = load(first)
+        assert catalog.engine.home == ("sqlrl_", "main")
+
+
+def test_a_read_only_connection_serves_as_a_source(tmp_path: Path) -> None:
+    path = str(tmp_path / "own.duckdb")
+    with duckdb.connect(path) as own:
+        own.execute("create table facts as select 'a' as x union all select 'b'")
+    with duckdb.connect(path, read_only=True) as own:
+        catalog = Catalog(connect(own))
+        catalog.load("P", "facts", types=["t"])
+        assert own.sql("select name from sqlrl.dictionary_t order by id").fetchall() == [("a",), ("b",)]
+
+
+def test_a_file_of_ours_opens_for_reading(tmp_path: Path) -> None:
+    path = tmp_path / "ours.duckdb"
+    load(path).engine.close()
+    catalog = Catalog(connect(path, read_only=True))
+    assert list(catalog.predicates()) == ["P"]
+    with pytest.raises(CatalogError, match="was opened read-only"):
+        catalog.load("Q", [("a",)], types=["t"])
+    query = exp.select(exp.convert(1).as_("x"))
+    catalog.engine.create_table(*catalog.engine.scratch, "scratch table", query, step="scratch")
+    catalog.engine.close()
+    with duckdb.connect(str(path), read_only=True) as own:
+        assert list(Catalog(connect(own)).predicates()) == ["P"]
+
+
+def test_a_foreign_file_opens_for_reading(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.duckdb"
+    with duckdb.connect(str(path)) as own:
+        own.execute("create table facts as select 'a' as x")
+    catalog = Catalog(connect(path, read_only=True))
+    catalog.load("P", "facts", types=["t"])
+    catalog.engine.close()

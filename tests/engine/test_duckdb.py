@@ -1,0 +1,146 @@
+"""The engine: what it runs, how it fails, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from sqlglot import exp, parse_one, select
+
+from sqlrl.engine.connecting import connect
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.errors import EngineError
+
+
+@pytest.fixture
+def engine() -> DuckDBEngine:
+    return connect(":memory:", threads=1)
+
+
+def sql(text: str) -> exp.Expression:
+    return parse_one(text, dialect="duckdb")
+
+
+def test_tables_come_from_queries_and_from_arrow(engine: DuckDBEngine) -> None:
+    catalog, schema = engine.home
+    engine.create_table(catalog, schema, "a b", sql("select 1 as x union all select 2"), step="make")
+    engine.create_table(catalog, schema, "A'B", pa.table({'x"y': ["z"]}), step="make")
+    name = exp.table_("a b", db=schema, catalog=catalog, quoted=True)
+    assert engine.fetch(select("sum(x) as s").from_(name), step="sum").to_pylist() == [{"s": 3}]
+    engine.create_table(catalog, schema, "a b", sql("select 5 as x"), step="replace")
+    assert engine.fetch(select("x").from_(name), step="read").to_pylist() == [{"x": 5}]
+    engine.drop_table(catalog, schema, "a b", step="drop")
+    engine.drop_table(catalog, schema, "a b", step="drop what is gone")
+    with pytest.raises(EngineError, match=r"^read: Catalog Error(.|\n)*while running: SELECT"):
+        engine.fetch(select("x").from_(name), step="read")
+
+
+def test_streams_run_side_by_side_and_beside_other_statements(engine: DuckDBEngine) -> None:
+    query = sql("select range as x from range(300000)")
+    first, second = engine.stream(query, step="one", rows=1000), engine.stream(query, step="two", rows=1000)
+    assert next(first).num_rows == next(second).num_rows
+    engine.execute(sql("create table between_batches as select 1 as x"), step="write")
+    assert engine.fetch(sql("select count(*) as n from between_batches"), step="read").to_pylist() == [{"n": 1}]
+    assert sum(b.num_rows for b in first) + sum(b.num_rows for b in second) + 2 * 1000 >= 600000 - 300000
+    third = list(engine.stream(query, step="three", rows=1000))
+    assert sum(b.num_rows for b in third) == 300000
+
+
+def test_a_stream_that_fails_names_its_step(engine: DuckDBEngine) -> None:
+    with pytest.raises(EngineError, match="divide: "):
+        list(engine.stream(sql("select cast('x' || range as integer) as x from range(3)"), step="divide"))
+
+
+def test_estimates_do_not_run_the_query(engine: DuckDBEngine) -> None:
+    engine.execute(sql("create table t as select range as x from range(1000)"), step="make")
+    rows, plan = engine.estimate(sql("select a.x from t as a cross join t as b"), step="estimate")
+    assert rows > 1000
+    assert "Cross Product" in plan or "CROSS_PRODUCT" in plan
+    with pytest.raises(EngineError, match="estimate: "):
+        engine.estimate(sql("select nothing from t"), step="estimate")
+
+
+def test_counts_keep_all_their_digits(engine: DuckDBEngine) -> None:
+    big = 2**100 + 1
+    value = engine.fetch(sql(f"select cast('{big}' as hugeint) as n"), step="big").column("n")[0].as_py()
+    assert int(value) == big
+
+
+def test_a_failed_transaction_leaves_nothing(engine: DuckDBEngine) -> None:
+    with pytest.raises(ZeroDivisionError), engine.transaction():
+        engine.execute(sql("create table t as select 1 as x"), step="make")
+        with engine.transaction():
+            engine.execute(sql("create table u as select 1 as x"), step="make")
+        raise ZeroDivisionError
+    with pytest.raises(EngineError):
+        engine.fetch(sql("select * from u"), step="read")
+    with engine.transaction():
+        engine.execute(sql("create table t as select 1 as x"), step="make")
+    assert engine.fetch(sql("select x from t"), step="read").num_rows == 1
+
+
+def test_a_transaction_survives_a_failing_statement_by_rolling_back(engine: DuckDBEngine) -> None:
+    with pytest.raises(EngineError), engine.transaction():
+        engine.execute(sql("create table t as select 1 as x"), step="make")
+        engine.execute(sql("create table t as select 1 as x"), step="make again")
+    engine.execute(sql("create table t as select 1 as x"), step="make")
+
+
+def test_the_users_own_transaction_is_refused_with_the_remedy() -> None:
+    own = duckdb.connect()
+    engine = connect(own)
+    own.execute("BEGIN TRANSACTION")
+    with pytest.raises(EngineError, match="commit or roll back your own"), engine.transaction():
+        pass
+    own.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_ctrl_c_rolls_back_and_leaves_the_connection_usable(engine: DuckDBEngine, stream: bool) -> None:
+    endless = sql("select count(*) as n from range(100000000000) as a, range(7) as b where a.range % 7 = b.range")
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+
+    def work() -> None:
+        with engine.transaction():
+            engine.execute(sql("create table t as select 1 as x"), step="make")
+            timer.start()
+            if stream:
+                list(engine.stream(endless, step="endless"))
+            else:
+                engine.fetch(endless, step="endless")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    timer.join()
+    with pytest.raises(EngineError):
+        engine.fetch(sql("select * from t"), step="read")
+
+
+def test_settings_are_applied(tmp_path: Path) -> None:
+    engine = connect(":memory:", threads=1, memory_limit="100MB", temp_directory=tmp_path)
+    row = engine.fetch(
+        sql("select current_setting('threads') as t, current_setting('memory_limit') as m, current_setting('temp_directory') as d"),
+        step="read",
+    ).to_pylist()[0]
+    assert row["t"] == 1
+    assert row["m"].startswith("95.3")
+    assert row["d"] == str(tmp_path)
+
+
+def test_python_objects_are_forgotten_after_a_failure(engine: DuckDBEngine) -> None:
+    with pytest.raises(EngineError, match="wrong: "), engine.transaction(), engine.attached(pa.table({"x": [1]})):
+        engine.execute(sql("select nothing from nowhere"), step="wrong")
+    views = engine.fetch(sql("select view_name from duckdb_views() where not internal"), step="list")
+    assert views.num_rows == 0
+
+
+def test_python_objects_are_shown_for_a_while_only(engine: DuckDBEngine) -> None:
+    with engine.attached(pa.table({"x": [1, 2]})) as table:
+        assert engine.fetch(select("count(*) as n").from_(table), step="count").to_pylist() == [{"n": 2}]
+    with pytest.raises(EngineError):
+        engine.fetch(select("*").from_(table), step="gone")

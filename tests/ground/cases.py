@@ -1,0 +1,393 @@
+"""Random databases and programs, loaded through the catalog, with what the definitions say of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import assume
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.connecting import connect
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.terms import (
+    And,
+    Argument,
+    Atom,
+    Constant,
+    Equal,
+    Exist,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Predicate,
+    Term,
+    Variable,
+)
+from tests.ground.brute import Data, Formulas, Ground, atoms_of, parts_of
+
+TYPES = {"bib": ("B1", "B2", "B3"), "pos": ("P1", "P2", "P3"), "fld": ("F", "G")}
+CLOSED = {"Tok": ("pos", "fld"), "Mark": ("pos",), "Next": ("pos", "pos"), "Cap": ("fld",)}
+OPEN = {"In": ("fld", "pos"), "Lab": ("fld",), "Rel": ("pos", "pos")}
+GLOBAL = frozenset({"Next", "Cap"})
+VARIABLES = {"p": "pos", "q": "pos", "f": "fld", "g": "fld", "u": "pos", "w": "fld"}
+EXAMPLE = "c"
+Tuple = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Tuples start with the example, except those of global predicates."""
+
+    kind: str
+    closed: dict[str, frozenset[Tuple]]
+    opened: tuple[str, ...]
+    labels: dict[str, frozenset[Tuple]]
+    given: dict[str, dict[Tuple, bool]]
+    soft: dict[str, dict[Tuple, float]]
+    scope: dict[str, frozenset[Tuple]]
+    local: bool | None
+    rules: tuple[Rule, ...] = ()
+    block: bool = False
+    subset: frozenset[str] = field(default=frozenset())
+
+    @property
+    def data(self) -> Data:
+        """The definitions, enumerated."""
+        bibs = tuple(sorted({t[0] for name in ("Tok", "Mark") for t in self.closed[name]}))
+        kinds = {**CLOSED, **{name: OPEN[name] for name in self.opened}}
+        local = {"pos", "fld"} if self.kind != "one" and self.local is None else set()
+        if self.kind != "one" and self.local:
+            local = {"pos", "fld"}
+        elif self.kind != "one" and self.local is False:
+            local = {"fld"}
+        evidence = [(CLOSED[n], t) for n, rows in self.closed.items() if n not in GLOBAL for t in rows]
+        for name in self.opened:
+            for listed in (self.given[name], self.soft[name], self.scope.get(name, ())):
+                evidence += [(OPEN[name], t) for t in listed]
+        domains: dict[tuple[str, str], set[str]] = {(k, b): set() for k in local for b in bibs}
+        for types, (bib, *constants) in evidence:
+            for kind, constant in zip(types, constants, strict=True):
+                if kind in local:
+                    domains[kind, bib].add(constant)
+        facts = {self.ground(n, t) for n, rows in self.closed.items() for t in rows}
+        atoms: dict[Ground, bool | None] = {}
+        priors: dict[Ground, float] = {}
+        for name in self.opened:
+            scope = set(self.scope[name]) | set(self.soft[name]) if name in self.scope else {
+                (bib, *constants)
+                for bib in bibs
+                for constants in itertools.product(
+                    *(sorted(domains[k, bib]) if k in local else TYPES[k] for k in OPEN[name])
+                )
+            }
+            for t in scope - set(self.given[name]):
+                atoms[self.ground(name, t)] = (t in self.labels[name]) if self.labels[name] else None
+                if t in self.soft[name]:
+                    priors[self.ground(name, t)] = math.log(self.soft[name][t] / (1 - self.soft[name][t]))
+            known = {t for t, true in self.given[name].items() if true} | (self.labels[name] - scope)
+            facts |= {self.ground(name, t) for t in known}
+        predicates = {n: (self.types(n), self.kind == "column" and n not in GLOBAL) for n in kinds}
+        return Data(
+            self.kind,
+            {**TYPES, "bib": bibs},
+            predicates,
+            ("",) if self.kind == "one" else bibs,
+            {key: frozenset(found) for key, found in domains.items()},
+            frozenset(local),
+            frozenset(facts),
+            atoms,
+            priors,
+        )
+
+    def types(self, name: str) -> Tuple:
+        """Declared types of a predicate's arguments."""
+        plain = CLOSED.get(name) or OPEN[name]
+        return plain if name in GLOBAL or self.kind == "column" else ("bib", *plain)
+
+    def ground(self, name: str, row: Tuple) -> Ground:
+        """A loaded tuple as an atom."""
+        beside = self.kind == "column" and name not in GLOBAL
+        return (name, row[0], row[1:]) if beside else (name, "", row)
+
+    @property
+    def model(self) -> Model:
+        """Declarations and rules."""
+        predicates = {
+            name: Predicate(
+                name, tuple(Argument(k, block=self.block and name == "In" and k == "fld") for k in self.types(name))
+            )
+            for name in (*CLOSED, *self.opened)
+        }
+        return Model(predicates, {"pos": TYPES["pos"], "fld": TYPES["fld"]}, self.rules, frozenset(self.opened))
+
+
+def tuples(*kinds: str, bibs: Tuple) -> st.SearchStrategy[Tuple]:
+    return st.tuples(*(st.sampled_from(bibs if k == "bib" else TYPES[k]) for k in kinds))
+
+
+@st.composite
+def databases(draw: st.DrawFn) -> Case:
+    """A random database; every example has constants of every local type."""
+    kind = draw(st.sampled_from(["type", "column", "one"]))
+    bibs = TYPES["bib"][: draw(st.integers(1, 3))]
+    first = {(b, draw(st.sampled_from(TYPES["pos"])), draw(st.sampled_from(TYPES["fld"]))) for b in bibs}
+    more = draw(st.sets(tuples("bib", "pos", "fld", bibs=bibs), max_size=4))
+    closed = {"Tok": frozenset(first | more)}
+    closed["Mark"] = frozenset(draw(st.sets(tuples("bib", "pos", bibs=bibs), min_size=1, max_size=3)))
+    closed["Next"] = frozenset(draw(st.sets(tuples("pos", "pos", bibs=bibs), min_size=1, max_size=4)))
+    closed["Cap"] = frozenset(draw(st.sets(tuples("fld", bibs=bibs), min_size=1, max_size=2)))
+    opened = tuple(draw(st.sets(st.sampled_from(sorted(OPEN)), min_size=1, max_size=2).map(sorted)))
+    labels, evidence, soft, scope = {}, {}, {}, {}
+    for name in opened:
+        atoms = tuples("bib", *OPEN[name], bibs=bibs)
+        labels[name] = frozenset(draw(st.sets(atoms, min_size=1, max_size=5)))
+        known = draw(st.dictionaries(atoms, st.booleans(), max_size=3)) if draw(st.booleans()) else {}
+        soft[name] = draw(st.dictionaries(atoms, st.sampled_from([0.25, 0.5, 0.75]), max_size=1))
+        soft[name] = {t: p for t, p in soft[name].items() if t not in known}
+        evidence[name] = {t: v for t, v in known.items() if t not in labels[name] or v}
+        if draw(st.integers(0, 3)) == 0:
+            scope[name] = frozenset(draw(st.sets(atoms, min_size=1, max_size=6)))
+    local = draw(st.sampled_from([None, None, None, True, False]))
+    case = Case(kind, closed, opened, labels, evidence, soft, scope, local)
+    subset = frozenset(draw(st.sets(st.sampled_from(case.data.examples), min_size=1)))
+    return Case(kind, closed, opened, labels, evidence, soft, scope, local, subset=subset)
+
+
+# ---- programs ------------------------------------------------------------------------------------------------
+
+
+class Language:
+    """Strategies for formulas over a database's predicates."""
+
+    def __init__(self, case: Case, plus: frozenset[str], inside: Tuple = (), bib: Term | None = None) -> None:
+        self.case, self.plus, self.inside = case, plus, inside
+        self.bib = bib or Variable(EXAMPLE, plus=EXAMPLE in plus)
+        self.variables = [v for v in VARIABLES if v not in "uw" or v in inside]
+
+    def term(self, kind: str) -> st.SearchStrategy[Term]:
+        if kind == "bib" and self.case.kind == "type":
+            return st.just(self.bib)
+        if kind == "bib":
+            return st.sampled_from([Variable(EXAMPLE, plus=EXAMPLE in self.plus), Constant("B1")])
+        names = [v for v in self.variables if VARIABLES[v] == kind]
+        found: list[Term] = [Variable(v, plus=v in self.plus) for v in names] * 3
+        return st.sampled_from([*found, Constant(TYPES[kind][0])])
+
+    def atom(self) -> st.SearchStrategy[Formula]:
+        names = [*CLOSED, *self.case.opened, *self.case.opened, *self.case.opened]
+        return st.sampled_from(names).flatmap(
+            lambda n: st.tuples(*map(self.term, self.case.types(n))).map(lambda terms: Atom(n, terms))
+        )
+
+    def equality(self) -> st.SearchStrategy[Formula]:
+        return st.sampled_from(["pos", "fld"]).flatmap(lambda k: st.builds(Equal, self.term(k), self.term(k)))
+
+    def literal(self) -> st.SearchStrategy[Formula]:
+        atom = st.one_of(self.atom(), self.atom(), self.atom(), self.equality())
+        return st.one_of(atom, atom.map(Not))
+
+    def clause(self) -> st.SearchStrategy[Formula]:
+        return st.lists(self.literal(), min_size=1, max_size=4).map(lambda x: Or(tuple(x)) if len(x) > 1 else x[0])
+
+    def formula(self) -> st.SearchStrategy[Formula]:
+        def larger(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+            several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+            kinds = [several.map(And), several.map(Or), st.builds(Implies, inner, inner), st.builds(Iff, inner, inner)]
+            return st.one_of([inner.map(Not), *kinds])
+
+        return st.recursive(self.literal(), larger, max_leaves=4)
+
+
+@st.composite
+def quantified(draw: st.DrawFn, case: Case, plus: frozenset[str], bib: Term | None) -> Formula:
+    """EXIST or FORALL over a conjunction or disjunction, alone or beside literals, perhaps negated."""
+    outer = Language(case, plus, bib=bib)
+    inside = draw(st.sampled_from([("u",), ("w",), ("u", "w")]))
+    inner = Language(case, plus, inside, bib)
+    parts = draw(st.lists(inner.literal(), min_size=1, max_size=3))
+    body: Formula = parts[0] if len(parts) == 1 else draw(st.sampled_from([And, And, Or]))(tuple(parts))
+    used = {t.name for a in atoms_of(body) for t in a.terms if isinstance(t, Variable)}
+    assume(set(inside) <= used)
+    found: Formula = Exist(inside, body)
+    if draw(st.integers(0, 3)) == 0:
+        found = Not(found)
+    if draw(st.booleans()):
+        beside = draw(st.lists(outer.literal(), min_size=1, max_size=2))
+        found = draw(st.sampled_from([Or, Or, And]))((found, *beside))
+    return found
+
+
+@st.composite
+def rules(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
+    """A random rule with a weight of 1, hard at times."""
+    choices = [frozenset[str]()] * 4 + [frozenset({"f"}), frozenset({"p"}), frozenset({"f", "g"}), frozenset({"p", "f"})]
+    plus = draw(st.sampled_from(choices))
+    bib = None
+    kind = draw(st.sampled_from(["clause", "clause", "and", "any", "implies", *(["exist"] * 2 if quantifiers else [])]))
+    if kind == "clause" and case.kind == "type" and draw(st.integers(0, 5)) == 0:
+        bib = Constant("B1")
+    language = Language(case, plus, bib=bib)
+    formula: Formula
+    if kind == "clause":
+        formula = draw(language.clause())
+    elif kind == "and":
+        formula = And(tuple(draw(st.lists(language.literal(), min_size=2, max_size=3))))
+    elif kind == "any":
+        formula = draw(language.formula())
+    elif kind == "implies":
+        body = draw(st.lists(language.atom(), min_size=1, max_size=3))
+        formula = Implies(And(tuple(body)) if len(body) > 1 else body[0], draw(language.clause()))
+    else:
+        formula = draw(quantified(case, plus, bib))
+    assume(well_typed(formula))
+    hard = draw(st.integers(0, 6)) == 0
+    return Rule(formula, None if hard else 1.0, hard=hard)
+
+
+def well_typed(formula: Formula) -> bool:
+    """True if every variable stands in an atom, or in an equality with one that does."""
+    typed = {t.name for a in atoms_of(formula) for t in a.terms if isinstance(t, Variable)}
+    return bool(typed | {""}) and _equal_variables(formula) <= typed
+
+
+def _equal_variables(formula: Formula) -> set[str]:
+    if isinstance(formula, Equal):
+        return {t.name for t in (formula.left, formula.right) if isinstance(t, Variable)}
+    return {v for part in parts_of(formula) for v in _equal_variables(part)}
+
+
+@st.composite
+def programs(draw: st.DrawFn, size: int = 8, quantifiers: bool = True) -> Case:
+    """A database with rules."""
+    case = draw(databases())
+    found = tuple(draw(rules(case, quantifiers)) for _ in range(size))
+    return Case(**{**case.__dict__, "rules": found})
+
+
+# ---- loading -------------------------------------------------------------------------------------------------
+
+
+def load(case: Case) -> tuple[DuckDBEngine, Layout]:
+    """Load a case through the catalog and bind its model."""
+    engine = connect(":memory:", threads=1)
+    catalog = Catalog(engine)
+    model = case.model
+    catalog.declare(model)
+    example = {"one": None, "type": "bib", "column": "column0"}[case.kind]
+    for name, rows in case.closed.items():
+        catalog.load(name, sorted(rows), example=None if name in GLOBAL else example, empty="allow")
+    for name in case.opened:
+        width = len(OPEN[name]) + 1
+        catalog.load(name, sorted(case.labels[name]), example=example, target=True)
+        if case.given[name]:
+            rows = [(*t, v) for t, v in sorted(case.given[name].items())]
+            catalog.load(name, rows, example=example, given=True, truth=width)
+        if case.soft[name]:
+            catalog.load(name, [(*t, v) for t, v in sorted(case.soft[name].items())], example=example, probability=width)
+        if name in case.scope:
+            names = [("example" if case.kind == "column" else "bib"), *(f"x{i}" for i in range(width - 1))]
+            columns = zip(*sorted(case.scope[name]), strict=True)
+            catalog.scope(name, pa.table(dict(zip(names, map(list, columns), strict=True))))
+    if case.local is not None:
+        catalog.set_local("pos", case.local)
+    return engine, catalog.bind(model, training=False)
+
+
+class Names:
+    """Atoms, examples and constants of a layout by name."""
+
+    def __init__(self, engine: DuckDBEngine, layout: Layout) -> None:
+        self.engine, self.layout = engine, layout
+        self.constants = {k: self._pairs(t.dictionary, "id") for k, t in layout.types.items()}
+        self.examples = self._pairs(layout.examples, "example")
+
+    def rows(self, table: TableName) -> list[dict[str, object]]:
+        node = exp.table_(table.name, db=table.schema, catalog=table.catalog, quoted=True)
+        found: list[dict[str, object]] = self.engine.fetch(exp.select("*").from_(node), step="read").to_pylist()
+        return found
+
+    def _pairs(self, table: TableName, key: str) -> dict[int, str]:
+        return {int(r[key]): str(r["name"]) for r in self.rows(table)}  # type: ignore[call-overload]
+
+    def atoms(self) -> dict[int, Ground]:
+        """The query atoms by id; helper predicates included."""
+        found = {}
+        for info in self.layout.predicates.values():
+            if info.atoms is None:
+                continue
+            for row in self.rows(info.atoms):
+                constants = tuple(self.constants[k][row[f"a{i}"]] for i, k in enumerate(info.types))  # type: ignore[index]
+                beside = self.examples[row["example"]] if info.example_column else ""  # type: ignore[index]
+                found[int(row["atom"])] = (info.name, beside, constants)  # type: ignore[call-overload]
+        return found
+
+    def combinations(self, program: Program, feature: int) -> dict[int, dict[str, str]]:
+        """The constants of the `+` variables of each clause of a template."""
+        bound = program.features[feature].feature
+        kinds = dict(bound.variables)
+        return {
+            int(row["clause"]): {v: self.constants[kinds[v]].get(row[f"plus{j}"], "") for j, v in enumerate(bound.plus)}  # type: ignore
+            for row in self.rows(program.expansions[feature])
+        }
+
+
+def completed(program: Program, network: Network, world: np.ndarray) -> np.ndarray:
+    """Fill in the helper atoms of a world by unit propagation over their definitions."""
+    if not network.helper.any():
+        return world
+    definitions = [i for i, feature in enumerate(program.feature_of) if program.features[feature].rule is None]
+    clauses = [[int(x)] for c, x in network.hard_units if c in definitions]
+    for j, clause in enumerate(network.row_clause):
+        if clause in definitions:
+            clauses.append([int(x) for x in network.literals[network.indptr[j] : network.indptr[j + 1]]])
+    value = {k + 1: bool(world[k]) for k in np.flatnonzero(~network.helper)}
+    changed = True
+    while changed:
+        changed = False
+        for clause in clauses:
+            left = [x for x in clause if abs(x) not in value]
+            if not any(value.get(abs(x)) == (x > 0) for x in clause):
+                assert left, "definitions hold in every world"
+                if len(left) == 1:
+                    value[abs(left[0])], changed = left[0] > 0, True
+    assert len(value) == len(world), "definitions leave nothing open"
+    return np.array([value[k + 1] for k in range(len(world))], dtype=bool)
+
+
+@contextmanager
+def world_table(program: Program, ids: np.ndarray) -> Iterator[TableName]:
+    """Show the true atoms of a world to SQL."""
+    with program.shown(pa.table({"atom": pa.array(ids, pa.int64())})) as name:
+        yield name
+
+
+def label_world(program: Program, network: Network) -> np.ndarray:
+    return read_labels(program.engine, program.layout, network.atoms, None)[0]
+
+
+def formulas_of(program: Program, data: Data, names: Names) -> Iterator[tuple[int, Rule, Formulas]]:
+    """The clauses of a program that come from rules, each as a formula held against the data."""
+    plain = {f: c for c, f in enumerate(program.feature_of) if not program.features[f].feature.plus}
+    for i, bound in enumerate(program.features):
+        if bound.rule is None:
+            continue
+        if not bound.feature.plus:
+            yield plain[i], bound.rule, Formulas(bound.rule.formula, data)
+            continue
+        for clause, constants in names.combinations(program, i).items():
+            yield clause, bound.rule, Formulas(bound.rule.formula, data, constants)

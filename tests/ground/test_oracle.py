@@ -1,0 +1,115 @@
+"""The whole chain, from loaded tables to counts, against direct evaluation on random databases and programs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sqlrl.ground import counts as sql
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.binding import bind_program
+from sqlrl.plan.worlds import World
+from sqlrl.solve.counts import counts
+from tests.ground.brute import Formulas
+from tests.ground.cases import Case, Names, completed, formulas_of, label_world, load, programs, world_table
+
+FEW = settings(max_examples=40)
+
+
+def check(case: Case, seed: int) -> None:
+    data = case.data
+    engine, layout = load(case)
+    program = bind_program(engine, layout, case.model)
+    program.expand()
+    names = Names(engine, program.layout)
+    atoms = names.atoms()
+    network = ground_network(program)
+    visible = {atoms[i] for i, h in zip(network.atoms, network.helper, strict=True) if not h}
+    assert visible == set(data.atoms)
+    for k, i in enumerate(network.atoms):
+        if not network.helper[k]:
+            assert abs(network.prior[k] - data.priors.get(atoms[i], 0.0)) < 1e-12
+    observed = label_world(program, network)
+    worlds = [observed, *random_worlds(program, network, seed)]
+    assert (completed(program, network, observed) == observed).all()
+    found = [(c, r, f, f.total()) for c, r, f in formulas_of(program, data, names)]
+    total = sql.groundings(program)
+    for world in worlds:
+        true = frozenset(atoms[i] for i, t in zip(network.atoms, world, strict=True) if t)
+        n = counts(network, world)
+        with world_table(program, network.atoms[world]) as table:
+            wrong = sql.violated(program, World(table))
+            n_sql = sql.true_counts(program, World(table))
+            difference = sql.count_differences(program, World(table))
+        assert list(n) == list(n_sql)
+        assert list(difference) == list(n - counts(network, observed))
+        for clause, rule, formula, size in found:
+            expected = formula.n(true)
+            if rule.hard:
+                assert (expected == size) == (wrong[clause] == 0), (rule, formula.fixed)
+            else:
+                assert total[clause] == network.total[clause] == size, (rule, formula.fixed)
+                assert n[clause] == expected, (rule, formula.fixed)
+    assert list(sql.true_counts(program)) == list(counts(network, observed))
+    check_expansion(case, program, data, names)
+    check_subset(case, program, names, network, worlds[-1])
+    program.close()
+    engine.close()
+
+
+def random_worlds(program, network, seed: int):
+    generator = np.random.default_rng(seed)
+    for _ in range(2):
+        yield completed(program, network, generator.random(len(network.atoms)) < 0.5)
+
+
+def check_expansion(case, program, data, names) -> None:
+    """A template has a clause for each combination that some grounding leaves open."""
+    for i, bound in enumerate(program.features):
+        if bound.rule is None or not bound.feature.plus:
+            continue
+        kinds = dict(bound.feature.variables)
+        clauses = [tuple(c[v] for v in bound.feature.plus) for c in names.combinations(program, i).values()]
+        assert len(set(clauses)) == len(clauses)
+        wanted = set()
+        for row in itertools.product(*(data.types[kinds[v]] for v in bound.feature.plus)):
+            formula = Formulas(bound.rule.formula, data, dict(zip(bound.feature.plus, row, strict=True)))
+            if any(formula.is_open(grounding) for grounding in formula.groundings()):
+                wanted.add(row)
+        assert wanted <= set(clauses), bound.rule
+        if len(bound.feature.clauses) == 1 and not bound.feature.helpers:
+            assert wanted == set(clauses), bound.rule
+
+
+def check_subset(case, program, names, whole, world) -> None:
+    """Counts over some examples are counts of the formulas over them."""
+    data, subset = case.data, case.subset
+    ids = np.array([i for i, name in names.examples.items() if name in subset], np.int64)
+    if data.kind == "one":
+        ids = np.array([0])
+    with program.only(ids) as examples:
+        network = ground_network(program, examples)
+        inside = np.isin(whole.atoms, network.atoms)
+        atoms = names.atoms()
+        assert {atoms[i] for i, h in zip(network.atoms, network.helper, strict=True) if not h} == {
+            a for a in data.atoms if data.kind == "one" or data.example_of(a) in subset
+        }
+        n = counts(network, world[inside])
+        with world_table(program, whole.atoms[world]) as table:
+            assert list(sql.true_counts(program, World(table), examples)) == list(n)
+            assert list(sql.count_differences(program, World(table), examples=examples)) == list(
+                n - counts(network, label_world(program, network))
+            )
+        true = frozenset(atoms[i] for i, t in zip(whole.atoms, world, strict=True) if t)
+        for clause, rule, formula in formulas_of(program, data, names):
+            if not rule.hard:
+                assert n[clause] == formula.n(true, subset), (rule, formula.fixed)
+
+
+@given(programs(), st.integers(0, 1000))
+@FEW
+def test_counts_are_those_of_direct_evaluation(case: Case, seed: int) -> None:
+    check(case, seed)
