@@ -20,7 +20,7 @@ CREATE TABLE "state" (
     "value" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "state" IS 'What the catalog as a whole remembers; one row for each key.';
-COMMENT ON COLUMN "state"."key" IS 'Name of the entry: examples, example_type, data (version of the data), atoms (what the atom tables were built from), declared.';
+COMMENT ON COLUMN "state"."key" IS 'Name of the entry: examples, example_type, data (version of the data), atoms (what the atom tables were built from), declared (constants by type, as JSON), stale (1: constants may be unused).';
 COMMENT ON COLUMN "state"."value" IS 'Its value.';
 
 CREATE TABLE "type" (

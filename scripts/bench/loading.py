@@ -66,7 +66,9 @@ def measure(rows: int, rounds: int, folder: Path) -> list[dict[str, object]]:
         times: dict[str, list[float]] = {"ours": [], "encode": [], "unique": []}
         for number in range(rounds + 1):
             taken = {
-                "ours": seconds(partial(catalog.load, f"{name}{number}", source, types=[f"{name} person {number}"] * 2)),
+                "ours": seconds(
+                    partial(catalog.load, f"{name}{number}", source, types=[f"{name} person {number}"] * 2)
+                ),
                 "encode": seconds(partial(hand_written, connection, table, unique=False)),
                 "unique": seconds(partial(hand_written, connection, table, unique=True)),
             }
@@ -103,7 +105,9 @@ def main() -> None:
     if options.json == "-":
         json.dump(lines, sys.stdout, indent=1)
         return
-    print(f"{'source':8} {'facts':>11} {'ours':>8} {'encode':>8} {'+unique':>8} {'ours/encode':>12} {'ours/+unique':>13}")
+    print(
+        f"{'source':8} {'facts':>11} {'ours':>8} {'encode':>8} {'+unique':>8} {'ours/encode':>12} {'ours/+unique':>13}"
+    )
     for line in lines:
         print(
             f"{line['source']:8} {line['facts']:>11,} {line['seconds']:>7}s {line['encode_seconds']:>7}s {line['unique_seconds']:>7}s "

@@ -15,7 +15,7 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import ExampleSource, build_domain, build_examples, example_source, local_types
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, aliased, column
+from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord, aliased, column
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 
@@ -103,7 +103,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     if store.state("atoms") == built:
         return
     source = example_source(store)
-    scoped = {name: _with_example(store, opening, source) for name, opening in chosen.items()}
+    scoped = {name: _with_example(opening, source) for name, opening in chosen.items()}
     for opening in scoped.values():
         check_independent(opening, source)
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
@@ -121,7 +121,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     store.set_state("atoms", built)
 
 
-def _with_example(store: Store, opening: Opening, source: ExampleSource) -> Opening:
+def _with_example(opening: Opening, source: ExampleSource) -> Opening:
     """Return an opening whose record says where its example stands; without data that follows from the kind of examples."""
     record = opening.record
     if source.kind == "column" and not opening.sources:
@@ -262,10 +262,9 @@ def _unique(name: str, taken: set[str]) -> str:
 def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening]) -> Layout:
     """Return the layout of the database as it was built."""
     source = example_source(store)
-    sources = store.sources()
     types = {name: _type_info(store, record) for name, record in store.types().items()}
     predicates = {
-        name: _predicate_info(store, record, sources, chosen)
+        name: _predicate_info(store, record, chosen)
         for name, record in store.predicates().items()
         if record.facts is not None and (name in chosen or name not in openings) and (name in chosen or not record.open)
     }
@@ -285,7 +284,6 @@ def _type_info(store: Store, record: TypeRecord) -> TypeInfo:
 def _predicate_info(
     store: Store,
     record: PredicateRecord,
-    sources: Mapping[tuple[str, str], SourceRecord],
     chosen: Mapping[str, Opening],
 ) -> PredicateInfo:
     """Return what the layout says of a predicate."""

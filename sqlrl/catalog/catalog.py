@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +21,11 @@ from sqlrl.errors import CatalogError
 from sqlrl.logic.evidence import EvidenceAtom
 from sqlrl.logic.model import Model
 
+_filters = itertools.count(1)
+
 
 class Catalog:
-    """Predicates and their tables in one database.
+    r"""Predicates and their tables in one database.
 
     Making a catalog creates sqlrl's tables where there are none, and migrates older ones.
 
@@ -41,7 +44,7 @@ class Catalog:
     >>> from sqlrl.logic.mln import parse_mln
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-    >>> model = parse_mln("Friends(person, person)\\nSmokes(person)\\nFriends(x, y) => Smokes(y)", query=("Smokes",))
+    >>> model = parse_mln("Friends(person, person)\nSmokes(person)\nFriends(x, y) => Smokes(y)", query=("Smokes",))
     >>> layout = catalog.bind(model, training=True)
     >>> layout.types["person"].size, layout.predicates["Smokes"].atom_count
     (3, 3)
@@ -116,7 +119,17 @@ class Catalog:
         sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
         """
         options = LoadOptions(
-            columns, types, example, target, given, truth, probability, duplicates, empty, fold_case, dict(constants or {})
+            columns,
+            types,
+            example,
+            target,
+            given,
+            truth,
+            probability,
+            duplicates,
+            empty,
+            fold_case,
+            dict(constants or {}),
         )
         loading.load(self.store, predicate, source, options)
 
@@ -244,7 +257,7 @@ class Catalog:
         """
         return binding.bind(self.store, model, training=training, drop=drop, query=query, limit=limit)
 
-    def example_filter(self, chosen: Any, table: str = "chosen_examples") -> str:
+    def example_filter(self, chosen: Any) -> str:
         """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.
 
         The table has the columns example and position (both INTEGER), in the order of the names.
@@ -254,6 +267,7 @@ class Catalog:
         CatalogError
             If a name is unknown or occurs twice.
         """
+        table = f"chosen_examples_{next(_filters)}"
         examples.example_filter(self.store, chosen, table)
         return table
 

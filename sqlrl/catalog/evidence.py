@@ -34,8 +34,9 @@ def load_evidence(
             raise LoadError(f"{label}: there is no such file. The working directory is {Path.cwd()}.")
         atoms = read_evidence(path, model_or_predicates=model)
     groups: dict[tuple[str, str], list[EvidenceAtom]] = {}
-    hard = "given" if given else "label" if target else "fact"
+    opened = model.query | {name for name, record in store.predicates().items() if record.open}
     for atom in atoms:
+        hard = "label" if target else "given" if given and atom.predicate in opened else "fact"
         role = "soft" if atom.truth is None else hard
         groups.setdefault((atom.predicate, role), []).append(atom)
     _check(groups, model, label)

@@ -76,9 +76,9 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
     """Write the rows of a source into a table: as ids if all types are known, else as text."""
     example = mapped.example_column is not None
     raw = raw_query(source, mapped, options) if source.columns else _empty_rows(len(record.arguments), example)
-    fingerprint = source.fingerprint or table_fingerprint(
-        store.engine, source.table if source.columns else raw.subquery("s")
-    )
+    # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
+    again = source.columns and source.kind != "relation"
+    fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table) if again else "")
     loaded = write_rows(
         store,
         record,
@@ -93,8 +93,12 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
         again=_cheap(source),
     )
     if not loaded.rows and options.empty == "error":
-        raise LoadError(f'{record.predicate} from {source.label}: there are no rows; pass empty="allow" if it has no facts.')
-    return loaded
+        raise LoadError(
+            f'{record.predicate} from {source.label}: there are no rows; pass empty="allow" if it has no facts.'
+        )
+    if fingerprint:
+        return loaded
+    return replace(loaded, fingerprint=table_fingerprint(store.engine, store.table(loaded.storage)))
 
 
 def _cheap(source: Source) -> bool:
@@ -208,9 +212,10 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
     """Remember where the examples come from; two places that differ are an error."""
     if in_column:
         kind, type_name = "column", None
-    elif argument is not None:
+    elif argument is not None and record.arguments[argument].type is not None:
         kind, type_name = "type", record.arguments[argument].type
     else:
+        # Of a staged source only its types will tell whether the example is an argument.
         return
     old = store.state("examples")
     if old is not None and old != kind:

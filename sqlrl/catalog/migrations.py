@@ -36,7 +36,7 @@ class Migration:
 
 
 def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
-    """Read the steps from scripts by file name (`0002_short_name.sql`).
+    r"""Read the steps from scripts by file name (`0002_short_name.sql`).
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
 
     Examples
     --------
-    >>> read_migrations({"0002_a.sql": "-- Runs have a name.\\nALTER TABLE run ADD COLUMN name VARCHAR;"})[0].reason
+    >>> read_migrations({"0002_a.sql": "-- Runs have a name.\nALTER TABLE run ADD COLUMN name VARCHAR;"})[0].reason
     'Runs have a name.'
     """
     steps = []

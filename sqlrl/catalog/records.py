@@ -79,7 +79,9 @@ class Records:
         self._store.put("run", [row], "record a run")
         return run
 
-    def end_run(self, run: int, status: str, *, model: int | None = None, timings: Mapping[str, float] | None = None) -> None:
+    def end_run(
+        self, run: int, status: str, *, model: int | None = None, timings: Mapping[str, float] | None = None
+    ) -> None:
         """Record the end of a run: done, interrupted or failed."""
         statement = exp.Update(
             this=self._store.table("run"),

@@ -8,8 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.sources import open_source
-from sqlrl.catalog.store import Store, aliased, argument_columns, column
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, aliased, argument_columns, column
 from sqlrl.errors import LoadError
 
 

@@ -72,7 +72,9 @@ def open_source(engine: DuckDBEngine, source: Any) -> Iterator[Source]:
                 yield _described(engine, name, source, "query", "")
     else:
         data, label = _object(source)
-        kind = "relation" if isinstance(data, duckdb.DuckDBPyRelation) else "object"
+        kind = "object"
+        if isinstance(data, duckdb.DuckDBPyRelation):
+            data, kind = _reachable(engine, data)
         if isinstance(data, pa.Table) and not data.num_columns:
             nothing = exp.select(exp.true().as_("nothing")).where(exp.false()).subquery("nothing")
             yield Source(nothing, {}, label, "object", "0:")
@@ -178,6 +180,18 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
 def _short(text: str) -> str:
     """Return a text shortened for a message."""
     return repr(text if len(text) <= 120 else text[:117] + "...")
+
+
+def _reachable(engine: DuckDBEngine, relation: duckdb.DuckDBPyRelation) -> tuple[Any, str]:
+    """Return a relation as it is, or its rows if it reads another connection's database, with its kind."""
+    try:
+        with engine.attached(relation):
+            return relation, "relation"
+    except EngineError as error:
+        try:
+            return relation.to_arrow_table(), "object"
+        except duckdb.Error as failure:
+            raise LoadError(f"the relation cannot be read: {failure}") from error
 
 
 def _object(source: Any) -> tuple[Any, str]:

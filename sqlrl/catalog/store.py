@@ -203,7 +203,7 @@ class Store:
         statement = exp.Delete(this=self.table(table))
         if conditions:
             statement.set("where", exp.Where(this=exp.and_(*conditions)))
-        self.engine.execute(statement, step=f"delete from {table}")
+        self.engine.execute(statement, step=f"clear rows of {table}")
 
     def put(self, table: str, rows: list[Mapping[str, Any]], step: str) -> None:
         """Append rows given as mappings, of which all have the same keys."""

@@ -91,7 +91,7 @@ def ground_network(program: Program, examples: TableName | None = None, *, limit
         if limit is not None:
             batches = _limited(batches, use, limit)
         first = use.clauses[0] if use.clauses else 0
-        rows = read_rows(batches, plan, index, first)
+        rows = read_rows(batches, plan, index, first, program.clause_count)
         copies = [rows] if plan.has_clause else [_with_clause(rows, clause) for clause in use.clauses]
         pieces.extend(copies)
     return _assemble(program, atoms, pieces, examples)
@@ -168,7 +168,9 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
 def _per_clause(rows: Rows, mask: np.ndarray, m: int) -> IntArray:
     """Add up the multiplicities of some rows by clause."""
     found = np.zeros(m, np.int64)
-    np.add.at(found, rows.clause[mask], rows.multiplicity[mask])
+    if mask.any():
+        chosen = slice(None) if mask.all() else mask
+        np.add.at(found, rows.clause[chosen], rows.multiplicity[chosen])
     return found
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl.ground.packed import Packing
 from sqlrl.plan.grounding import GroundingQuery
 
 IntArray = npt.NDArray[np.int64]
@@ -37,7 +38,9 @@ class Rows:
     multiplicity: IntArray
 
     def take(self, mask: npt.NDArray[np.bool_]) -> Rows:
-        """Return the rows of a mask."""
+        """Return the rows of a mask; these very rows if it holds for all."""
+        if mask.all():
+            return self
         return Rows(self.clause[mask], self.codes[np.repeat(mask, self.length)], self.length[mask], self.multiplicity[mask])
 
 
@@ -55,6 +58,19 @@ class AtomIndex:
         self._first = int(atoms[0]) if len(atoms) else 0
         self._dense = len(atoms) == 0 or int(atoms[-1]) - self._first + 1 == len(atoms)
 
+    @property
+    def size(self) -> int:
+        """Number of atoms."""
+        return len(self._atoms)
+
+    def codes(self, ids: IntArray, negative: bool) -> IntArray:
+        """Return the code of each literal, given the ids of the atoms and the sign."""
+        local = self.local(ids)
+        local <<= 1
+        if negative:
+            local |= 1
+        return local
+
     def local(self, ids: IntArray) -> IntArray:
         """Return the local number of each id; all ids must be known."""
         if self._dense:
@@ -62,7 +78,9 @@ class AtomIndex:
         return np.searchsorted(self._atoms, ids).astype(np.int64)
 
 
-def read_rows(batches: Iterable[pa.RecordBatch], plan: GroundingQuery, index: AtomIndex, clause: int) -> Rows:
+def read_rows(
+    batches: Iterable[pa.RecordBatch], plan: GroundingQuery, index: AtomIndex, clause: int, clauses: int
+) -> Rows:
     """Collect the batches of a grounding query.
 
     Parameters
@@ -72,17 +90,37 @@ def read_rows(batches: Iterable[pa.RecordBatch], plan: GroundingQuery, index: At
     index : AtomIndex
     clause : int
         The clause of the rows of a shape without parameters.
+    clauses : int
+        Number of clauses of the program.
 
     Returns
     -------
     Rows
         In canonical order (clause, length, literals), identical rows merged, tautologies dropped.
     """
+    plain = plan.signs and not (plan.has_absent or plan.may_repeat or plan.has_multiplicity)
+    packing = Packing.of(len(plan.signs), index.size, clauses) if plain else None
+    if packing is not None:
+        return _read_packed(batches, plan, index, clause, packing)
     parts = [_read_batch(batch, plan, index, clause) for batch in batches if batch.num_rows]
     if not parts:
         return by_clause([])
     rows = Rows(*(np.concatenate(arrays) for arrays in zip(*map(_arrays, parts), strict=True)))
     return in_order(rows, merge=plan.may_repeat)
+
+
+def _read_packed(
+    batches: Iterable[pa.RecordBatch], plan: GroundingQuery, index: AtomIndex, clause: int, packing: Packing
+) -> Rows:
+    """Read rows of one length that cannot be equal."""
+    keys = [np.zeros(0, np.int64)]
+    for batch in batches:
+        codes = [index.codes(_integers(batch, f"l{i}"), sign < 0) for i, sign in enumerate(plan.signs)]
+        keys.append(packing.pack(_integers(batch, "clause") if plan.has_clause else clause, codes))
+    key = np.concatenate(keys)
+    key.sort()
+    found, matrix = packing.unpack(key)
+    return Rows(found, matrix.ravel(), np.full(len(key), packing.width, np.int64), np.ones(len(key), np.int64))
 
 
 def _arrays(rows: Rows) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -103,7 +141,7 @@ def _read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, c
     if not plan.has_absent and not plan.may_repeat:
         codes = np.empty((size, width), np.int64)
         for i, sign in enumerate(plan.signs):
-            codes[:, i] = 2 * index.local(_integers(batch, f"l{i}")) + (sign < 0)
+            codes[:, i] = index.codes(_integers(batch, f"l{i}"), sign < 0)
         if width == 2:
             low, high = np.minimum(codes[:, 0], codes[:, 1]), np.maximum(codes[:, 0], codes[:, 1])
             codes[:, 0], codes[:, 1] = low, high
@@ -121,13 +159,13 @@ def _ragged(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex) -> tu
         ids = _integers(batch, f"l{i}")
         here = np.flatnonzero(ids > 0)
         owners.append(here)
-        codes.append(2 * index.local(ids[here]) + (sign < 0))
+        codes.append(index.codes(ids[here], sign < 0))
     for i, sign in enumerate(plan.list_signs):
         lists = batch.column(f"e{i}")
         lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False), dtype=np.int64)
         owners.append(np.repeat(np.arange(batch.num_rows, dtype=np.int64), lengths))
-        codes.append(2 * index.local(values) + (sign < 0))
+        codes.append(index.codes(values, sign < 0))
     return np.concatenate(owners), np.concatenate(codes)
 
 
@@ -155,7 +193,7 @@ def in_order(rows: Rows, *, merge: bool) -> Rows:
     lengths = np.unique(rows.length)
     for length in lengths:
         here = np.flatnonzero(rows.length == length) if len(lengths) > 1 else np.arange(len(rows.length))
-        matrix = rows.codes[starts[here][:, None] + np.arange(length)] if len(lengths) > 1 else rows.codes.reshape(-1, length or 1)[:, :length]
+        matrix = rows.codes[starts[here][:, None] + np.arange(length)] if len(lengths) > 1 else rows.codes.reshape(len(here), length)
         pieces.append(_sorted_piece(rows.clause[here], matrix, rows.multiplicity[here], merge))
     return by_clause(pieces)
 

@@ -7,6 +7,7 @@ moves towards 0 by the same amount at each step, so weight and sum of weights ha
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numba
@@ -79,14 +80,17 @@ def grown(state: AdaGradState, clauses: int) -> AdaGradState:
     >>> grown(new_state(1), 3).weight.tolist()
     [0.0, 0.0, 0.0]
     """
-    more = new_state(clauses - len(state.weight))
-    return AdaGradState(state.steps, *(np.concatenate(pair) for pair in zip(state[1:], more[1:], strict=True)))
+    weight, squares, total = (np.zeros(clauses) for _ in range(3))
+    last, m = np.zeros(clauses, dtype=np.int64), len(state.weight)
+    weight[:m], squares[:m], total[:m], last[:m] = state.weight, state.squares, state.total, state.last
+    return AdaGradState(state.steps, weight, squares, total, last)
 
 
 @numba.njit(cache=True, nogil=True)
 def _discount(state: AdaGradState, i: int, rates: Rates) -> float:
     # lambda * eta / H of clause i. Called only for weights other than 0, whose squares are above 0: no division by 0.
-    return rates.regularization * rates.learning_rate / (rates.delta + np.sqrt(state.squares[i]))
+    discount: float = rates.regularization * rates.learning_rate / (rates.delta + math.sqrt(state.squares[i]))
+    return discount
 
 
 @numba.njit(cache=True, nogil=True)
@@ -95,7 +99,7 @@ def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
     weight = state.weight[i]
     if weight == 0.0:
         return 0.0
-    left = abs(weight) - (step - state.last[i]) * _discount(state, i, rates)
+    left: float = abs(weight) - (step - state.last[i]) * _discount(state, i, rates)
     if left <= 0.0:
         return 0.0
     return left if weight > 0.0 else -left
@@ -104,14 +108,16 @@ def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
 @numba.njit(cache=True, nogil=True)
 def _total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
     # Sum of the weights after the steps 1 to `step`: the arithmetic series of a weight that shrinks until it is 0.
-    weight, count = state.weight[i], step - state.last[i]
+    weight: float = state.weight[i]
+    total: float = state.total[i]
+    count: int = step - state.last[i]
     if weight == 0.0 or count == 0:
-        return state.total[i]
+        return total
     size, discount = abs(weight), _discount(state, i, rates)
     if count * discount >= size:
         count = int(size / discount)
-    series = count * (size - 0.5 * discount * (count + 1))
-    return state.total[i] + (series if weight > 0.0 else -series)
+    series: float = count * (size - 0.5 * discount * (count + 1))
+    return total + (series if weight > 0.0 else -series)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -133,8 +139,8 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
     before = weight_after(state, i, step - 1, rates)
     total = _total_after(state, i, step - 1, rates)
     state.squares[i] += float(delta_n) * float(delta_n)
-    rate = rates.learning_rate / (rates.delta + np.sqrt(state.squares[i]))
-    moved = before + rate * delta_n
+    rate: float = rates.learning_rate / (rates.delta + math.sqrt(state.squares[i]))
+    moved: float = before + rate * delta_n
     left = abs(moved) - rates.regularization * rate
     weight = 0.0 if left <= 0.0 else (left if moved > 0.0 else -left)
     state.weight[i] = weight
@@ -184,7 +190,7 @@ def adagrad_step(state: AdaGradState, clauses: IntArray, delta_n: IntArray, rate
     >>> weights_now(state, rates).tolist()
     [0.45, 0.0]
     >>> state = adagrad_step(state, np.array([1]), np.array([-1]), rates)
-    >>> weights_now(state, rates).tolist(), averaged_weights(state, rates).tolist()
+    >>> weights_now(state, rates).tolist(), averaged_weights(state, rates).round(9).tolist()
     ([0.4, -0.45], [0.425, -0.225])
     """
     new = grown(state, len(state.weight))._replace(steps=state.steps + 1)

@@ -6,149 +6,19 @@ between `refresh` and `finish`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numba
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.learn.adagrad import AdaGradState, Rates, update_clause, weight_after
-from sqlrl.learn.slices import Slices
-from sqlrl.solve.forest import ForestProgram
-from sqlrl.solve.maxsum import ForestArrays, solve_range, weigh_range
-
-
-class Csr(NamedTuple):
-    """A matrix of integers in compressed rows."""
-
-    indptr: IntArray
-    indices: IntArray
-    data: IntArray
-
-
-class WindowArrays(NamedTuple):
-    """A sliced network with its labels as the kernel reads it; the fields are those of `Slices` and `Network`."""
-
-    atom_start: IntArray
-    atom: IntArray
-    row_start: IntArray
-    row: IntArray
-    indptr: IntArray
-    literals: IntArray
-    row_clause: IntArray
-    multiplicity: IntArray
-    sign: IntArray
-    hard: BoolArray
-    units: Csr
-    prior: FloatArray
-    loss: FloatArray
-    truth: BoolArray
-    helper: BoolArray
-
-
-class Forest(NamedTuple):
-    """The forest components of a window; example k has the variables `first[k]` to `last[k] - 1`."""
-
-    arrays: ForestArrays
-    unary: Csr
-    pairs: Csr
-    first: IntArray
-    last: IntArray
-
-
-class Tally(NamedTuple):
-    """Counters of each clause, shape (m,).
-
-    Parameters
-    ----------
-    met : int64 array
-        Steps whose example has an open ground clause of the clause.
-    updates : int64 array
-        Steps with a delta n other than 0.
-    delta_n : int64 array
-        Sum of delta n over all steps.
-    """
-
-    met: IntArray
-    updates: IntArray
-    delta_n: IntArray
-
-
-class Scratch(NamedTuple):
-    """Work space: current weights (0 for hard clauses), the step that set them, delta n, changed clauses, two worlds.
-
-    `predicted` is the most probable world; `target` the world of delta n, the same array unless the loss is added.
-    """
-
-    now: FloatArray
-    seen: IntArray
-    delta: IntArray
-    changed: IntArray
-    predicted: BoolArray
-    target: BoolArray
-
-
-class StepRows(NamedTuple):
-    """What is recorded of each step, one place for each example of the window."""
-
-    loss: IntArray
-    atoms: IntArray
-    score_truth: FloatArray
-    score_prediction: FloatArray
-
-
-class Changes(NamedTuple):
-    """Clauses with a delta n other than 0, step by step, ascending inside a step."""
-
-    step: IntArray
-    clause: IntArray
-    delta_n: IntArray
-    weight: FloatArray
-
-
-def _owned(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    # One type, writable and contiguous, so that one compiled function serves all windows.
-    return np.require(np.asarray(values), dtype, ["C_CONTIGUOUS", "WRITEABLE"])
-
-
-def csr(matrix: sparse.csr_array) -> Csr:
-    """A scipy matrix with all arrays in 64 bits."""
-    return Csr(*(_owned(x, np.int64) for x in (matrix.indptr, matrix.indices, matrix.data)))
-
-
-def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
-    """The arrays of a sliced network; `loss` is what Hamming loss adds to each atom when it is true."""
-    network = slices.network
-    loss = np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
-    integers = (slices.atom_start, slices.atom, slices.row_start, slices.row)
-    integers += (network.indptr, network.literals, network.row_clause, network.multiplicity, network.sign)
-    return WindowArrays(
-        *(_owned(x, np.int64) for x in integers),
-        _owned(network.hard, np.bool_),
-        csr(network.units),
-        _owned(network.prior, np.float64),
-        loss,
-        _owned(truth, np.bool_),
-        _owned(network.helper, np.bool_),
-    )
-
-
-def forest_arrays(program: ForestProgram, examples: IntArray) -> Forest:
-    """The forests of a window with the range of variables of each example of the sequence."""
-    place = np.searchsorted(program.examples, examples)
-    known = place < len(program.examples)
-    known[known] = program.examples[place[known]] == examples[known]
-    bounds = np.zeros((2, len(examples)), dtype=np.int64)
-    bounds[:, known] = program.example_start[place[known]], program.example_start[place[known] + 1]
-    arrays = program.arrays
-    owned = (_owned(x, np.bool_ if x is arrays.state_forbidden else np.int64) for x in arrays)
-    return Forest(ForestArrays(*owned), csr(program.unary), csr(program.pairs), bounds[0].copy(), bounds[1].copy())
+from sqlrl.learn.arrays import Changes, Forest, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.solve.maxsum import solve_range, weigh_range
 
 
 @numba.njit(cache=True, nogil=True)
-def _meet(window: WindowArrays, state: AdaGradState, tally: Tally, rates: Rates, work: Scratch, i: int, step: int) -> None:
+def _meet(
+    window: WindowArrays, state: AdaGradState, tally: Tally, rates: Rates, work: Scratch, i: int, step: int
+) -> None:
     if work.seen[i] != step and not window.hard[i]:
         work.seen[i] = step
         work.now[i] = weight_after(state, i, step - 1, rates)
@@ -170,10 +40,10 @@ def refresh(
 
 @numba.njit(cache=True, nogil=True)
 def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
+    violated = True
     for x in window.literals[window.indptr[row] : window.indptr[row + 1]]:
-        if world[abs(x) - 1] == (x > 0):
-            return False
-    return True
+        violated = violated and world[abs(x) - 1] != (x > 0)
+    return violated
 
 
 @numba.njit(cache=True, nogil=True)
@@ -278,7 +148,9 @@ def no_changes() -> Changes:
 
 
 @numba.njit(cache=True, nogil=True)
-def record(changes: Changes, used: int, state: AdaGradState, work: Scratch, step: int, count: int) -> tuple[Changes, int]:
+def record(
+    changes: Changes, used: int, state: AdaGradState, work: Scratch, step: int, count: int
+) -> tuple[Changes, int]:
     """Append the `count` changed clauses of a step to a list of which `used` places are taken; it grows by doubling."""
     size = len(changes.step)
     if used + count > size:
@@ -286,8 +158,10 @@ def record(changes: Changes, used: int, state: AdaGradState, work: Scratch, step
         longer = Changes(
             np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.float64)
         )
-        longer.step[:used], longer.clause[:used] = changes.step[:used], changes.clause[:used]
-        longer.delta_n[:used], longer.weight[:used] = changes.delta_n[:used], changes.weight[:used]
+        longer.step[:used] = changes.step[:used]
+        longer.clause[:used] = changes.clause[:used]
+        longer.delta_n[:used] = changes.delta_n[:used]
+        longer.weight[:used] = changes.weight[:used]
         changes = longer
     for j in range(count):
         clause = work.changed[j]
@@ -316,7 +190,7 @@ def _predict(
     pairs = forest.pairs
     begin, end = arrays.pair_start[first], arrays.pair_start[last]
     weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
-    place, _ = solve_range(arrays, theta_unary, theta_pair, first, last, world)
+    place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
     return place
 
 
@@ -334,7 +208,6 @@ def learn_forests(
     rows: StepRows,
     changes: Changes,
     used: int,
-    *,
     augmented: bool,
     recording: bool,
 ) -> tuple[int, Changes, int]:

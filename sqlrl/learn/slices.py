@@ -88,7 +88,8 @@ def row_examples(network: Network) -> IntArray:
     wrong = np.flatnonzero(network.example[members] != network.example[leader])
     if len(wrong):
         raise _refuse(network, "a block", int(leader[wrong[0]]), int(members[wrong[0]]))
-    return network.example[first]
+    examples: IntArray = network.example[first]
+    return examples
 
 
 def cut(network: Network, examples: IntArray) -> Slices:

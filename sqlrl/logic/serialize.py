@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
-from sqlrl.logic.mln import parse_formula, read_mln
+from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import check_names, format_formula, format_model
 from sqlrl.logic.statements import read_text
@@ -106,15 +106,52 @@ def read_model(path: str | Path) -> Model:
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
     text = read_text(path)
     if path.suffix == ".json":
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            line = text.split("\n")[error.lineno - 1]
-            raise ParseError(error.msg, text=line, line=error.lineno, column=error.colno, path=str(path)) from error
-        return model_from_json(value, path=str(path))
+        return _read_json(text, str(path))
+    return read_mln(path, **_options(text))
+
+
+def parse_model(text: str, *, path: str = "<text>") -> Model:
+    r"""Parse the text of a model, JSON if it starts with a brace, else `.mln`.
+
+    Parameters
+    ----------
+    text : str
+    path : str
+        A name for the text, in errors.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ParseError, ModelError
+        As in `read_model`.
+
+    Examples
+    --------
+    >>> sorted(parse_model('// sqlrl {"query": ["P"]}\nP(t)\n2 P(x)').query)
+    ['P']
+    """
+    if text.lstrip().startswith("{"):
+        return _read_json(text, path)
+    return parse_mln(text, path=path, **_options(text))
+
+
+def _read_json(text: str, path: str) -> Model:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        line = text.split("\n")[error.lineno - 1]
+        raise ParseError(error.msg, text=line, line=error.lineno, column=error.colno, path=path) from error
+    return model_from_json(value, path=path)
+
+
+def _options(text: str) -> dict[str, Any]:
+    """Return what the first line of a saved `.mln` file says beside the language."""
     header = _HEADER.match(text)
-    options: dict[str, Any] = json.loads(header[1]) if header else {}
-    return read_mln(path, query=options.get("query", ()), semantics=options.get("semantics", "exact"))
+    found: dict[str, Any] = json.loads(header[1]) if header else {}
+    return {"query": found.get("query", ()), "semantics": found.get("semantics", "exact")}
 
 
 def _header(model: Model) -> str:

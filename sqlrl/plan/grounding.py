@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 
 from sqlglot import exp
@@ -89,7 +90,7 @@ def ground(
     may_be_zero = {i for i, x in enumerate(open_) if i in absent or bound.info(x).has_given}
     for i, j in combinations(range(len(open_)), 2):
         if open_[i].predicate == open_[j].predicate and open_[i].positive != open_[j].positive:
-            _exclude_tautology(body, atoms, i, j, i in may_be_zero and j in may_be_zero)
+            body.where(_different(bound, body, open_[i], open_[j]))
     atoms, repeated = _in_order(open_, atoms)
     lists = witness_lists(bound, body, examples)
     columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
@@ -151,12 +152,14 @@ def clause_body(
     return aliases, set(outer)
 
 
-def _exclude_tautology(body: Body, atoms: list[exp.Expression], i: int, j: int, both_zero: bool) -> None:
-    """Drop ground clauses that hold an atom and its negation: they are true in every world."""
-    condition: exp.Expression = exp.NEQ(this=atoms[i].copy(), expression=atoms[j].copy())
-    if both_zero:
-        condition = exp.Paren(this=exp.Or(this=condition, expression=exp.EQ(this=atoms[i].copy(), expression=integer(0))))
-    body.where(condition)
+def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLiteral) -> exp.Expression:
+    """Return the condition that two literals are about different atoms: a clause with an atom and its negation is true.
+
+    It compares arguments, not atoms, so that the database can test it before it joins.
+    """
+    pairs = zip(bound.columns(left), bound.columns(right), strict=True)
+    unequal = [exp.NEQ(this=body.known[a].copy(), expression=body.known[b].copy()) for (_, a), (_, b) in pairs if a != b]
+    return exp.Paren(this=reduce(lambda a, b: exp.Or(this=a, expression=b), unequal)) if unequal else exp.false()
 
 
 def _in_order(open_: tuple[ShapeLiteral, ...], atoms: list[exp.Expression]) -> tuple[list[exp.Expression], bool]:

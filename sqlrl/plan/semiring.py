@@ -101,8 +101,9 @@ def sum_product(
 def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot]) -> Slot | None:
     """Return the slot whose elimination gives the smallest relation, if that is no larger than a factor; else None."""
     best: tuple[int, int, Slot] | None = None
-    if len(factors) == 1:
-        return None  # the last step sums a single factor as well
+    every = frozenset[Slot]().union(*(f.slots for f in factors))
+    if any(every <= f.slots for f in factors):
+        return None  # rows of a factor are distinct, so the last join is no larger than the one that has every slot
     for slot in sorted({slot for f in factors for slot in f.slots} - keep):
         bucket = [f for f in factors if slot in f.slots]
         others = frozenset().union(*(f.slots for f in bucket)) - {slot}

@@ -13,9 +13,8 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.connecting import connect
-from sqlrl.logic.model import Model
+from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import Argument, Atom, Predicate, Variable
-from sqlrl.logic.model import Rule
 
 BIBS, WORDS, FIELDS = ("b1", "b2", "b0"), ("w1", "w2", "w3"), ("f", "g")
 Tuple = tuple[str, ...]
@@ -104,7 +103,9 @@ def build(case: Case) -> tuple[Catalog, Model]:
 def expected_atoms(case: Case) -> dict[Tuple, tuple[bool | None, float | None]]:
     """Enumerate the definitions: atom -> (label, probability)."""
     listed = [case.labels, case.evidence, case.soft, case.scope or ()]
-    words = {w for _, w in case.has} | {w for pair in case.near for w in pair} | {a[2] for group in listed for a in group}
+    words = (
+        {w for _, w in case.has} | {w for pair in case.near for w in pair} | {a[2] for group in listed for a in group}
+    )
     fields = {a[1] for group in listed for a in group} | (set(FIELDS) if case.declared else set())
     bibs = {b for b, _ in case.has} | {a[0] for group in listed for a in group}
     if case.scope is not None:
@@ -116,16 +117,17 @@ def expected_atoms(case: Case) -> dict[Tuple, tuple[bool | None, float | None]]:
             evidence = {w for b, w in case.has if b == bib}
             evidence |= {a[2] for group in (case.evidence, case.soft) for a in group if a[0] == bib}
             scope |= {(bib, f, w) for f, w in itertools.product(fields, evidence if local else words)}
-    return {
-        a: ((a in case.labels) if case.labels else None, case.soft.get(a)) for a in scope if a not in case.evidence
-    }
+    return {a: ((a in case.labels) if case.labels else None, case.soft.get(a)) for a in scope if a not in case.evidence}
 
 
 def read(catalog: Catalog, layout: Layout, table: TableName, name: str) -> list[dict[str, object]]:
     """Read a table with names in place of ids."""
     store, info = catalog.store, layout.predicates[name]
     names = {
-        t: {r["id"]: r["name"] for r in store.rows(exp.select("*").from_(store.table(layout.types[t].dictionary.name)), "d")}
+        t: {
+            r["id"]: r["name"]
+            for r in store.rows(exp.select("*").from_(store.table(layout.types[t].dictionary.name)), "d")
+        }
         for t in info.types
     }
     examples = {r["example"]: r["name"] for r in store.rows(exp.select("*").from_(store.table("example")), "e")}
@@ -137,20 +139,21 @@ def read(catalog: Catalog, layout: Layout, table: TableName, name: str) -> list[
     return rows
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=16, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 def test_atom_tables_are_what_the_definitions_say(case: Case) -> None:
     catalog, model = build(case)
     layout = catalog.bind(model, training=True)
     info = layout.predicates["In"]
-    assert info.open and info.atoms is not None
+    assert info.open
+    assert info.atoms is not None
     rows = read(catalog, layout, info.atoms, "In")
     beside = case.kind == "column"
     found = {}
     for row in rows:
         atom = (row["example"], *row["args"]) if beside else row["args"]
         prior = row["prior"]
-        found[atom] = (row["truth"], None if prior is None else round(1 / (1 + 2.718281828459045 ** -prior), 6))
+        found[atom] = (row["truth"], None if prior is None else round(1 / (1 + 2.718281828459045**-prior), 6))
         if case.kind == "type":
             assert row["example"] == row["args"][0]
     assert found == expected_atoms(case)
@@ -168,16 +171,20 @@ def check_facts(case: Case, catalog: Catalog, layout: Layout, atoms: set[Tuple])
     found = {
         ((r["example"], *r["args"]) if case.kind == "column" else r["args"]): (r["truth"], r["given"]) for r in rows
     }
-    known = {a: True for a in case.labels} | dict(case.evidence) | {a: True if a in case.labels else None for a in case.soft}
+    known = (
+        dict.fromkeys(case.labels, True)
+        | dict(case.evidence)
+        | {a: True if a in case.labels else None for a in case.soft}
+    )
     assert found == {a: (t, a not in atoms) for a, t in known.items()}
     assert info.has_given == any(a not in atoms for a in known)
     closed = read(catalog, layout, layout.predicates["Has"].facts, "Has")
     assert {((r["example"], *r["args"]) if case.kind == "column" else r["args"]) for r in closed} == set(case.has)
     near = read(catalog, layout, layout.predicates["Near"].facts, "Near")
     assert {r["args"] for r in near} == case.near
-    assert [r["example"] for r in catalog.store.rows(exp.select("*").from_(catalog.store.table("example")), "e")] == list(
-        range(layout.example_count)
-    )
+    assert [
+        r["example"] for r in catalog.store.rows(exp.select("*").from_(catalog.store.table("example")), "e")
+    ] == list(range(layout.example_count))
 
 
 def test_labels_outside_the_local_domain_leave_no_atom() -> None:

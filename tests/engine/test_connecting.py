@@ -22,7 +22,9 @@ def load(engine_target: object, **options: object) -> Catalog:
     return catalog
 
 
-@pytest.mark.parametrize("name", ["plain.duckdb", "sqlrl.duckdb", "SQLRL.db", "main.db", "temp.db", "system.db", "it's \"x\" é.db"])
+@pytest.mark.parametrize(
+    "name", ["plain.duckdb", "sqlrl.duckdb", "SQLRL.db", "main.db", "temp.db", "system.db", 'it\'s "x" é.db']
+)
 def test_any_file_name_works_and_users_write_sqlrl_dot_table(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     catalog = load(path)

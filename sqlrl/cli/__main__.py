@@ -1,0 +1,5 @@
+"""`python -m sqlrl.cli`."""
+
+from sqlrl.cli.app import main
+
+main()

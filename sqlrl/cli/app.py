@@ -1,0 +1,47 @@
+"""The commands together."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import typer
+
+from sqlrl.cli.count import count
+from sqlrl.cli.demo import demo
+from sqlrl.cli.evaluate import evaluate
+from sqlrl.cli.explain import explain
+from sqlrl.cli.failures import Commands, pipe_closed
+from sqlrl.cli.ground import ground
+from sqlrl.cli.infer import infer
+from sqlrl.cli.learn import learn
+from sqlrl.cli.load import load
+from sqlrl.cli.migrate import migrate
+from sqlrl.cli.sql import sql
+from sqlrl.cli.version import version
+
+app = typer.Typer(
+    name="sqlrl",
+    cls=Commands,
+    help="Learn weighted first-order rules from relational data with SQL, and predict with them.",
+    epilog="Results go to standard output, messages and progress to standard error. `sqlrl demo` is a first run.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (load, ground, count, learn, infer, evaluate, explain, sql, migrate, version, demo):
+    app.command()(command)
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process: 0 done, 1 an error, 2 wrong usage, 130 Ctrl-C, 141 output closed."""
+    try:
+        app()
+    except SystemExit as end:
+        # What is still in the buffer may meet a closed pipe; at the exit of the interpreter nobody could catch that.
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            sys.exit(pipe_closed())
+        sys.exit(end.code)
+    sys.exit(0)

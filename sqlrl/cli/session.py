@@ -1,0 +1,171 @@
+"""What every command has around it: the log, warnings, progress, the database, and where results go."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlrl.cli.failures import in_options
+from sqlrl.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sqlrl.database import Database
+    from sqlrl.report import Console, Table
+
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of a command.
+
+    Parameters
+    ----------
+    console : Console
+        Where messages and progress go: standard error.
+    as_json : bool
+        Results are printed as JSON rows.
+    rows : int
+        Rows of a table that are shown.
+    """
+
+    console: Console
+    as_json: bool
+    rows: int
+
+    @contextmanager
+    def database(self, path: Path | None, *, create: bool = False, read_only: bool = False) -> Iterator[Database]:
+        """Open the database, None for one in memory, and close it again.
+
+        Raises
+        ------
+        InputError
+            The file does not exist and may not be created.
+        """
+        from sqlrl.database import connect
+
+        if path is not None and not create and not path.expanduser().exists():
+            raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")
+        with connect(path or ":memory:", read_only=read_only) as database:
+            yield database
+
+    @contextmanager
+    def working(self, description: str) -> Iterator[None]:
+        """Show that something is at work, once it has taken longer than a second."""
+        with self.console.progress(description):
+            yield
+
+    def show(self, *tables: Table | pa.Table, title: str = "") -> None:
+        """Print tables, or all their rows as one JSON list."""
+        from sqlrl.report import Table
+
+        shown = [table if isinstance(table, Table) else Table(table, title=title) for table in tables]
+        if self.as_json:
+            print_json(row for table in shown for row in table)
+            return
+        for number, table in enumerate(shown):
+            limited = Table(table.to_arrow(), title=table.title, limit=self.rows)
+            if number:
+                print()
+            if sys.stdout.isatty():
+                from rich.console import Console as Terminal
+
+                Terminal().print(limited)
+            else:
+                print(limited)
+
+    def message(self, text: str) -> None:
+        """Write lines to standard error."""
+        for line in text.splitlines():
+            self.console.message(line)
+
+
+@contextmanager
+def session(verbose: int, quiet: bool, *, as_json: bool = False, rows: int = 20) -> Iterator[Session]:
+    """Set up logging and warnings for a command, and take them down again.
+
+    Parameters
+    ----------
+    verbose : int
+        0: warnings, 1: the log, 2: also every SQL statement.
+    quiet : bool
+        Neither progress nor messages nor warnings.
+    as_json : bool
+    rows : int
+
+    Yields
+    ------
+    Session
+    """
+    from sqlrl.report import console_for
+
+    console = console_for(quiet=quiet)
+    logger = logging.getLogger("sqlrl")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.CRITICAL if quiet and not verbose else _LEVELS[min(verbose, 2)])
+
+    def warn(message: Warning | str, *_: object, **__: object) -> None:
+        """Show a warning without the place in the code, which says nothing to a user."""
+        console.warning(in_options(str(message)))
+
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = warn
+            yield Session(console, as_json, rows)
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+def print_json(rows: Iterable[Mapping[str, object]]) -> None:
+    """Print rows as a JSON list, one row on each line.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Counts stay exact integers; what JSON lacks (NaN, infinities) is null; dates are ISO texts.
+
+    Examples
+    --------
+    >>> print_json([{"n": Decimal(2) ** 70, "weight": math.inf}, {"n": 1, "weight": 0.5}])
+    [{"n": 1180591620717411303424, "weight": null},
+     {"n": 1, "weight": 0.5}]
+    """
+    first = True
+    for row in rows:
+        print("[" if first else ",\n ", json.dumps(_plain(row), ensure_ascii=False, allow_nan=False), sep="", end="")
+        first = False
+    print("[]" if first else "]")
+
+
+def _plain(value: object) -> Any:
+    """Return a value as JSON has it."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case dict():
+            return {str(k): _plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(v) for v in value]
+        case bytes():
+            return value.hex()
+        case _:
+            return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,183 @@
+"""The arrays that the compiled steps read and write: a window's network, its forests, and what steps record."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.slices import Slices
+from sqlrl.solve.forest import ForestProgram
+from sqlrl.solve.maxsum import ForestArrays
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class Csr(NamedTuple):
+    """A matrix of integers in compressed rows."""
+
+    indptr: IntArray
+    indices: IntArray
+    data: IntArray
+
+
+class WindowArrays(NamedTuple):
+    """A sliced network with its labels as the kernel reads it; the fields are those of `Slices` and `Network`."""
+
+    atom_start: IntArray
+    atom: IntArray
+    row_start: IntArray
+    row: IntArray
+    indptr: IntArray
+    literals: IntArray
+    row_clause: IntArray
+    multiplicity: IntArray
+    sign: IntArray
+    hard: BoolArray
+    units: Csr
+    prior: FloatArray
+    loss: FloatArray
+    truth: BoolArray
+    helper: BoolArray
+
+
+class Forest(NamedTuple):
+    """The forest components of a window; example k has the variables `first[k]` to `last[k] - 1`."""
+
+    arrays: ForestArrays
+    unary: Csr
+    pairs: Csr
+    first: IntArray
+    last: IntArray
+
+
+class Tally(NamedTuple):
+    """Counters of each clause, shape (m,).
+
+    Parameters
+    ----------
+    met : int64 array
+        Steps whose example has an open ground clause of the clause.
+    updates : int64 array
+        Steps with a delta n other than 0.
+    delta_n : int64 array
+        Sum of delta n over all steps.
+    """
+
+    met: IntArray
+    updates: IntArray
+    delta_n: IntArray
+
+
+class Scratch(NamedTuple):
+    """Work space: current weights (0 for hard clauses), the step that set them, delta n, changed clauses, two worlds.
+
+    `predicted` is the most probable world; `target` the world of delta n, the same array unless the loss is added.
+    """
+
+    now: FloatArray
+    seen: IntArray
+    delta: IntArray
+    changed: IntArray
+    predicted: BoolArray
+    target: BoolArray
+
+
+class StepRows(NamedTuple):
+    """What is recorded of each step, one place for each example of the window."""
+
+    loss: IntArray
+    atoms: IntArray
+    score_truth: FloatArray
+    score_prediction: FloatArray
+
+
+class Changes(NamedTuple):
+    """Clauses with a delta n other than 0, step by step, ascending inside a step."""
+
+    step: IntArray
+    clause: IntArray
+    delta_n: IntArray
+    weight: FloatArray
+
+
+def _owned(values: npt.ArrayLike, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
+    # One type, writable and contiguous, so that one compiled function serves all windows.
+    owned: npt.NDArray[Scalar] = np.require(np.asarray(values), dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+    return owned
+
+
+def _integers(values: npt.ArrayLike) -> IntArray:
+    return _owned(values, np.int64)
+
+
+def csr(matrix: sparse.csr_array) -> Csr:
+    """A scipy matrix with all arrays in 64 bits."""
+    return Csr(_integers(matrix.indptr), _integers(matrix.indices), _integers(matrix.data))
+
+
+def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
+    """The arrays of a sliced network; `loss` is what Hamming loss adds to each atom when it is true."""
+    network = slices.network
+    return WindowArrays(
+        atom_start=_integers(slices.atom_start),
+        atom=_integers(slices.atom),
+        row_start=_integers(slices.row_start),
+        row=_integers(slices.row),
+        indptr=_integers(network.indptr),
+        literals=_integers(network.literals),
+        row_clause=_integers(network.row_clause),
+        multiplicity=_integers(network.multiplicity),
+        sign=_integers(network.sign),
+        hard=_owned(network.hard, np.bool_),
+        units=csr(network.units),
+        prior=_owned(network.prior, np.float64),
+        loss=np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0)),
+        truth=_owned(truth, np.bool_),
+        helper=_owned(network.helper, np.bool_),
+    )
+
+
+def forest_arrays(program: ForestProgram, examples: IntArray) -> Forest:
+    """The forests of a window with the range of variables of each example of the sequence."""
+    place = np.searchsorted(program.examples, examples)
+    known = place < len(program.examples)
+    known[known] = program.examples[place[known]] == examples[known]
+    first, last = np.zeros((2, len(examples)), dtype=np.int64)
+    first[known] = program.example_start[place[known]]
+    last[known] = program.example_start[place[known] + 1]
+    arrays = program.arrays
+    owned = ForestArrays(
+        _integers(arrays.state_start),
+        _integers(arrays.state_atom),
+        _owned(arrays.state_forbidden, np.bool_),
+        _integers(arrays.parent),
+        _integers(arrays.pair_start),
+        _integers(arrays.pair_cell),
+        _integers(arrays.forbidden_start),
+        _integers(arrays.forbidden_cell),
+    )
+    return Forest(owned, csr(program.unary), csr(program.pairs), first, last)
+
+
+def new_tally(clauses: int) -> Tally:
+    """Counters that are all 0."""
+    return Tally(*np.zeros((3, clauses), dtype=np.int64))
+
+
+def new_scratch(clauses: int, atoms: int, *, augmented: bool) -> Scratch:
+    """Work space for a window; with `augmented` the world of delta n is an array of its own."""
+    predicted = np.zeros(atoms, dtype=np.bool_)
+    target = np.zeros(atoms, dtype=np.bool_) if augmented else predicted
+    seen, delta, changed = np.zeros((3, clauses), dtype=np.int64)
+    return Scratch(np.zeros(clauses), seen, delta, changed, predicted, target)
+
+
+def new_step_rows(examples: int) -> StepRows:
+    """Room for the steps of a window."""
+    loss, atoms = np.zeros((2, examples), dtype=np.int64)
+    truth, prediction = np.zeros((2, examples))
+    return StepRows(loss, atoms, truth, prediction)

@@ -1,0 +1,175 @@
+"""What learners ask of labels: that every atom has one, and which examples' labels break hard clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlrl.errors import InfeasibleTruthWarning, InputError
+from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.learn.slices import row_examples
+from sqlrl.solve.counts import violated_rows
+
+BLOCK = -1
+"""Stands for a clause in `InfeasibleTruth` where the labels break a block."""
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Names:
+    """Words for messages.
+
+    Parameters
+    ----------
+    clause, example : callable
+        The text of a clause and the name of an example, from their ids.
+    """
+
+    clause: Callable[[int], str] = "clause {}".format
+    example: Callable[[int], str] = str
+
+
+def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, names: Names) -> None:
+    """Refuse atoms without a label; helper atoms need none.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms.
+    labelled : bool array, shape (n,)
+        Which atoms have a label.
+    examples : int64 array
+        The examples to be learned from; atoms of others do not matter.
+    names : Names
+        Words for examples.
+
+    Raises
+    ------
+    InputError
+        Names the first example and says how many atoms have no label.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> check_labelled(network(1, []), np.array([True]), np.array([0]), Names())
+    """
+    missing = np.flatnonzero(~labelled & ~network.helper & np.isin(network.example, examples))
+    if len(missing) == 0:
+        return
+    example = network.example[missing]
+    where, count = np.unique(example, return_counts=True)
+    first = int(np.flatnonzero(where == example[0])[0])
+    raise InputError(
+        f"learning with unlabelled atoms (EM) is not supported: {len(missing)} atoms of {len(where)} examples have no "
+        f"label, among them {count[first]} of example {names.example(int(where[first]))}; label them, take them out of "
+        "the scope, or leave these examples out with examples="
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class InfeasibleTruth:
+    """Hard clauses that labels break, one entry for each pair of clause and example, ascending.
+
+    Parameters
+    ----------
+    clause : int64 array, shape (k,)
+        Ids of clauses; `BLOCK` for blocks.
+    example : int64 array, shape (k,)
+        The examples.
+    count : int64 array, shape (k,)
+        Groundings that the labels violate.
+    """
+
+    clause: IntArray
+    example: IntArray
+    count: IntArray
+
+    def joined(self, other: InfeasibleTruth) -> InfeasibleTruth:
+        """Both together; a pair that is in both is kept once."""
+        clause = np.concatenate([self.clause, other.clause])
+        example = np.concatenate([self.example, other.example])
+        _, first = np.unique(np.stack([clause, example]), axis=1, return_index=True)
+        return InfeasibleTruth(clause[first], example[first], np.concatenate([self.count, other.count])[first])
+
+    def describe(self, names: Names) -> str:
+        """The clauses with their counts, one a line, those of most examples first."""
+        clauses, inverse = np.unique(self.clause, return_inverse=True)
+        examples = np.bincount(inverse, minlength=len(clauses))
+        count = np.zeros(len(clauses), dtype=np.int64)
+        np.add.at(count, inverse, self.count)
+        order = np.lexsort((clauses, -examples))
+        lines = [
+            f"  {_text(int(clauses[i]), names)}: {examples[i]} examples, {count[i]} groundings" for i in order[:SHOWN]
+        ]
+        if len(order) > SHOWN:
+            lines.append(f"  and {len(order) - SHOWN} more clauses")
+        return "\n".join(lines)
+
+    def warning(self, names: Names, *, skipped: bool) -> InfeasibleTruthWarning:
+        """The warning that ends a learner's run."""
+        effect = "were not learned from" if skipped else "were learned from all the same, weighted clauses only"
+        number = len(np.unique(self.example))
+        return InfeasibleTruthWarning(
+            f"the labels of {number} examples violate hard clauses; they {effect}:\n{self.describe(names)}"
+        )
+
+    def error(self, names: Names) -> InputError:
+        """The error for `on_infeasible_truth="error"`."""
+        example = names.example(int(self.example.min()))
+        return InputError(
+            f"the labels of {len(np.unique(self.example))} examples, among them {example}, violate hard clauses; correct "
+            f"the labels, or use on_infeasible_truth='warn' or 'skip':\n{self.describe(names)}"
+        )
+
+
+def _text(clause: int, names: Names) -> str:
+    return "number of true atoms in a block" if clause == BLOCK else names.clause(clause)
+
+
+def no_infeasible_truth() -> InfeasibleTruth:
+    """No hard clause is broken."""
+    none = np.empty(0, dtype=np.int64)
+    return InfeasibleTruth(none, none, none)
+
+
+def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
+    """Find the hard ground clauses and the blocks that the labels break.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms.
+    truth : bool array, shape (n,)
+        The labels.
+
+    Returns
+    -------
+    InfeasibleTruth
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> small = network(3, [(0, [-1, -2])], hard=[0], blocks=[([1, 2], True)])
+    >>> broken = infeasible_truth(small, np.array([True, True, True]))
+    >>> broken.clause.tolist(), broken.count.tolist()
+    ([-1, 0], [1, 1])
+    """
+    hard = network.hard[network.row_clause]
+    rows = np.flatnonzero(hard & violated_rows(network, truth))
+    clause, literal = network.hard_units[:, 0], network.hard_units[:, 1]
+    atom = np.abs(literal) - 1
+    units = np.flatnonzero(truth[atom] != (literal > 0))
+    said = np.where(clause[units] >= 0, network.clauses[clause[units]] if len(network.clauses) else BLOCK, BLOCK)
+    members = np.flatnonzero(network.block >= 0)
+    blocks = len(network.block_exact)
+    true = np.bincount(network.block[members], weights=truth[members], minlength=blocks)
+    broken = np.flatnonzero((true > 1) | ((true == 0) & network.block_exact))
+    example = np.zeros(blocks, dtype=np.int64)
+    example[network.block[members]] = network.example[members]
+    clauses = np.concatenate([network.clauses[network.row_clause[rows]], said, np.full(len(broken), BLOCK)])
+    examples = np.concatenate([row_examples(network)[rows], network.example[atom[units]], example[broken]])
+    pairs, count = np.unique(np.stack([clauses, examples]).astype(np.int64), axis=1, return_counts=True)
+    return InfeasibleTruth(pairs[0], pairs[1], count.astype(np.int64))

@@ -1,0 +1,190 @@
+"""What online learners ask of a database; `sqlrl.database` implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import pyarrow as pa
+
+from sqlrl.ground.network import FloatArray
+
+if TYPE_CHECKING:
+    from sqlrl.ground.windows import Window
+    from sqlrl.logic.model import Model
+
+Order = Literal["file", "shuffle"]
+
+
+class HistorySink(Protocol):
+    """Takes what steps changed, in batches."""
+
+    def write(self, changes: pa.Table) -> None:
+        """Store the changes of a window.
+
+        Parameters
+        ----------
+        changes : pyarrow.Table
+            `step` (int64, from 0), `clause` (int64), `delta_n` (int64), `weight` (float64, after the step); ascending by
+            step, then clause. A clause has a row only for steps with a delta n other than 0.
+        """
+        ...
+
+
+class TrainingStream(Protocol):
+    """The windows of all passes over the training examples."""
+
+    @property
+    def program(self) -> object:
+        """The model held against the data; learners only hand it back."""
+        ...
+
+    def __len__(self) -> int:
+        """Number of windows of all passes."""
+        ...
+
+    def __iter__(self) -> Iterator[Window]:
+        """Ground one window after the other, when it is asked for. Called once."""
+        ...
+
+    def clause_text(self, clause: int) -> str:
+        """Return the text of a clause, with its constants."""
+        ...
+
+    def example_name(self, example: int) -> str:
+        """Return the name of an example."""
+        ...
+
+    def history(self) -> HistorySink:
+        """Open the place where changes are stored. Called at most once, and only with `record_history`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """What is kept of a run besides the weights.
+
+    Parameters
+    ----------
+    learner : str
+        Name of the estimator.
+    parameters : mapping of str to object
+        Its constructor's arguments (JSON values).
+    seed : int
+        The seed that was used.
+    started : datetime
+        In UTC.
+    seconds : mapping of str to float
+        Wall time of each stage.
+    steps : pyarrow.Table
+        Progressive validation, with the columns of `sqlrl.step` but `run`.
+    support : pyarrow.Table
+        `clause`, `support`, `updates`, `delta_n`: see `AdaGradLearner.support`.
+    """
+
+    learner: str
+    parameters: Mapping[str, object]
+    seed: int
+    started: datetime
+    seconds: Mapping[str, float]
+    steps: pa.Table
+    support: pa.Table
+
+
+class TrainingDatabase(Protocol):
+    """What `fit` needs of its database."""
+
+    def training_windows(
+        self, model: Model, *, examples: object, size: int, order: Order, seed: int, passes: int
+    ) -> AbstractContextManager[TrainingStream]:
+        """Hold a model against the data and stream the examples in windows.
+
+        Parameters
+        ----------
+        model : Model
+            What to learn.
+        examples : object
+            A query, a list of names, or None for all examples.
+        size : int
+            Examples in a window. A window never spans two passes.
+        order : {"file", "shuffle"}
+            Order of first appearance in the data, or random orders.
+        seed : int
+            Determines the random orders; every pass has another one.
+        passes : int
+            How often each example comes.
+
+        Returns
+        -------
+        context manager of TrainingStream
+            Leaving it drops scratch tables. An exception that leaves it, KeyboardInterrupt included, must leave the
+            database consistent.
+        """
+        ...
+
+    def learned_model(self, program: object, weights: FloatArray, record: TrainingRecord) -> Model:
+        """Make the model with learned weights and keep the run; called before the stream is left.
+
+        Parameters
+        ----------
+        program : object
+            `TrainingStream.program`.
+        weights : float array, shape (m,)
+            Weights (log-odds) by clause id; 0 for hard clauses. May be shorter than the number of clauses if the last
+            ones occur in no window: their weights are 0.
+        record : TrainingRecord
+            What to keep of the run.
+        """
+        ...
+
+    def program_clauses(self, program: object, weights: FloatArray, support: pa.Table) -> pa.Table:
+        """Return the clauses as a table for reading; must work after the stream was left.
+
+        Parameters
+        ----------
+        program, weights
+            As for `learned_model`.
+        support : pyarrow.Table
+            As in `TrainingRecord`.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row for each clause: `clause` (text), `weight` (null if hard), `hard`, `support`, `updates`, `delta_n`,
+            `id`; the strongest first.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a learner is, after each window.
+
+    Parameters
+    ----------
+    window, windows : int
+        Windows done and in all.
+    steps : int
+        Steps done.
+    clauses : int
+        Clauses met so far.
+    loss, atoms : int
+        Wrongly predicted atoms and all atoms of this window, each example predicted before it was learned.
+    seconds_grounding, seconds_learning : float
+        Wall time so far.
+    """
+
+    window: int
+    windows: int
+    steps: int
+    clauses: int
+    loss: int
+    atoms: int
+    seconds_grounding: float
+    seconds_learning: float
+
+
+OnWindow = Callable[[Progress], None]

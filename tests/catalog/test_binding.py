@@ -1,0 +1,208 @@
+"""Models bound to data: examples, domains, and what does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.connecting import connect
+from sqlrl.errors import CatalogError, LoadError, UnseenConstantWarning
+from sqlrl.logic.mln import parse_mln
+
+WORDS = [("b2", "p0", "to"), ("b2", "p1", "be"), ("b1", "p0", "or"), ("b3", "p5", "not")]
+TEXT = "Word(bib, position, word)\nNext(position, position)\nField(bib, field, position)\nWord(b, p, w) ^ Next(p, q) => Field(b, f, p)"
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    return Catalog(connect(":memory:", threads=1))
+
+
+@pytest.fixture
+def loaded(catalog: Catalog) -> Catalog:
+    catalog.load("Word", WORDS, types=["bib", "position", "word"], example="bib")
+    catalog.load("Next", [("p1", "p0"), ("p2", "p1")])
+    catalog.load("Field", [("b2", "title", "p0"), ("b1", "author", "p0")], target=True)
+    return catalog
+
+
+def rows(catalog: Catalog, table: str) -> list[dict[str, Any]]:
+    return catalog.store.rows(exp.select("*").from_(catalog.store.table(table)), "read")
+
+
+def test_examples_have_the_order_of_their_first_appearance(loaded: Catalog) -> None:
+    layout = loaded.bind(parse_mln(TEXT), training=True)
+    assert layout.example_type == "bib"
+    assert [(r["name"], r["ordinal"]) for r in rows(loaded, "example")] == [("b2", 0), ("b1", 1), ("b3", 2)]
+
+
+def test_domains_are_local_beside_the_example(loaded: Catalog) -> None:
+    layout = loaded.bind(parse_mln(TEXT), training=True)
+    assert {n: t.local for n, t in layout.types.items()} == {
+        "bib": False,
+        "field": False,
+        "position": True,
+        "word": True,
+    }
+    assert layout.predicates["Field"].atom_count == 2 * 4
+    loaded.set_local("position", False)
+    assert loaded.bind(parse_mln(TEXT), training=True).predicates["Field"].atom_count == 2 * 3 * 4
+    loaded.set_local("position", None)
+    assert loaded.bind(parse_mln(TEXT), training=True) == layout
+    with pytest.raises(CatalogError, match="no type 'positon'; did you mean 'position'"):
+        loaded.set_local("positon", True)
+
+
+def test_nothing_is_built_twice(loaded: Catalog) -> None:
+    model = parse_mln(TEXT)
+    first = loaded.bind(model, training=True)
+    loaded.engine.execute(exp.Drop(tables=[loaded.store.table("atom_Field")], kind="TABLE"), step="spy")
+    loaded.store.create("atom_Field", exp.select("1 as atom"), "spy")
+    assert loaded.bind(model, training=True).predicates["Field"].atom_count == 1
+    loaded.load("Next", [("p1", "p0")])
+    assert loaded.bind(model, training=True).predicates["Field"].atom_count == first.predicates["Field"].atom_count
+
+
+def test_an_example_column_found_when_the_model_comes(catalog: Catalog) -> None:
+    catalog.load("Word", pa.table({"doc": ["d", "e"], "word": ["x", "x"]}), example="doc")
+    catalog.load("Good", pa.table({"doc": ["d"], "word": ["x"]}), example="doc", target=True)
+    layout = catalog.bind(parse_mln("Word(word)\nGood(word)\nWord(x) => Good(x)"), training=True)
+    assert layout.example_type is None
+    assert layout.example_count == 2
+    assert layout.predicates["Word"].example_column
+    assert [(r["example"], r["a0"], r["truth"]) for r in rows(catalog, "atom_Good")] == [(0, 0, True), (1, 0, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Same(bib, bib)\nSame(x, y)", "Same has 2 arguments of the example type 'bib'; examples must be independent"),
+        (
+            "Word(bib, position, word)\nGood(word)\nWord(b, p, w) => Good(w)",
+            "Good is open but has no argument of the example type",
+        ),
+    ],
+)
+def test_atoms_that_tie_examples_together_are_refused(loaded: Catalog, text: str, message: str) -> None:
+    name = "Same" if "Same" in text else "Good"
+    with pytest.raises(CatalogError, match=message):
+        loaded.bind(parse_mln(text), training=True, query=[name])
+
+
+def test_all_data_can_be_one_example(loaded: Catalog) -> None:
+    loaded.examples(argument_type=None)
+    model = parse_mln("Same(bib, bib)\nSame(x, y)", query=("Same",))
+    layout = loaded.bind(model, training=True)
+    assert (layout.example_type, layout.example_count) == (None, 1)
+    assert layout.predicates["Same"].atom_count == 9
+
+
+def test_predicates_without_data_are_listed_together(loaded: Catalog) -> None:
+    text = TEXT + "\nWrd(bib)\nOther(bib)\nUnused(bib)\nWrd(b) ^ Other(b) => Field(b, f, p)"
+    with pytest.raises(CatalogError, match=r"without data: Other.*, Wrd; did you mean 'Word'\?.*drop="):
+        loaded.bind(parse_mln(text), training=True)
+    layout = loaded.bind(parse_mln(text), training=True, drop=["Wrd", "Other"])
+    assert set(layout.predicates) == {"Word", "Next", "Field"}
+
+
+def test_constants_that_the_data_do_not_have(loaded: Catalog) -> None:
+    model = parse_mln(TEXT + '\nField(b, Titel, p) ^ p != "p9"')
+    with pytest.raises(
+        CatalogError,
+        match=r"'Titel' is no constant of field.*; did you mean 'title'(.|\n)*'p9' is no constant of position",
+    ):
+        loaded.bind(model, training=True)
+    with pytest.warns(UnseenConstantWarning, match="2 constants"):
+        loaded.bind(model, training=False)
+
+
+def test_declared_constants_are_part_of_the_domain_and_bound_it(catalog: Catalog) -> None:
+    catalog.load("P", [("A",)], target=True)
+    wide = parse_mln("t = {A, B, C}\nP(t)\nP(x)")
+    assert catalog.bind(wide, training=True).types["t"].size == 3
+    narrow = parse_mln("t = {A, B}\nP(t)\nP(x)")
+    assert catalog.bind(narrow, training=True).types["t"].size == 2
+    assert catalog.bind(parse_mln("P(t)\nP(x)"), training=True).types["t"].size == 1
+    with pytest.raises(CatalogError, match="1 constants of t that the model does not declare: 'A'"):
+        catalog.bind(parse_mln("t = {B}\nP(t)\nP(x)"), training=True)
+
+
+def test_declarations_that_contradict_the_data(loaded: Catalog) -> None:
+    with pytest.raises(
+        CatalogError, match=r"Word\(bib, word\) is declared, but its data have the types \(bib, position, word\)"
+    ):
+        loaded.bind(parse_mln("Word(bib, word)\nWord(b, w)"), training=True)
+    with pytest.raises(
+        CatalogError, match=r"Next was loaded from the tuples with 2 columns .* but has the 1 arguments"
+    ):
+        loaded.bind(parse_mln("Next(position)\nNext(p)"), training=True)
+    with pytest.raises(
+        CatalogError, match="query= names predicates that the model does not declare: Fild; did you mean 'Field'"
+    ):
+        loaded.bind(parse_mln(TEXT), training=True, query=["Fild"])
+    closed = parse_mln(TEXT.replace("\nField(bib", "\n*Field(bib", 1))
+    with pytest.raises(CatalogError, match="Field is declared closed"):
+        loaded.bind(closed, training=True)
+
+
+def test_contradictions_between_sources(loaded: Catalog) -> None:
+    loaded.load("Field", [("b2", "title", "p0", False)], given=True, truth=3)
+    with pytest.raises(CatalogError, match=r"contradict each other .* about Field\(b2, title, p0\)"):
+        loaded.bind(parse_mln(TEXT), training=True)
+
+
+def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
+    with pytest.raises(CatalogError, match=r"Field would have 8 atoms, more than the limit of 7: .*db\.scope\('Field'"):
+        loaded.bind(parse_mln(TEXT), training=True, limit=7)
+    loaded.scope("Field", [("b2", "title", "p0")])
+    assert loaded.bind(parse_mln(TEXT), training=True, limit=7).predicates["Field"].atom_count == 1
+    loaded.scope("Field", [("b2", "title")])
+    with pytest.raises(CatalogError, match="the scope of Field has the columns a0, a1, expected one for each of its 3"):
+        loaded.bind(parse_mln(TEXT), training=True)
+    with pytest.raises(LoadError, match="NULL"):
+        loaded.scope("Field", [("b2", "title", None)])
+    loaded.scope("Field", None)
+    assert loaded.bind(parse_mln(TEXT), training=True).predicates["Field"].atom_count == 8
+
+
+def test_chosen_examples_keep_their_order(loaded: Catalog) -> None:
+    loaded.bind(parse_mln(TEXT), training=True)
+    for chosen in (["b3", "b2"], "select * from (values ('b3'), ('b2')) as t(x)", pa.table({"bib": ["b3", "b2"]})):
+        table = loaded.example_filter(chosen)
+        assert rows(loaded, table) == [{"example": 2, "position": 0}, {"example": 0, "position": 1}]
+    for chosen, message in (
+        (["b3", "b22"], "'b22'; did you mean"),
+        (["b3", "b3"], "'b3' more than once"),
+        ([], "no examples"),
+    ):
+        with pytest.raises(CatalogError, match=message):
+            loaded.example_filter(chosen)
+
+
+def test_two_kinds_of_examples_are_refused(loaded: Catalog) -> None:
+    with pytest.raises(LoadError, match="examples come from a type so far, not from a column"):
+        loaded.load("P", pa.table({"a": ["x"], "doc": ["d"]}), types=["t"], example="doc")
+    with pytest.raises(LoadError, match="the constants of 'bib', not of 'word'"):
+        loaded.load("Q", [("x",)], types=["word"], example="word")
+
+
+def test_given_atoms_are_evidence_and_loads_in_a_file_survive(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    catalog = Catalog(connect(path))
+    catalog.load("Smokes", [("Anna", True), ("Bob", False)], types=["person"], given=True, truth=1)
+    catalog.load("Friends", [("Anna", "Chris"), ("Chris", "Dora")], types=["person", "person"])
+    model = parse_mln("Friends(person, person)\nSmokes(person)\nFriends(x, y) ^ Smokes(x) => Smokes(y)")
+    layout = catalog.bind(model, training=True)
+    assert layout.predicates["Smokes"].atom_count == 2
+    assert layout.predicates["Smokes"].has_given
+    assert [r["truth"] for r in rows(catalog, "atom_Smokes")] == [None, None]
+    catalog.engine.close()
+    reader = Catalog(connect(path, read_only=True))
+    again = reader.bind(model, training=True)
+    assert again.predicates == layout.predicates
+    reader.engine.close()

@@ -1,0 +1,397 @@
+"""Loading: kinds of sources, mapping of columns, and what each kind of bad input gets."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.connecting import connect
+from sqlrl.errors import CatalogError, LoadError, ParseError, SqlrlError
+from sqlrl.logic.evidence import EvidenceAtom
+from sqlrl.logic.mln import parse_mln
+from sqlrl.logic.model import Model
+from sqlrl.logic.terms import Argument, Predicate
+
+PAIRS = [("f", "x"), ("t", "y"), ("1", "x")]
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    return Catalog(connect(":memory:", threads=1))
+
+
+def facts(catalog: Catalog, predicate: str = "P") -> list[tuple[Any, ...]]:
+    """Return the stored rows of a predicate with names in place of ids."""
+    store = catalog.store
+    record = store.predicates()[predicate]
+    names = {
+        t: {r["id"]: r["name"] for r in store.rows(exp.select("*").from_(store.table(i.dictionary)), "d")}
+        for t, i in store.types().items()
+    }
+    rows = []
+    for (name, _), source in store.sources().items():
+        if name == predicate:
+            for row in store.rows(exp.select("*").from_(store.table(source.storage)), "f"):
+                args = [
+                    row.pop(f"a{i}") if source.staged else names[str(t)][row.pop(f"a{i}")]
+                    for i, t in enumerate(record.types)
+                ]
+                rows.append((*args, *row.values()))
+    return rows
+
+
+def source(kind: str, folder: Path, catalog: Catalog) -> Any:
+    """Return the pairs as one kind of source."""
+    table = pa.table({"a": [p[0] for p in PAIRS], "b": [p[1] for p in PAIRS]})
+    connection = catalog.engine.connection
+    match kind:
+        case "parquet":
+            pq.write_table(table, folder / "p.parquet")
+            return folder / "p.parquet"
+        case "csv":
+            (folder / "p.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
+            return str(folder / "p.csv")
+        case "arrow":
+            return table
+        case "pandas":
+            return pd.DataFrame(PAIRS, columns=["a", "b"])
+        case "polars":
+            return pl.DataFrame(PAIRS, schema=["a", "b"], orient="row")
+        case "lazy":
+            return pl.DataFrame(PAIRS, schema=["a", "b"], orient="row").lazy()
+        case "tuples":
+            return (p for p in PAIRS)
+        case "relation":
+            return connection.sql(f"select * from (values {', '.join(map(str, PAIRS))}) as t(a, b)")
+        case "query":
+            return f"select * from (values {', '.join(map(str, PAIRS))}) as t(a, b)"
+        case "table" | "view":
+            connection.execute(
+                f'create {kind} "my pairs" as select * from (values {", ".join(map(str, PAIRS))}) as t(a, b)'
+            )
+            return "my pairs"
+    raise AssertionError(kind)
+
+
+KINDS = ["parquet", "csv", "arrow", "pandas", "polars", "lazy", "tuples", "relation", "query", "table", "view"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("typed", [True, False])
+def test_every_kind_of_source_yields_the_same_text(catalog: Catalog, tmp_path: Path, kind: str, typed: bool) -> None:
+    catalog.load("P", source(kind, tmp_path, catalog), types=["s", "s"] if typed else None)
+    assert sorted(facts(catalog)) == sorted(PAIRS)
+    catalog.declare(Model({"P": Predicate("P", (Argument("s"), Argument("s")))}))
+    assert sorted(facts(catalog)) == sorted(PAIRS)
+    assert {t.type: t.size for t in catalog.types().values()} == {"s": 5}
+
+
+def test_a_relation_of_another_connection_is_read_too(catalog: Catalog) -> None:
+    other = duckdb.connect()
+    catalog.load("P", other.sql("select 'a' as x"), types=["s"])
+    assert facts(catalog) == [("a",)]
+    relation = other.sql("select cast('x' as integer) as x")
+    with pytest.raises(LoadError, match="the relation cannot be read"):
+        catalog.load("P", relation, types=["s"])
+
+
+def test_columns_by_name_position_and_mapping(catalog: Catalog) -> None:
+    table = pa.table({"extra": ["z"], "b": ["x"], "a": ["f"]})
+    with pytest.raises(LoadError, match=r"2 arguments \(s, u\) but 3 columns \(extra, b, a\): name the columns"):
+        catalog.load("P", table, types=["s", "u"])
+    for columns in (["a", "b"], [2, 1], {"s": "a", "u": "b"}, {1: 1, 0: "A"}):
+        catalog.load("P", table, types=["s", "u"], columns=columns)
+        assert facts(catalog) == [("f", "x")]
+    with pytest.raises(LoadError, match=r"no column 'aa' among .*did you mean 'a'|no column 'aa'"):
+        catalog.load("P", table, types=["s", "u"], columns=["aa", "b"])
+    with pytest.raises(LoadError, match="used twice"):
+        catalog.load("P", table, types=["s", "u"], columns=["a", "a"])
+    assert facts(catalog) == [("f", "x")]
+
+
+def test_renaming_and_case_folding(catalog: Catalog) -> None:
+    catalog.load("P", [("New York",), ("BONN",)], types=["city"], fold_case=True, constants={"new york": "NY"})
+    assert sorted(facts(catalog)) == [("NY",), ("bonn",)]
+
+
+def test_numeric_types_hold_numbers(catalog: Catalog) -> None:
+    catalog.set_numeric("year")
+    catalog.load("P", [("01", "1.0"), ("2.50", "-3"), ("9007199254740993", "1e3")], types=["year", "year"])
+    assert sorted(facts(catalog)) == [("1", "1"), ("2.5", "-3"), ("9007199254740993", "1000")]
+    with pytest.raises(LoadError, match="1 rows have no argument 1"):
+        catalog.load("Q", [("later",)], types=["year"])
+    catalog.load("R", [("a",)], types=["name"])
+    with pytest.raises(CatalogError, match="before loading"):
+        catalog.set_numeric("name")
+
+
+def test_truth_and_probability(catalog: Catalog) -> None:
+    catalog.load("P", [("a", True), ("b", False)], types=["s"], target=True, truth=1)
+    assert sorted(facts(catalog)) == [("a", True), ("b", False)]
+    catalog.load("Q", [("a", 0.25), ("b", 0.0), ("c", 1.0)], types=["s"], probability=1)
+    assert sorted(facts(catalog, "Q")) == [("a", None, math.log(0.25 / 0.75)), ("b", False, None), ("c", True, None)]
+
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"source": [("a", "b"), (None, "c"), ("d", None)]},
+        r"1 rows have no argument 1 .*\(row 2\)(.|\n)*argument 2 .*\(row 3\)",
+    ),
+    (
+        {"source": [("a", "b"), ("c", "d"), ("a", "b")]},
+        r"\(a, b\) occurs 2 times \(rows 1 and 3\): .*duplicates=\"drop\"",
+    ),
+    (
+        {"source": [("a", "b", True), ("a", "b", False)], "truth": 2},
+        r"\(a, b\) is both true and false \(rows 1 and 2\)",
+    ),
+    ({"source": [("a", "b", True), ("a", "b", False)], "truth": 2, "duplicates": "drop"}, "both true and false"),
+    ({"source": []}, 'there are no rows; pass empty="allow"'),
+    ({"source": pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.string())})}, "there are no rows"),
+    (
+        {"source": [("a", "b", 1.5), ("c", "d", 0.5)], "probability": 2},
+        r"1 rows have a probability outside .*\(row 1\)",
+    ),
+    ({"source": [("a", "b", math.nan)], "probability": 2}, "probability outside"),
+    ({"source": [("a", "b", "often")], "probability": 2}, "probability outside .* not a number"),
+    ({"source": [("a", "b", "maybe")], "truth": 2}, "truth that is neither true nor false"),
+    ({"source": pa.table({"a": ["a"], "b": ["b"], "t": [1.5]}), "truth": "t"}, "'t' has type DOUBLE, expected BOOLEAN"),
+    (
+        {"source": pa.table({"a": ["a"], "b": ["b"], "t": [True]}), "probability": "t"},
+        "type BOOLEAN, expected a number",
+    ),
+    ({"source": pa.table({"a": [["x"]], "b": ["b"]})}, r"'a' has type VARCHAR\[\]"),
+    ({"source": [("a", "b")], "target": True, "given": True}, "choose one"),
+    ({"source": [("a", "b")], "duplicates": "keep"}, "'error' or 'drop'"),
+    ({"source": [("a", "b")], "example": "bib"}, "neither a column nor the type"),
+    ({"source": [("a", "b"), ("c",)]}, "row 2 of the tuples has 1 values"),
+    ({"source": "nothing.parquet"}, r"nothing.parquet: there is no such file"),
+    ({"source": "no_table"}, "neither a file, nor a table or view, nor a query"),
+    ({"source": "select 1; drop table t"}, "must be one query"),
+    ({"source": "insert into t values (1)"}, "must be one query|nor a query"),
+    ({"source": {"a": 1}}, "cannot load from a dict"),
+    ({"source": 7}, "cannot load from a int"),
+    ({"source": "evidence.db"}, "neither a file|no such file"),
+]
+
+
+@pytest.mark.parametrize(
+    ("load", "message", "typed"), [(*f, True) for f in FAULTS] + [(*f, False) for f in FAULTS[:11]]
+)
+def test_bad_input_names_the_place_and_the_remedy_and_loses_nothing(
+    catalog: Catalog, load: dict[str, Any], message: str, typed: bool
+) -> None:
+    catalog.load("P", [("old", "fact")], types=["s", "s"])
+    before = tables(catalog), catalog.types()
+    options = {k: v for k, v in load.items() if k != "source"}
+    if not typed:
+        catalog.declare(Model({"N": Predicate("N", (Argument("s"), Argument("s")))}))
+        before = tables(catalog), catalog.types()
+    with pytest.raises(LoadError, match=message):
+        catalog.load("P" if typed else "N", load["source"], **options)
+    assert facts(catalog) == [("old", "fact")]
+    assert (tables(catalog), catalog.types()) == before
+
+
+def tables(catalog: Catalog) -> list[tuple[Any, ...]]:
+    """Return every table and its number of rows."""
+    query = "select schema_name, table_name, estimated_size from duckdb_tables() order by all"
+    return catalog.engine.connection.sql(query).fetchall()
+
+
+@pytest.mark.parametrize("damage", ["no parquet at all", "PAR1 and PAR1"])
+def test_a_damaged_parquet_file_is_named(catalog: Catalog, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "bad.parquet"
+    path.write_text(damage)
+    with pytest.raises(LoadError, match=r"bad\.parquet cannot be read, it may be damaged"):
+        catalog.load("P", path, types=["s"])
+    good = tmp_path / "good.parquet"
+    pq.write_table(pa.table({"a": [f"name{i}" for i in range(5000)]}), good)
+    content = bytearray(good.read_bytes())
+    content[200:2000] = b"\x07" * 1800
+    good.write_bytes(bytes(content))
+    with pytest.raises(SqlrlError):
+        catalog.load("P", good, types=["s"])
+    assert catalog.predicates() == {}
+
+
+def test_empty_and_missing_fields_of_csv_differ(catalog: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n"",f\nx,true\n')
+    catalog.load("P", path, types=["s", "s"])
+    assert sorted(facts(catalog)) == [("", "f"), ("x", "true")]
+    path.write_text("a,b\n,f\n")
+    with pytest.raises(LoadError, match=r"argument 1 .*\(row 1\)"):
+        catalog.load("P", path, types=["s", "s"])
+
+
+def test_loading_again_replaces_and_forgets_unused_constants(catalog: Catalog) -> None:
+    model = parse_mln("P(s, s)\nQ(s)\nP(x, y) => Q(y)")
+    catalog.load("P", [("a", "b"), ("c", "d")], types=["s", "s"])
+    catalog.load("Q", [("d",)], types=["s"], target=True)
+    assert catalog.bind(model, training=True).types["s"].size == 4
+    catalog.load("P", [("c", "e")])
+    layout = catalog.bind(model, training=True)
+    assert layout.types["s"].size == 3
+    assert facts(catalog) == [("c", "e")]
+    assert facts(catalog, "Q") == [("d",)]
+    ids = [r["id"] for r in catalog.store.rows(exp.select("id").from_(catalog.store.table("dictionary_s")), "d")]
+    assert ids == [0, 1, 2]
+    catalog.load("P", [("c", "e"), ("c", "e")], duplicates="drop")
+    assert facts(catalog) == [("c", "e")]
+
+
+def test_changed_sources_are_noticed_and_read_again(catalog: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("a\nx\n")
+    catalog.engine.connection.execute("create table t as select 'u' as a")
+    catalog.load("P", path, types=["s"])
+    catalog.load("Q", "t", types=["s"])
+    catalog.check_fresh()
+    assert catalog.refresh() == []
+    path.write_text("a\nx\ny\n")
+    catalog.engine.connection.execute("insert into t values ('w')")
+    with pytest.raises(CatalogError, match=r"P \(.*p\.csv\), Q \(t\): call refresh"):
+        catalog.check_fresh()
+    assert catalog.refresh() == ["P", "Q"]
+    assert sorted(facts(catalog)) == [("x",), ("y",)]
+    assert sorted(facts(catalog, "Q")) == [("u",), ("w",)]
+    path.write_text("a\nx\nx\n")
+    with pytest.raises(LoadError, match="duplicate"):
+        catalog.refresh()
+    assert sorted(facts(catalog)) == [("x",), ("y",)]
+    path.unlink()
+    with pytest.raises(LoadError, match="no such file"):
+        catalog.refresh()
+
+
+def test_types_guessed_from_columns(catalog: Catalog) -> None:
+    catalog.load("Next", pa.table({"position1": ["a"], "position2": ["b"]}))
+    assert catalog.predicates()["Next"].types == (None, None)
+    catalog.resolve()
+    assert catalog.predicates()["Next"].types == ("position", "position")
+    with pytest.raises(LoadError, match="has the types"):
+        catalog.load("Next", [("a", "b")], types=["place", "place"])
+
+
+# ---- evidence files ---------------------------------------------------------------------------------------
+
+MODEL = parse_mln("P(s)\nQ(s, s)\nP(x) => Q(x, y)")
+
+
+def test_evidence_atoms_by_kind(catalog: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    path.write_text('P(A)\n!P(B)\n0.25 Q(A, B)\n?Q(B, A)\nP("x y")\n')
+    catalog.load_evidence(path, MODEL)
+    assert sorted(facts(catalog)) == [("A", True), ("B", False), ("x y", True)]
+    assert sorted(facts(catalog, "Q")) == [("A", "B", None, math.log(0.25 / 0.75)), ("B", "A", None, 0.0)]
+    layout = catalog.bind(MODEL, training=True)
+    assert not layout.predicates["P"].open
+    assert layout.predicates["P"].rows == 2
+    assert layout.predicates["Q"].open
+    assert not layout.predicates["Q"].full_scope
+    assert layout.predicates["Q"].atom_count == 2
+
+
+def test_faults_of_evidence_name_their_lines(catalog: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    for text, message in (
+        ("P(A)\n!P(A)\n", r"e\.db: lines 1 and 2 contradict each other about P\(A\)"),
+        ("P(A)\n0.3 P(A)\n", "lines 1 and 2 contradict"),
+    ):
+        path.write_text(text)
+        with pytest.raises(LoadError, match=message):
+            catalog.load_evidence(path, MODEL)
+    bad = [EvidenceAtom("R", ("A",), True, None, 7), EvidenceAtom("P", ("A", "B"), True, None, 9)]
+    with pytest.raises(LoadError, match=r"line 9: P has 1 arguments, found 2\n  line 7: R is not declared"):
+        catalog.load_evidence(bad, MODEL)
+    with pytest.raises(LoadError, match="no such file"):
+        catalog.load_evidence(tmp_path / "none.db", MODEL)
+    path.write_text("P(A\n")
+    with pytest.raises(ParseError):
+        catalog.load_evidence(path, MODEL)
+    assert catalog.predicates() == {}
+
+
+# ---- hostile names ----------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "'; DROP TABLE x; --",
+    '"',
+    "'",
+    "a b",
+    "",
+    "é漢字🦆",
+    "%s{}$1?",
+    "x" * 3000,
+    "NULL",
+    "true",
+    "\\",
+    "a\nb",
+    "--",
+    "P",
+    "p",
+    "select",
+]
+texts = st.sampled_from(HOSTILE) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6
+)
+names = texts.filter(lambda t: bool(t) and len(t) < 200)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    names,
+    st.lists(names, min_size=2, max_size=2),
+    st.sets(st.tuples(texts, texts), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_hostile_names_come_back_as_they_were(
+    predicate: str, types: list[str], rows: set[tuple[str, str]], typed: bool
+) -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    data = pa.table({"column": [r[0] for r in sorted(rows)], "other": [r[1] for r in sorted(rows)]})
+    catalog.load(predicate, data, types=types if typed else None)
+    catalog.load(predicate + "'", data, types=types, target=True)
+    model = Model(
+        {n: Predicate(n, tuple(map(Argument, types))) for n in (predicate, predicate + "'")},
+        query=frozenset({predicate + "'"}),
+    )
+    layout = catalog.bind(model, training=True)
+    assert set(facts(catalog, predicate)) == rows
+    view = catalog.predicates()[predicate].readable
+    assert view is not None
+    shown = catalog.store.rows(exp.select("*").from_(catalog.store.table(view)), "view")
+    assert {tuple(r.values()) for r in shown} == rows
+    constants = [{r[i] for r in rows for i in (0, 1) if types[i] == t} for t in types]
+    assert layout.predicates[predicate + "'"].atom_count == len(constants[0]) * len(constants[1])
+
+
+@pytest.mark.parametrize(
+    "name", ["a'b.parquet", "a b.parquet", "a[1]*?.parquet", 'é".parquet', "; drop.parquet", "select x.parquet"]
+)
+def test_hostile_file_and_column_names(catalog: Catalog, tmp_path: Path, name: str) -> None:
+    columns = ["x'; --", 'quote " é']
+    pq.write_table(pa.table({columns[0]: ["a"], columns[1]: ["b"]}), tmp_path / name)
+    pq.write_table(pa.table({columns[0]: ["no"], columns[1]: ["no"]}), tmp_path / "a1xx.parquet")
+    catalog.load("P", str(tmp_path / name), columns=columns[::-1], types=["s", "u"])
+    assert facts(catalog) == [("b", "a")]
+
+
+def test_names_that_differ_in_case_alone_have_tables_of_their_own(catalog: Catalog) -> None:
+    catalog.load("P", [("a",)], types=["t"])
+    catalog.load("p", [("b",)], types=["T"])
+    assert facts(catalog, "P") == [("a",)]
+    assert facts(catalog, "p") == [("b",)]
