@@ -217,13 +217,15 @@ CREATE TABLE "weight_history" (
     "run" INTEGER NOT NULL,
     "step" BIGINT NOT NULL,
     "clause" BIGINT NOT NULL,
+    "delta_n" BIGINT NOT NULL,
     "weight" DOUBLE NOT NULL
 );
-COMMENT ON TABLE "weight_history" IS 'Weights after the steps of a run.';
+COMMENT ON TABLE "weight_history" IS 'What the steps of a run changed: a row for each clause whose count differed between labels and prediction.';
 COMMENT ON COLUMN "weight_history"."run" IS 'Run.';
 COMMENT ON COLUMN "weight_history"."step" IS 'Step, from 0.';
 COMMENT ON COLUMN "weight_history"."clause" IS 'Clause.';
-COMMENT ON COLUMN "weight_history"."weight" IS 'Weight (log-odds).';
+COMMENT ON COLUMN "weight_history"."delta_n" IS 'True groundings in the observed world minus those in the predicted one, at this step.';
+COMMENT ON COLUMN "weight_history"."weight" IS 'Weight after the step (log-odds, not averaged).';
 
 CREATE TABLE "step" (
     "run" INTEGER NOT NULL,
@@ -272,9 +274,9 @@ COMMENT ON COLUMN "soft_evidence"."log_odds" IS 'ln(p / (1 - p)).';
 CREATE VIEW "strongest_clauses" AS
 SELECT text AS clause, weight, model, clause AS id, origin, step
 FROM clause
-WHERE weight IS NOT NULL
-ORDER BY abs(weight) DESC, model, id;
-COMMENT ON VIEW "strongest_clauses" IS 'Weighted clauses of all models, the strongest first.';
+WHERE weight IS NOT NULL AND model = (SELECT max(model) FROM model)
+ORDER BY abs(weight) DESC, id;
+COMMENT ON VIEW "strongest_clauses" IS 'Weighted clauses of the newest model, the strongest first.';
 
 CREATE VIEW "worst_predicted_examples" AS
 SELECT s.run, e.name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step

@@ -30,6 +30,7 @@ from sqlrl.ground.expanding import unseen
 from sqlrl.ground.naming import describer
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
+from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import column, table
 from sqlrl.plan.worlds import OBSERVED, World
@@ -356,15 +357,36 @@ class Database:
         examples: Any = None,
         size: int = 512,
         order: str = "file",
-        seed: int | None = None,
+        seed: int = 0,
+        passes: int = 1,
         limit: int | None = GROUNDING_LIMIT,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
     ) -> Iterator[TrainingStream]:
-        """Show the training examples as a stream of grounded windows while the context is open."""
-        with self.program(model, training=True, drop=drop, query=query) as program:
+        """Show the training examples as a stream of grounded windows while the context is open.
+
+        `sqlrl.learn.protocols.TrainingDatabase` says what the parameters mean. A run that an error or Ctrl-C ends is
+        kept with that status.
+        """
+        with self.program(model, training=True) as program:
             ids = self.example_ids(examples)
-            yield TrainingStream(program, ids, size=size, order=order, seed=seed, limit=limit)
+            random = np.random.default_rng(seed)
+            orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
+            stream = TrainingStream(program, self.records, orders, size=size, limit=limit)
+            try:
+                yield stream
+            except BaseException as error:
+                if stream.run is not None:
+                    self.records.end_run(stream.run, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+                raise
+
+    def learned_model(self, program: Any, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:
+        """Make the model with learned weights and keep the run in the database (called by learners)."""
+        stream: TrainingStream = program
+        return stream.model(weights, record)
+
+    def program_clauses(self, program: Any, weights: npt.NDArray[np.float64], support: pa.Table) -> pa.Table:
+        """Return the clauses of a learned model, the strongest first (called by learners)."""
+        stream: TrainingStream = program
+        return stream.clauses(weights, support)
 
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
         """Return ids of examples: in the order given, or in that of the data."""

@@ -1,4 +1,4 @@
-"""What a learner is given: windows of a stream of examples, and the model that its weights make."""
+"""What a learner is given: windows of a stream of examples; and what is kept of a run."""
 
 from __future__ import annotations
 
@@ -7,60 +7,160 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from sqlglot import exp
 
-from sqlrl.errors import InputError
+from sqlrl.catalog.records import Records
+from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, learned_model
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
+from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
+from sqlrl.logic.printer import format_model
+from sqlrl.plan.sql import column, table
 
-ORDERS = ("file", "shuffle")
+IntArray = npt.NDArray[np.int64]
 
 
 class TrainingStream:
-    """Windows of training examples, grounded one after the other.
+    """Windows of training examples, grounded one after the other; `learn.protocols.TrainingStream` says what each part does.
 
     Parameters
     ----------
     program : Program
-    examples : int64 array
-        The examples in the order asked for or, failing that, of the data.
+    records : Records
+        Where the run is kept.
+    passes : list of int64 array
+        For each pass the examples in order.
     size : int
         Examples in a window.
-    order : {"file", "shuffle"}
-    seed : int or None
-        Seed of the shuffle.
-    limit : int, optional
-        The most ground clauses in a window.
+    limit : int or None
+        The most ground clauses of one shape in a window.
     """
 
     def __init__(
-        self,
-        program: Program,
-        examples: npt.NDArray[np.int64],
-        *,
-        size: int,
-        order: str,
-        seed: int | None,
-        limit: int | None = None,
+        self, program: Program, records: Records, passes: list[IntArray], *, size: int, limit: int | None
     ) -> None:
-        if order not in ORDERS:
-            raise InputError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
-        if order == "shuffle":
-            examples = np.random.default_rng(seed).permutation(examples)
-        self.program = program
-        self._windows = Windows(program, examples, size, limit)
+        self._program, self._records = program, records
+        self._passes = [Windows(program, examples, size, limit) for examples in passes]
+        self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
+        self.run: int | None = None
+        self._clauses: pa.Table | None = None
+
+    @property
+    def program(self) -> TrainingStream:
+        """This stream: what the database needs to make a model of it is here."""
+        return self
 
     def __len__(self) -> int:
-        return len(self._windows)
+        return sum(map(len, self._passes))
 
     def __iter__(self) -> Iterator[Window]:
-        return iter(self._windows)
+        for windows in self._passes:
+            yield from windows
 
-    def model(self, weights: npt.NDArray[np.float64]) -> Model:
-        """Return the model with these weights (log-odds by clause)."""
-        return learned_model(self.program, weights)
+    def clause_text(self, clause: int) -> str:
+        """Return the text of a clause, with its constants."""
+        listed = clause_table(self._program)
+        place = int(np.searchsorted(listed.column("clause").to_numpy(), clause))
+        text: str = listed.column("text")[place].as_py()
+        return text
 
-    def clauses(self, weights: npt.NDArray[np.float64]) -> pa.Table:
-        """Return the clauses with these weights."""
-        return clause_table(self.program, weights)
+    def example_name(self, example: int) -> str:
+        """Return the name of an example."""
+        layout = self._program.layout
+        query = exp.select(column("name")).from_(table(layout.examples))
+        query = query.where(exp.EQ(this=column("example"), expression=exp.convert(example)))
+        name: str = self._program.engine.fetch(query, step="name an example").column(0)[0].as_py()
+        return name
+
+    def history(self) -> History:
+        """Open the place where changes are stored."""
+        return History(self._records, self.begin("AdaGrad"))
+
+    def begin(self, learner: str) -> int:
+        """Record that the run has begun, if that was not done; return its number."""
+        if self.run is None:
+            self.run = self._records.begin_run(learner, {}, None)
+        return self.run
+
+    def model(self, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:
+        """Make the learned model, and keep it with the run's parameters, steps and clause statistics."""
+        program = self._program
+        full = np.zeros(program.clause_count)
+        full[: len(weights)] = weights
+        model = learned_model(program, full)
+        self._clauses = clause_table(program, full)
+        run = self.begin(record.learner)
+        shapes = [
+            {"shape": i, "text": str(shape), "literals": len(shape.literals) + len(shape.exists)}
+            for i, shape in enumerate(program.shapes)
+        ]
+        schema = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())])
+        number = self._records.save_model(
+            f"{record.learner} run {run}",
+            format_model(model),
+            self._clauses,
+            pa.Table.from_pylist(shapes, schema=schema),
+            origin=record.learner,
+        )
+        self._records.append("step", run, record.steps)
+        self._records.append("clause_statistics", run, self._statistics(record.support))
+        self._records.end_run(
+            run, "done", model=number, timings=record.seconds, learner=record.learner, parameters=record.parameters, seed=record.seed
+        )  # fmt: skip
+        return model
+
+    def _statistics(self, support: pa.Table) -> pa.Table:
+        """Return exact counts of each clause over the training examples."""
+        program = self._program
+        with program.only(self.examples) as chosen:
+            total, observed = counts.groundings(program, chosen), counts.true_counts(program, examples=chosen)
+        change = np.zeros(program.clause_count, np.int64)
+        change[support.column("clause").to_numpy()] = support.column("delta_n").to_numpy()
+        shown = self._clauses.column("clause").to_numpy() if self._clauses is not None else np.zeros(0, np.int64)
+        wide = pa.decimal128(38)
+        return pa.table(
+            {
+                "clause": shown,
+                "groundings": pa.array(list(total[shown]), wide),
+                "n_observed": pa.array(list(observed[shown]), wide),
+                "delta_n": pa.array(change[shown]),
+            }
+        )
+
+    def clauses(self, weights: npt.NDArray[np.float64], support: pa.Table) -> pa.Table:
+        """Return the clauses with weights and support, the strongest first."""
+        listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
+        ids = listed.column("clause").to_numpy()
+        known = {name: np.zeros(int(ids.max(initial=-1)) + 1, np.int64) for name in ("support", "updates", "delta_n")}
+        for name, values in known.items():
+            values[support.column("clause").to_numpy()] = support.column(name).to_numpy()
+        strength = np.abs(listed.column("weight").fill_null(np.inf).to_numpy())
+        data = pa.table(
+            {
+                "clause": listed.column("text"),
+                "weight": listed.column("weight"),
+                "hard": listed.column("hard"),
+                **{name: values[ids] for name, values in known.items()},
+                "id": ids,
+            }
+        )
+        return data.take(pa.array(np.lexsort((ids, -strength))))
+
+
+class History:
+    """Stores what the steps of a run changed, in `sqlrl.weight_history`.
+
+    Parameters
+    ----------
+    records : Records
+    run : int
+    """
+
+    def __init__(self, records: Records, run: int) -> None:
+        self._records, self._run = records, run
+
+    def write(self, changes: pa.Table) -> None:
+        """Append the changes of a window: columns step, clause, delta_n, weight."""
+        self._records.append("weight_history", self._run, changes)

@@ -80,16 +80,23 @@ class Records:
         return run
 
     def end_run(
-        self, run: int, status: str, *, model: int | None = None, timings: Mapping[str, float] | None = None
+        self,
+        run: int,
+        status: str,
+        *,
+        model: int | None = None,
+        timings: Mapping[str, float] | None = None,
+        learner: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        seed: int | None = None,
     ) -> None:
-        """Record the end of a run: done, interrupted or failed."""
+        """Record the end of a run (done, interrupted or failed) and what is known only now."""
+        known: dict[str, Any] = {"status": status, "model": model, "learner": learner, "seed": seed}
+        known["timings"] = None if timings is None else json.dumps(dict(timings), sort_keys=True)
+        known["parameters"] = None if parameters is None else json.dumps(dict(parameters), sort_keys=True, default=str)
         statement = exp.Update(
             this=self._store.table("run"),
-            expressions=[
-                column("status").eq(exp.convert(status)),
-                column("model").eq(exp.convert(model)),
-                column("timings").eq(exp.convert(json.dumps(dict(timings or {}), sort_keys=True))),
-            ],
+            expressions=[column(name).eq(exp.convert(value)) for name, value in known.items() if value is not None],
             where=exp.Where(this=column("run").eq(exp.convert(run))),
         )
         self._store.engine.execute(statement, step="record the end of a run")

@@ -36,8 +36,8 @@ def count(
     db: Db = None,
     evidence: Evidence = None,
     world: WorldName = "observed",
-    query: Query = [],  # noqa: B006 (typer copies it)
-    drop: Drop = [],  # noqa: B006
+    query: Query = None,
+    drop: Drop = None,
     examples: Examples = None,
     read_only: ReadOnly = False,
     rows: Rows = 20,

@@ -12,8 +12,8 @@ def explain(
     database: Database = None,
     db: Db = None,
     evidence: Evidence = None,
-    query: Query = [],  # noqa: B006 (typer copies it)
-    drop: Drop = [],  # noqa: B006
+    query: Query = None,
+    drop: Drop = None,
     read_only: ReadOnly = False,
     as_json: Json = False,
     verbose: Verbose = 0,

@@ -35,8 +35,8 @@ def ground(
     database: Database = None,
     db: Db = None,
     evidence: Evidence = None,
-    query: Query = [],  # noqa: B006 (typer copies it)
-    drop: Drop = [],  # noqa: B006
+    query: Query = None,
+    drop: Drop = None,
     examples: Examples = None,
     limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,

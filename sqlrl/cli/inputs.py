@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "standard input"
 
 
-def read_model(path: str, query: Sequence[str] = ()) -> Model:
+def read_model(path: str, query: Sequence[str] | None = None) -> Model:
     """Read a model from a file or standard input and name predicates to predict.
 
     Parameters
     ----------
     path : str
-    query : sequence of str
+    query : sequence of str, optional
         As `split_names` takes them.
     """
     from sqlrl.logic import serialize

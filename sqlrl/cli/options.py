@@ -28,11 +28,11 @@ Evidence = Annotated[
     ),
 ]  # fmt: skip
 Query = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option("--query", metavar="NAMES", help="Predicates to predict, with commas or repeated.", rich_help_panel=_DATA),
 ]
 Drop = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option("--drop", metavar="NAMES", help="Predicates without data; rules that mention them are left out.", rich_help_panel=_DATA),
 ]
 Examples = Annotated[
@@ -65,7 +65,7 @@ class Method(StrEnum):
     cpsat = "cpsat"
 
 
-def split_names(values: Sequence[str]) -> tuple[str, ...]:
+def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
     """Return names from options that are repeated, hold commas, or both.
 
     Examples
@@ -73,7 +73,7 @@ def split_names(values: Sequence[str]) -> tuple[str, ...]:
     >>> split_names(["Smokes,Cancer", "Friends"])
     ('Smokes', 'Cancer', 'Friends')
     """
-    return tuple(name for value in values for part in value.split(",") if (name := part.strip()))
+    return tuple(name for value in values or () for part in value.split(",") if (name := part.strip()))
 
 
 def named_database(argument: Path | None, option: Path | None) -> Path:

@@ -11,6 +11,8 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import CountOverflowError, EngineError
 from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.logic.shapes import in_given_order
+from sqlrl.logic.terms import Clause
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.slots import bind
 from sqlrl.plan.worlds import OBSERVED, World
@@ -33,7 +35,19 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
         for clause, n in found:
             if not seen[clause]:
                 seen[clause], total[clause] = True, n
+    for clause, feature in enumerate(program.feature_of):
+        if not program.features[feature].instances:
+            total[clause] = _without_clauses(program, feature, examples)
     return total
+
+
+def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:
+    """Return the groundings of a formula that is true (or false) whatever its atoms are, and so has no clause."""
+    bound = program.features[feature].feature
+    variables = tuple(v for v in bound.variables if v[0] not in bound.plus)
+    shape = in_given_order(Clause(variables), lambda predicate, position: "").shape
+    data = program.engine.fetch(count_groundings(shape, program.layout, examples=examples), step="count groundings")
+    return int(data.column("n").to_pylist()[0] or 0) if data.num_rows else 0
 
 
 def violated(program: Program, world: World = OBSERVED, examples: TableName | None = None) -> Counts:

@@ -171,7 +171,7 @@ class Program:
         """
         before = self.clause_count
         for i, bound in enumerate(self.features):
-            if bound.feature.plus and bound.expansions is None:
+            if bound.feature.plus and bound.instances and bound.expansions is None:
                 self._expand_template(i, examples)
         return self.clause_count - before
 

@@ -18,7 +18,8 @@ class BoundShape:
     layout : Layout
     hidden : Slot or None
         The variable for the example where examples come from a column: shared by all literals whose predicates
-        carry that column, one past the shape's own variables.
+        carry that column, one past the shape's own variables. A clause of global predicates alone has it too: it
+        stands once in every example.
     owners : mapping of Slot to tuple of Slot
         For each slot of a local type the example terms whose domains it must be in; empty: the whole type.
     foreign : frozenset of int
@@ -64,10 +65,15 @@ class BoundShape:
     def in_domain(self, literal: ShapeLiteral, slot: Slot) -> bool:
         """True if the rows of a literal's table already keep a slot inside its domain.
 
-        A local slot is inside if the literal carries just the examples that own it; every other slot always is.
+        A local slot is inside if the literal carries just the example that owns it; every other slot always is. Facts of an
+        open predicate are no warrant: labels outside the scope do not count for domains.
         """
         if not self.is_local(slot) or not self.owners[slot]:
             return True
+        info = self.info(literal)
+        return self._beside_owner(literal, slot) and not (info.open and info.has_given)
+
+    def _beside_owner(self, literal: ShapeLiteral, slot: Slot) -> bool:
         return len(self.owners[slot]) == 1 and self.beside(literal) == self.owners[slot]
 
     def covers(self, literal: ShapeLiteral) -> bool:
@@ -77,7 +83,7 @@ class BoundShape:
         if any(slot.parameter and slot.index in self.foreign for slot in literal.terms):
             return False
         return all(
-            not self.is_local(slot) or (not slot.parameter and bool(self.owners[slot]) and self.in_domain(literal, slot))
+            not self.is_local(slot) or (not slot.parameter and self._beside_owner(literal, slot))
             for slot in literal.terms
         )
 
@@ -90,10 +96,10 @@ def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) ->
     """
     every = (*shape.literals, *(x for group in shape.exists for x in group.literals))
     hidden = None
-    if any(layout.predicates[x.predicate].example_column for x in every):
+    if any(info.example_column for info in layout.predicates.values()):
         hidden = Slot(False, len(shape.variables))
     bound = BoundShape(shape, layout, hidden, {}, foreign)
-    examples: dict[Slot, None] = {}
+    examples: dict[Slot, None] = {} if hidden is None else {hidden: None}
     beside: dict[Slot, dict[Slot, None]] = {}
     for literal in every:
         here = bound.beside(literal)

@@ -50,7 +50,8 @@ def integer(value: int) -> exp.Expression:
 
 def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression | None:
     """Return the conditions joined by AND, or None if there are none."""
-    items = list(conditions)
+    # sqlglot prints nodes as they nest: an OR below an AND needs its own parentheses.
+    items = [exp.Paren(this=c) if isinstance(c, exp.Or) else c for c in conditions]
     return reduce(lambda a, b: exp.And(this=a, expression=b), items) if items else None
 
 
