@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.adagrad import AdaGradState, averaged_weights, grown, new_state, weights_now
 from sqlrl.learn.arrays import Tally, new_tally
-from sqlrl.learn.labels import Names, check_labelled, infeasible_truth, no_infeasible_truth
+from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
 from sqlrl.learn.parameters import AdaGradParameters
 from sqlrl.learn.slices import cut
 from sqlrl.learn.stepping import Learned, learn_examples
@@ -49,6 +49,13 @@ class WindowReport:
     seconds: float
 
 
+class _Kept(NamedTuple):
+    # All that a learner remembers between windows.
+    state: AdaGradState
+    tally: Tally
+    infeasible: InfeasibleTruth
+
+
 class AdaGradLearner:
     """Learns weights of clauses from windows of examples, one step for each example.
 
@@ -58,11 +65,6 @@ class AdaGradLearner:
         How to learn.
     names : Names
         Words for clauses and examples in messages.
-
-    Attributes
-    ----------
-    infeasible : InfeasibleTruth
-        Hard clauses that the labels so far violate.
 
     Notes
     -----
@@ -83,22 +85,26 @@ class AdaGradLearner:
     def __init__(self, parameters: AdaGradParameters | None = None, *, names: Names | None = None) -> None:
         self.parameters = parameters or AdaGradParameters()
         self.names = names or Names()
-        self.infeasible = no_infeasible_truth()
-        self._state, self._tally = new_state(), new_tally(0)
+        self._kept = _Kept(new_state(), new_tally(0), no_infeasible_truth())
+
+    @property
+    def infeasible(self) -> InfeasibleTruth:
+        """Hard clauses that the labels so far violate."""
+        return self._kept.infeasible
 
     @property
     def steps(self) -> int:
         """Number of steps so far."""
-        return self._state.steps
+        return self._kept.state.steps
 
     @property
     def weights(self) -> FloatArray:
         """The weights (log-odds) after the last step by clause id; 0 for hard clauses. Shape (m,)."""
-        return weights_now(self._state, self.parameters.rates)
+        return weights_now(self._kept.state, self.parameters.rates)
 
     def averaged_weights(self) -> FloatArray:
         """The mean of the weights after each step, by clause id; see `sqlrl.learn.adagrad.averaged_weights`."""
-        return averaged_weights(self._state, self.parameters.rates)
+        return averaged_weights(self._kept.state, self.parameters.rates)
 
     def support(self) -> pa.Table:
         """How often each clause mattered.
@@ -109,7 +115,7 @@ class AdaGradLearner:
             Rows in order of `clause`: `support`, the steps whose example had an open ground clause; `updates`, the steps
             that changed the weight; `delta_n`, the sum of n in the observed minus n in the predicted world.
         """
-        met, updates, delta_n = self._tally
+        met, updates, delta_n = self._kept.tally
         clause = np.arange(len(met), dtype=np.int64)
         return pa.table({"clause": clause, "support": met, "updates": updates, "delta_n": delta_n})
 
@@ -121,7 +127,7 @@ class AdaGradLearner:
         dict of str to array
             Names of the fields of `AdaGradState` and `Tally`. What was reported before is not in it.
         """
-        state, tally = self._state, self._tally
+        state, tally = self._kept.state, self._kept.tally
         return {
             "steps": np.array(state.steps, dtype=np.int64),
             "weight": state.weight.copy(),
@@ -156,8 +162,9 @@ class AdaGradLearner:
         learner = cls(parameters, names=names)
         weight, squares, total = (np.array(state[name], dtype=np.float64) for name in ("weight", "squares", "total"))
         last = np.array(state["last"], dtype=np.int64)
-        learner._state = AdaGradState(int(state["steps"]), weight, squares, total, last)
-        learner._tally = Tally(*(np.array(state[name], dtype=np.int64) for name in Tally._fields))
+        values = AdaGradState(int(state["steps"]), weight, squares, total, last)
+        tally = Tally(*(np.array(state[name], dtype=np.int64) for name in Tally._fields))
+        learner._kept = _Kept(values, tally, no_infeasible_truth())
         return learner
 
     def learn_window(self, window: Window) -> WindowReport:
@@ -185,9 +192,7 @@ class AdaGradLearner:
         start = time.perf_counter()
         network, truth = window.network, window.truth
         check_labelled(network, window.labelled, window.examples, self.names)
-        wrong = np.flatnonzero(~np.isfinite(network.prior))
-        if len(wrong):
-            raise NumericError(f"soft evidence of atom {network.atoms[wrong[0]]} is {network.prior[wrong[0]]}")
+        _check_prior(network)
         broken = infeasible_truth(network, truth)
         policy = self.parameters.on_infeasible_truth
         if policy == "error" and len(broken.clause):
@@ -195,8 +200,8 @@ class AdaGradLearner:
         examples = window.examples
         if policy == "skip":
             examples = examples[~np.isin(examples, broken.example)]
-        size = max(len(self._state.weight), 1 + int(network.clauses.max(initial=-1)))
-        state, tally = grown(self._state, size), Tally(*(_longer(x, size) for x in self._tally))
+        size = max(len(self._kept.state.weight), 1 + int(network.clauses.max(initial=-1)))
+        state, tally = grown(self._kept.state, size), Tally(*(_longer(x, size) for x in self._kept.tally))
         local, counters = _at(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
         learned = learn_examples(cut(network, examples), truth, local, counters, self.parameters, self.names)
         rows = learned.rows
@@ -212,8 +217,17 @@ class AdaGradLearner:
         )
         done = state._replace(steps=state.steps + len(examples))
         # One assignment, so that Ctrl-C cannot leave half a window behind.
-        self._state, self._tally, self.infeasible = done, tally, self.infeasible.joined(broken)
+        self._kept = _Kept(done, tally, self.infeasible.joined(broken))
         return report
+
+
+def _check_prior(network: Network) -> None:
+    wrong = np.flatnonzero(~np.isfinite(network.prior))
+    if len(wrong):
+        raise NumericError(
+            f"soft evidence of atom {network.atoms[wrong[0]]} is {network.prior[wrong[0]]}: give a probability between 0 "
+            "and 1, or load certain evidence as a fact"
+        )
 
 
 def _at(state: AdaGradState, clauses: IntArray) -> AdaGradState:
