@@ -120,6 +120,7 @@ class Database:
         truth: str | int | None = None,
         probability: str | int | None = None,
         duplicates: str = "error",
+        empty: str = "error",
         fold_case: bool = False,
         constants: Mapping[str, str] | None = None,
     ) -> None:
@@ -135,6 +136,7 @@ class Database:
             truth=truth,
             probability=probability,
             duplicates=duplicates,
+            empty=empty,
             fold_case=fold_case,
             constants=constants,
         )
@@ -404,7 +406,8 @@ class Database:
         if examples is None:
             yield None
             return
-        name = self.catalog.store.name(self.catalog.example_filter(examples))
+        catalog, schema = self.engine.scratch
+        name = TableName(catalog, schema, self.catalog.example_filter(examples))
         try:
             yield name
         finally:

@@ -14,20 +14,20 @@ class Engine(Protocol):
 
     dialect: str
 
-    def execute(self, statement: exp.Expression, *, step: str) -> None:
+    def execute(self, statement: exp.Expr, *, step: str) -> None:
         """Run a statement that returns nothing."""
         ...
 
-    def fetch(self, query: exp.Expression, *, step: str) -> pa.Table:
+    def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
         """Run a query and return all of its rows."""
         ...
 
-    def stream(self, query: exp.Expression, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+    def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
         """Run a query on a cursor of its own and yield its rows in batches."""
         ...
 
     def create_table(
-        self, catalog: str, schema: str, name: str, query: exp.Expression | pa.Table, *, step: str
+        self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str
     ) -> None:
         """Create (or replace) a table from a query or an Arrow table."""
         ...
@@ -36,7 +36,7 @@ class Engine(Protocol):
         """Drop a table if it exists."""
         ...
 
-    def estimate(self, query: exp.Expression, *, step: str) -> tuple[int, str]:
+    def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query."""
         ...
 

@@ -208,7 +208,7 @@ def learn_forests(
     rows: StepRows,
     changes: Changes,
     used: int,
-    augmented: bool,
+    augmentation: float,
     recording: bool,
 ) -> tuple[int, Changes, int]:
     """Algorithm 1, lines 3 to 5 and 21 to 27, for the examples begin to end - 1, all of them forests; in place.
@@ -227,8 +227,8 @@ def learn_forests(
         Filled at the places begin to end - 1.
     changes, used
         Appended to if `recording`.
-    augmented : bool
-        Add Hamming loss to the world of delta n.
+    augmentation : float
+        What each wrong atom adds to the world of delta n; 0 for the predicted world.
 
     Returns
     -------
@@ -236,12 +236,12 @@ def learn_forests(
         -1 or a place of the forest whose component has no world; the changes; how many of them are used.
     """
     theta_unary, theta_pair = np.empty(len(forest.arrays.state_atom)), np.empty(len(forest.arrays.pair_cell))
-    with_loss = window.prior + window.loss
+    with_loss = window.prior + augmentation * window.loss
     for k in range(begin, end):
         step = done + 1 + k - begin
         refresh(window, k, state, tally, rates, work, step)
         stuck = _predict(forest, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
-        if stuck < 0 and augmented:
+        if stuck < 0 and augmentation > 0:
             stuck = _predict(forest, k, theta_unary, theta_pair, with_loss, work.now, work.target)
         if stuck >= 0:
             return stuck, changes, used

@@ -79,7 +79,7 @@ class AdaGradLearner:
     >>> everything = np.array([True, True])
     >>> report = learner.learn_window(Window(np.array([0]), smokes, np.array([True, False]), everything))
     >>> learner.weights.tolist(), report.steps["loss"].to_pylist()
-    ([0.45, 0.0], [1.0])
+    ([0.45, -0.45], [1.0])
     """
 
     def __init__(self, parameters: AdaGradParameters | None = None, *, names: Names | None = None) -> None:

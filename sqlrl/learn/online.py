@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlrl.errors import InputError
 from sqlrl.learn.labels import Names
 from sqlrl.learn.learner import STEP_SCHEMA, AdaGradLearner, WindowReport
-from sqlrl.learn.parameters import AdaGradParameters, OnInfeasibleTruth, check_integer
+from sqlrl.learn.parameters import AdaGradParameters, OnInfeasibleTruth, Ties, check_integer
 from sqlrl.learn.protocols import OnWindow, Order, Progress, TrainingDatabase, TrainingRecord, TrainingStream
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ PARAMETERS = (
     "average",
     "loss",
     "loss_augmented",
+    "ties",
     "on_infeasible_truth",
     "record_history",
     "keep_steps",
@@ -67,6 +68,9 @@ class AdaGrad:
         The loss that is recorded: atoms predicted wrongly.
     loss_augmented : bool
         Learn from the world that is most probable when each wrong atom adds 1, instead of the most probable one.
+    ties : {"errors", "first"}
+        Which of several most probable worlds to learn from: the one farthest from the labels, so that a tie counts as an
+        error, or the solver's own. The source leaves it open; at first, with all weights 0, all worlds tie.
     on_infeasible_truth : {"warn", "skip", "error"}
         What to do with examples whose labels violate hard clauses: learn from them (weighted clauses only), pass over
         them, or raise an error. The first two end with an `InfeasibleTruthWarning` with a count for each clause.
@@ -115,13 +119,14 @@ class AdaGrad:
         average: bool = True,
         loss: str = "hamming",
         loss_augmented: bool = False,
+        ties: Ties = "errors",
         on_infeasible_truth: OnInfeasibleTruth = "warn",
         record_history: bool = False,
         keep_steps: bool = True,
     ) -> None:
         self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
         self.window, self.passes, self.order, self.random_state = window, passes, order, random_state
-        self.average, self.loss, self.loss_augmented = average, loss, loss_augmented
+        self.average, self.loss, self.loss_augmented, self.ties = average, loss, loss_augmented, ties
         self.on_infeasible_truth, self.record_history, self.keep_steps = on_infeasible_truth, record_history, keep_steps
 
     def __repr__(self) -> str:
@@ -151,6 +156,7 @@ class AdaGrad:
             self.learning_rate,
             self.delta,
             self.loss_augmented,
+            self.ties,
             self.on_infeasible_truth,
             self.record_history,
             self.random_state or 0,

@@ -12,6 +12,11 @@ from sqlrl.errors import InputError
 from sqlrl.learn.adagrad import Rates
 
 OnInfeasibleTruth = Literal["warn", "skip", "error"]
+Ties = Literal["errors", "first"]
+
+TIE = 1e-9
+"""Worlds whose scores differ by less than this for each atom in which they differ are tied (log-odds): far below any weight that
+a step makes, far above the rounding of sums."""
 POLICIES = ("warn", "skip", "error")
 
 
@@ -26,6 +31,10 @@ class AdaGradParameters:
     loss_augmented : bool
         Take delta n against the world that is most probable when each wrong atom adds 1, instead of the most probable
         world (Algorithm 1, line 4).
+    ties : {"errors", "first"}
+        Which of several most probable worlds to learn from, which the source leaves open. "errors": the one farthest from the
+        labels, so that a tie counts as an error, as it does in the loss; what is learned then does not depend on how
+        a solver orders worlds. "first": the solver's own.
     on_infeasible_truth : {"warn", "skip", "error"}
         What to do with examples whose labels violate hard clauses: learn from them, pass over them (they are no
         steps), or raise an error.
@@ -44,6 +53,7 @@ class AdaGradParameters:
     learning_rate: float = 1.0
     delta: float = 1.0
     loss_augmented: bool = False
+    ties: Ties = "errors"
     on_infeasible_truth: OnInfeasibleTruth = "warn"
     record_history: bool = False
     seed: int = 0
@@ -55,9 +65,18 @@ class AdaGradParameters:
             ("delta", 0.0, False, "the OSL paper uses 1"),
         ):
             check_number(name, getattr(self, name), low, strict, remedy)
+        if self.ties not in ("errors", "first"):
+            raise InputError(f"ties={self.ties!r}: choose 'errors' or 'first'")
         if self.on_infeasible_truth not in POLICIES:
             raise InputError(f"on_infeasible_truth={self.on_infeasible_truth!r}: choose 'warn', 'skip' or 'error'")
         check_integer("seed", self.seed, 0, 2**31 - 1)
+
+    @property
+    def augmentation(self) -> float:
+        """What each wrong atom adds to a world from which delta n is taken (log-odds)."""
+        if self.loss_augmented:
+            return 1.0
+        return TIE if self.ties == "errors" else 0.0
 
     @property
     def rates(self) -> Rates:

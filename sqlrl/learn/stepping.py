@@ -41,8 +41,8 @@ class Choices(Protocol):
         ...
 
     @property
-    def loss_augmented(self) -> bool:
-        """Whether Hamming loss is added to the world of delta n."""
+    def augmentation(self) -> float:
+        """What each wrong atom adds to a world from which delta n is taken."""
         ...
 
     @property
@@ -108,7 +108,7 @@ class _Pass:
     ) -> None:
         self.slices, self.state, self.tally, self.choices, self.names = slices, state, tally, choices, names
         self.window: WindowArrays = window_arrays(slices, truth)
-        self.work = new_scratch(len(state.weight), len(truth), augmented=choices.loss_augmented)
+        self.work = new_scratch(len(state.weight), len(truth), augmented=choices.augmentation > 0)
         self.rows = new_step_rows(len(slices.examples))
         self.changes: Changes = no_changes()
         self.used = 0
@@ -117,7 +117,7 @@ class _Pass:
         choices = self.choices
         stuck, self.changes, self.used = learn_forests(
             self.window, forest, begin, end, self.state, self.tally, choices.rates, self.work,
-            self.state.steps + begin, self.rows, self.changes, self.used, choices.loss_augmented, choices.record_history,
+            self.state.steps + begin, self.rows, self.changes, self.used, choices.augmentation, choices.record_history,
         )  # fmt: skip
         if stuck < 0:
             return
@@ -137,8 +137,8 @@ class _Pass:
         weights, describe = work.now[clauses], describer(network, self.names)
         try:
             work.predicted[atoms] = mpe(network, weights, seed=choices.seed, describe=describe).world
-            if choices.loss_augmented:
-                loss = self.window.loss[atoms]
+            if choices.augmentation > 0:
+                loss = choices.augmentation * self.window.loss[atoms]
                 work.target[atoms] = mpe(network, weights, loss=loss, seed=choices.seed, describe=describe).world
         except InfeasibleError as error:
             raise self._placed(error, int(self.slices.examples[k])) from None

@@ -111,11 +111,12 @@ class Body:
         conditions = list(self._where)
         for i, (relation, on) in enumerate(self._inner):
             if i == 0:
-                query = query.from_(relation)
+                query = query.from_(relation, copy=False)
                 conditions = on + conditions
             else:
-                query = query.join(relation, on=conjunction(on), join_type="INNER" if on else "CROSS")
+                kind = "INNER" if on else "CROSS"
+                query = query.join(relation, on=conjunction(on), join_type=kind, copy=False)
         for relation, on in self._outer:
-            query = query.join(relation, on=conjunction(on) or exp.true(), join_type="LEFT")
+            query = query.join(relation, on=conjunction(on) or exp.true(), join_type="LEFT", copy=False)
         where = conjunction(conditions)
-        return query if where is None else query.where(where)
+        return query if where is None else query.where(where, copy=False)

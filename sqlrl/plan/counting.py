@@ -144,7 +144,7 @@ def _total(context: _Context, terms: Sequence[exp.Select]) -> exp.Select:
         query = exp.select(*group, named(total, "n")).from_(subquery(union_all(terms), "terms"))
         query = query.group_by(*group) if group else query
     for name, step in context.steps.steps:
-        query = query.with_(exp.to_identifier(name, quoted=True), as_=step)
+        query = query.with_(exp.to_identifier(name, quoted=True), as_=step, copy=False)
     return query
 
 

@@ -122,9 +122,10 @@ def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: Steps,
     count: exp.Expression = exp.Sum(this=_product(bucket, wide, 1)) if weighted else star_count()
     if weighted or wide:
         count = cast(count, "HUGEINT" if wide else "BIGINT")
-    query = body.select(*(named(known[other].copy(), name) for name, other in columns), named(count, "n"), append=False)
+    selected = [*(named(known[other].copy(), name) for name, other in columns), named(count, "n")]
+    query = body.select(*selected, append=False, copy=False)
     if others:
-        query = query.group_by(*(known[other].copy() for other in others))
+        query = query.group_by(*(known[other].copy() for other in others), copy=False)
     name = steps.add("m", query)
     rows = reduce(lambda a, b: a * max(b, 1), (f.rows for f in bucket), 1)
     return Factor(Source(cte(name, name), name, columns), "n", rows)
@@ -146,9 +147,10 @@ def _join(query: exp.Select, factors: Sequence[Factor], known: dict[Slot, exp.Co
         on = connect(factor.source, known)
         relation = factor.source.relation.copy()
         if i == 0:
-            query = query.from_(relation)
+            query = query.from_(relation, copy=False)
             where = conjunction(on)
-            query = query if where is None else query.where(where)
+            query = query if where is None else query.where(where, copy=False)
         else:
-            query = query.join(relation, on=conjunction(on), join_type="INNER" if on else "CROSS")
+            kind = "INNER" if on else "CROSS"
+            query = query.join(relation, on=conjunction(on), join_type=kind, copy=False)
     return query

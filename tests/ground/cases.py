@@ -272,7 +272,7 @@ def _equal_variables(formula: Formula) -> set[str]:
 
 
 @st.composite
-def programs(draw: st.DrawFn, size: int = 8, quantifiers: bool = True) -> Case:
+def programs(draw: st.DrawFn, size: int = 5, quantifiers: bool = True) -> Case:
     """A database with rules."""
     case = draw(databases())
     found = tuple(draw(rules(case, quantifiers)) for _ in range(size))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sqlrl.ground.windows import Window
+from sqlrl.learn.parameters import TIE
 from sqlrl.solve.sample import chains, network
 from tests.solve.networks import Problem, World, worlds
 
@@ -97,7 +98,7 @@ class Oracle:
     regularization: float
     learning_rate: float
     delta: float
-    augmented: bool = False
+    augmentation: float = 0.0
     weights: list[float] = field(default_factory=list)
     squares: list[float] = field(default_factory=list)
     history: list[list[float]] = field(default_factory=list)
@@ -113,7 +114,7 @@ class Oracle:
             terms = [w * n for w, n in zip(self.weights, self.counts(problem, world), strict=True)]
             terms += [p for p, y in zip(problem.prior, world, strict=True) if y]
             if truth is not None:
-                terms.append(sum(a != b for a, b in zip(world, truth, strict=True)))
+                terms.append(self.augmentation * sum(a != b for a, b in zip(world, truth, strict=True)))
             scored.append((math.fsum(terms), world))
         scored.sort(reverse=True)
         if len(scored) > 1:
@@ -127,7 +128,7 @@ class Oracle:
     def step(self, problem: Problem, truth: World) -> None:
         predicted = self.best(problem, None)
         self.losses.append(sum(a != b for a, b in zip(truth, predicted, strict=True)))
-        target = self.best(problem, truth) if self.augmented else predicted
+        target = self.best(problem, truth) if self.augmentation else predicted
         observed, other = self.counts(problem, truth), self.counts(problem, target)
         for i in range(self.clauses):
             dn = observed[i] - other[i]
@@ -143,8 +144,8 @@ class Oracle:
         return [math.fsum(column) / len(self.history) for column in zip(*self.history, strict=True)]
 
 
-def run_oracle(stream: Stream, regularization: float, rate: float, delta: float, *, augmented: bool = False) -> Oracle:
-    oracle = Oracle(stream.known[-1], regularization, rate, delta, augmented)
+def run_oracle(stream: Stream, regularization: float, rate: float, delta: float, augmentation: float = TIE) -> Oracle:
+    oracle = Oracle(stream.known[-1], regularization, rate, delta, augmentation)
     for problem, truth in zip(stream.examples, stream.truths, strict=True):
         oracle.step(problem, truth)
     return oracle

@@ -14,8 +14,10 @@ import sqlrl.learn.learner as module
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
 from sqlrl.learn import AdaGradLearner, AdaGradParameters
+from sqlrl.learn.parameters import TIE
 from sqlrl.learn.stepping import learn_examples
 from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample import network
 from tests.learn.streams import Oracle, Stream, chain_window, random_stream, run_oracle
 
@@ -40,7 +42,7 @@ def test_forests_equal_algorithm_1(augmented: bool) -> None:
     moved = 0
     for seed in range(60):
         stream, rates = random_stream(seed), RATES[seed % len(RATES)]
-        oracle = run_oracle(stream, *rates, augmented=augmented)
+        oracle = run_oracle(stream, *rates, 1.0 if augmented else TIE)
         assert oracle.smallest_gap > 1e-9
         learner, steps = learned(stream, AdaGradParameters(*rates, loss_augmented=augmented), 1 + seed % 6, seed)
         agree(learner, steps, oracle)
@@ -150,7 +152,7 @@ def test_state_goes_on_where_it_was_left(tmp_path: object) -> None:
 
 def test_support_counts_steps() -> None:
     net = network(3, [(0, [1]), (1, [2, 3]), (0, [-3])], clauses=3, example=[0, 1, 1])
-    learner = AdaGradLearner()
+    learner = AdaGradLearner(AdaGradParameters(ties="first"))
     learner.learn_window(Window(np.array([0, 1]), net, np.array([False, True, False]), np.ones(3, dtype=bool)))
     assert learner.support().select(["support", "updates"]).to_pydict() == {"support": [2, 1, 0], "updates": [0, 1, 0]}
 
@@ -255,3 +257,19 @@ def test_numbers_out_of_range_are_refused() -> None:
     with pytest.raises(NumericError, match="lower learning_rate"):
         huge.learn_window(window)
     assert huge.steps == 1
+
+
+def test_ties_count_as_errors() -> None:
+    # At first all worlds tie; with two states, exactly one of which holds, one world is wrong everywhere.
+    whole = chain_window(1, length=5, states=2)
+    net = replace(whole.network, block_exact=np.ones_like(whole.network.block_exact))
+    window = replace(whole, network=net)
+    learner = AdaGradLearner(AdaGradParameters(regularization=0.0))
+    report = learner.learn_window(window)
+    change = delta_counts(net, window.truth, ~window.truth)
+    assert learner.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]
+    assert report.steps["loss"].to_pylist() == [int((report.predicted != window.truth).sum())]
+    first = AdaGradLearner(AdaGradParameters(regularization=0.0, ties="first"))
+    first.learn_window(window)
+    change = delta_counts(net, window.truth, report.predicted)
+    assert first.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]
