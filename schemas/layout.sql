@@ -261,16 +261,6 @@ COMMENT ON COLUMN "prediction"."atom" IS 'Query atom.';
 COMMENT ON COLUMN "prediction"."example" IS 'Its example.';
 COMMENT ON COLUMN "prediction"."truth" IS 'Predicted truth.';
 
-CREATE TABLE "soft_evidence" (
-    "predicate" VARCHAR NOT NULL,
-    "atom" BIGINT NOT NULL,
-    "log_odds" DOUBLE NOT NULL
-);
-COMMENT ON TABLE "soft_evidence" IS 'Soft evidence on query atoms.';
-COMMENT ON COLUMN "soft_evidence"."predicate" IS 'Predicate.';
-COMMENT ON COLUMN "soft_evidence"."atom" IS 'Query atom.';
-COMMENT ON COLUMN "soft_evidence"."log_odds" IS 'ln(p / (1 - p)).';
-
 CREATE VIEW "strongest_clauses" AS
 SELECT text AS clause, weight, model, clause AS id, origin, step
 FROM clause

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 from harness import Measured, Options, Row, publish, read_options, run_jobs
 
 import sqlrl
-from sqlrl.learn.parameters import Ties
 from sqlrl.evaluate import Fold, leave_one_group_out, mean_and_deviation
+from sqlrl.learn.parameters import Ties
+from sqlrl.learn.protocols import Order
 
 PAPER: Row = {
     "system": "paper: LC_0", "order": "one", "fold": "mean", "f1": 82.62, "deviation_folds": 2.12, "seconds": 624.0,
@@ -101,7 +102,8 @@ def run(job: Job) -> Outcome:
         if job.reading == "at most one"
         else sqlrl.parse_mln(EXACTLY_ONE, query=("InField",))
     )
-    learner = sqlrl.AdaGrad(**LEARNER, ties=job.ties, order="file" if job.seed is None else "shuffle", random_state=job.seed)
+    order: Order = "file" if job.seed is None else "shuffle"
+    learner = sqlrl.AdaGrad(*LEARNER.values(), ties=job.ties, order=order, random_state=job.seed)
     start = time.perf_counter()
     learner.fit(db, model, examples=list(job.fold.train))
     trained = time.perf_counter()

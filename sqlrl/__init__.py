@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from sqlrl.errors import SqlrlError
     from sqlrl.learn import AdaGrad
     from sqlrl.logic import Model, parse_mln, read_mln
-    from sqlrl.logic.serialize import models_equal, read_model, save_model
+    from sqlrl.logic.saving import save_model
+    from sqlrl.logic.serialize import models_equal, read_model
     from sqlrl.prediction import Prediction
     from sqlrl.report import Table
 
@@ -29,7 +30,7 @@ _HOMES = {
     "parse_mln": "sqlrl.logic",
     "read_mln": "sqlrl.logic",
     "read_model": "sqlrl.logic.serialize",
-    "save_model": "sqlrl.logic.serialize",
+    "save_model": "sqlrl.logic.saving",
 }
 
 __all__ = [

@@ -298,6 +298,7 @@ class Database:
         limit: int | None = GROUNDING_LIMIT,
         deterministic_limit: float | None = None,
         seed: int = 0,
+        keep: bool = False,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
     ) -> Prediction:
@@ -316,6 +317,8 @@ class Database:
         deterministic_limit : float, optional
             CP-SAT's limit for each connected component, in its deterministic seconds.
         seed : int
+        keep : bool
+            Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`.
 
         Raises
         ------
@@ -343,6 +346,8 @@ class Database:
         prediction = Prediction(program, network, result, missing, seconds)
         if into is not None:
             prediction.write(into)
+        if keep:
+            prediction.keep(self.records, {"method": method, "deterministic_limit": deterministic_limit, "seed": seed})
         return prediction
 
     def evaluate(self, prediction: Prediction) -> Scores:

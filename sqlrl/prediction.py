@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,15 +11,18 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.catalog.records import Records
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.plan.sql import column, table
 from sqlrl.report import Table
+from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status
 
 
@@ -116,6 +119,34 @@ class Prediction:
         for info in self._predicates:
             name = into if len(self._predicates) == 1 else f"{into}_{info.name}"
             self.program.engine.write_table(name, self.atoms(info.name).drop(["truth"]), replace=replace)
+
+    def keep(self, records: Records, parameters: Mapping[str, object]) -> int:
+        """Keep the model, the true atoms and exact clause statistics in the database; return the number of the run.
+
+        Groundings that hold an atom and its negation count as satisfied by the evidence.
+        """
+        program, network = self.program, self.network
+        run = records.begin_run("predict", parameters, None)
+        listed = clause_table(program)
+        shown = listed.column("clause").to_numpy()
+        model = records.save_model("predict", str(program.model), listed, shape_table(program), origin="given")
+        for info in self._predicates:
+            mine = self.result.world & np.isin(network.atoms, self._ids(info))
+            true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}
+            names = pa.array([info.name] * int(mine.sum()), pa.string())
+            records.append("prediction", run, pa.table({"predicate": names, **true}))
+        total, opened, violated = network.total[shown], network.open[shown], network.evidence_violated[shown]
+        counted = {
+            "groundings": total,
+            "open": opened,
+            "satisfied_by_evidence": total - opened - violated,
+            "violated_by_evidence": violated,
+            "n_predicted": counts(network, self.result.world)[shown],
+        }
+        wide = {name: pa.array(list(values), pa.decimal128(38)) for name, values in counted.items()}
+        records.append("clause_statistics", run, pa.table({"clause": shown, **wide}))
+        records.end_run(run, "done", model=model, timings=self.seconds)
+        return run
 
     def _choose(self, predicate: str | None) -> PredicateInfo:
         names = [p.name for p in self._predicates]

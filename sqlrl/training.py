@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
-from sqlrl.ground.clauses import clause_table, learned_model
+from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import TrainingRecord
@@ -49,7 +49,7 @@ class TrainingStream:
 
     @property
     def program(self) -> TrainingStream:
-        """This stream: what the database needs to make a model of it is here."""
+        """The stream itself: what the database needs to make a model of it is here."""
         return self
 
     def __len__(self) -> int:
@@ -92,16 +92,11 @@ class TrainingStream:
         model = learned_model(program, full)
         self._clauses = clause_table(program, full)
         run = self.begin(record.learner)
-        shapes = [
-            {"shape": i, "text": str(shape), "literals": len(shape.literals) + len(shape.exists)}
-            for i, shape in enumerate(program.shapes)
-        ]
-        schema = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())])
         number = self._records.save_model(
             f"{record.learner} run {run}",
             format_model(model),
             self._clauses,
-            pa.Table.from_pylist(shapes, schema=schema),
+            shape_table(program),
             origin=record.learner,
         )
         self._records.append("step", run, record.steps)

@@ -160,7 +160,7 @@ def report(run: Session, fit: AdaGrad, out: str | None) -> None:
     if out == "-":
         print(model_text(fit.model_), end="")
     elif out is not None:
-        from sqlrl.logic.serialize import save_model
+        from sqlrl.logic.saving import save_model
 
         save_model(fit.model_, out)
         run.message(f"the model is in {out}")
@@ -204,7 +204,7 @@ def model_text(model: Model) -> str:
     """Return a model as the text of an `.mln` file."""
     from tempfile import TemporaryDirectory
 
-    from sqlrl.logic.serialize import save_model
+    from sqlrl.logic.saving import save_model
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.mln"

@@ -11,6 +11,7 @@ from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, writt
 from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.logic.alchemy import normal_model
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.shapes import Shaper
@@ -38,8 +39,8 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     Program
         Its templates have no clauses yet unless the model lists them: call `expand`.
     """
-    model = split_model(model)
     opened = frozenset(p.name for p in layout.predicates.values() if p.open)
+    model = normal_model(model, opened) if model.semantics == "alchemy" else split_model(model)
     compiled = [(rule, feature) for rule in model.rules for feature in compile_rule(rule, model, opened)]
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)

@@ -10,7 +10,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.ground.program import BoundFeature, Program
-from sqlrl.logic.compile import clause_text
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
@@ -61,7 +60,7 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     for i, bound in enumerate(program.features):
         if bound.rule is None:
             continue
-        found, lines = ([plain[i]], [_text(program, bound)]) if i in plain else _template_texts(program, i)
+        found, lines = ([plain[i]], [_text(bound)]) if i in plain else _template_texts(program, i)
         ids += found
         texts += lines
         hard += [bound.hard] * len(found)
@@ -71,10 +70,8 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     return pa.table({**data, "hard": pa.array(hard, pa.bool_()), "rule": pa.array(rules, pa.int32())}).sort_by("clause")
 
 
-def _text(program: Program, bound: BoundFeature) -> str:
+def _text(bound: BoundFeature) -> str:
     assert bound.rule is not None
-    if program.model.semantics == "alchemy":
-        return clause_text(bound.feature.clauses, bound.feature.negated)
     return format_formula(bound.rule.formula) + ("." if bound.hard else "")
 
 
@@ -93,6 +90,15 @@ def _template_texts(program: Program, feature: int) -> tuple[list[int], list[str
         for row in rows
     ]
     return clauses, texts
+
+
+def shape_table(program: Program) -> pa.Table:
+    """Return the shapes of a program: columns `shape`, `text`, `literals`."""
+    rows = [
+        {"shape": i, "text": str(shape), "literals": len(shape.literals) + len(shape.exists)}
+        for i, shape in enumerate(program.shapes)
+    ]
+    return pa.Table.from_pylist(rows, schema=pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]))
 
 
 def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:

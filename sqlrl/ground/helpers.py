@@ -124,6 +124,10 @@ class HelperTables:
         if bound.hidden is not None:
             slots.append(bound.hidden)
             names.append("example")
+        if not any(map(bound.is_example, slots)):
+            # The example may be a constant: its column is no argument, but the atoms belong to it.
+            constant = (Slot(True, i) for i in range(len(instance.shape.parameters)))
+            slots += [slot for slot in constant if bound.is_example(slot)][:1]
         parameters = self._constants(instance)
         closed = tuple(x for x in group.literals if scope is not None and not bound.info(x).open)
         equal = group.equalities if scope is not None else ()
@@ -132,26 +136,27 @@ class HelperTables:
         truth = holding(
             bound, slots, group.literals, group.equalities, OBSERVED, inside=inside, parameters=parameters, prefix="t"
         )
-        return self._numbered(rows, truth, names, [i for i, s in enumerate(slots) if bound.is_example(s)]), (
-            bound.hidden is not None
-        )
+        place = next((i for i, slot in enumerate(slots) if bound.is_example(slot)), None)
+        return self._numbered(rows, truth, names, place, len(slots)), bound.hidden is not None
 
-    def _numbered(self, rows: exp.Select, truth: exp.Select, names: Sequence[str], examples: Sequence[int]) -> exp.Select:
-        """Number the rows in order of example and arguments, and mark those that the truth has."""
-        keys = [column(f"x{i}", "r") for i in range(len(names))]
-        example: exp.Expression = keys[examples[0]].copy() if len(examples) == 1 else integer(0)
+    def _numbered(
+        self, rows: exp.Select, truth: exp.Select, names: Sequence[str], place: int | None, width: int
+    ) -> exp.Select:
+        """Number the rows in order of example (the column at `place`) and arguments, and mark those that the truth has."""
+        keys = [column(f"x{i}", "r") for i in range(width)]
+        example: exp.Expression = keys[place].copy() if place is not None else integer(0)
         order = [exp.Ordered(this=key.copy(), nulls_first=False) for key in (example, *keys)]
         number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
         selected = [
             named(exp.Add(this=number, expression=integer(self._next - 1)), "atom"),
-            *(named(key.copy(), name) for key, name in zip(keys, names, strict=True)),
+            *(named(key.copy(), name) for key, name in zip(keys, names, strict=False)),
             named(exp.Not(this=exp.Is(this=column("hit", "t"), expression=exp.null())), "truth"),
             named(exp.cast(exp.null(), exp.DataType.build("DOUBLE")), "prior"),
         ]
         if "example" not in names:
             selected.insert(1, named(example.copy(), "example"))
         marked = exp.select("*", named(exp.true(), "hit")).from_(subquery(truth, "h"))
-        on = conjunction(exp.EQ(this=column(f"x{i}", "t"), expression=column(f"x{i}", "r")) for i in range(len(names)))
+        on = conjunction(exp.EQ(this=column(f"x{i}", "t"), expression=column(f"x{i}", "r")) for i in range(width))
         query = exp.select(*selected).from_(subquery(rows, "r"))
         return query.join(subquery(marked, "t"), on=on or exp.true(), join_type="LEFT")
 

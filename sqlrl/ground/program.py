@@ -22,6 +22,7 @@ from sqlrl.ground.constants import ConstantIds
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Feature, Variable
+from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
 
@@ -130,8 +131,8 @@ class Program:
 
     @property
     def helper_names(self) -> frozenset[str]:
-        """The helper predicates."""
-        return frozenset(h.name for f in self.features for h in f.feature.helpers)
+        """The helper predicates, with those that stand for the witnesses of others."""
+        return frozenset(name for name in self.layout.predicates if name.startswith(HELPER_PREFIX))
 
     # ---- clauses ----------------------------------------------------------------------------------------
 

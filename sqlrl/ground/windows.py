@@ -52,7 +52,7 @@ class Windows:
         self.program, self.examples, self.size, self.limit = program, examples, size, limit
 
     def __len__(self) -> int:
-        return -(-len(self.examples) // self.size)
+        return (len(self.examples) + self.size - 1) // self.size
 
     def __iter__(self) -> Iterator[Window]:
         for start in range(0, len(self.examples), self.size):

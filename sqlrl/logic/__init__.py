@@ -8,7 +8,8 @@ from sqlrl.logic.expansions import expand
 from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula, format_model
-from sqlrl.logic.serialize import models_equal, read_model, save_model
+from sqlrl.logic.saving import save_model
+from sqlrl.logic.serialize import models_equal, read_model
 from sqlrl.logic.signs import split_model
 from sqlrl.logic.terms import Clause, Constant, Feature, Literal, Predicate, Variable
 

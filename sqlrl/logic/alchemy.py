@@ -8,13 +8,29 @@ clause must hold (Alchemy 2 turns the hard `H ^ S.` into its negation, which is 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlrl.errors import UnsupportedError
 from sqlrl.logic.boolean import Node, Signed, Witness, prenex
 from sqlrl.logic.decisions import conjuncts
-from sqlrl.logic.model import Model
+from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import normalise
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.terms import Feature, Formula
+from sqlrl.logic.signs import split_model
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    ClauseLiteral,
+    Equal,
+    EqualityLiteral,
+    Exist,
+    ExistsLiteral,
+    Feature,
+    Formula,
+    Literal,
+    Not,
+    Or,
+)
 from sqlrl.logic.witnesses import Emitter
 
 
@@ -79,3 +95,57 @@ def _clauses(node: Node, formula: Formula) -> list[tuple[Signed, ...]]:
             problem = "EXIST over a conjunction has no normal form without the constants: use semantics='exact', in"
             raise UnsupportedError(f"{problem}: {format_formula(formula)}")
     return clauses
+
+
+def normal_model(model: Model, open_predicates: frozenset[str]) -> Model:
+    r"""Return a model of exact semantics that means what a model means under `semantics="alchemy"`.
+
+    Parameters
+    ----------
+    model : Model
+    open_predicates : frozenset of str
+
+    Returns
+    -------
+    Model
+        One rule for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
+        clauses, each with its share.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", semantics="alchemy")
+    >>> [(format_formula(rule.formula), rule.weight) for rule in normal_model(model, frozenset({"H", "S"})).rules]
+    [('H(x) v !S(x)', 0.5), ('!H(x) v S(x)', 0.5)]
+    """
+    rules = [
+        _share(rule, feature)
+        for rule in split_model(model).rules
+        for feature in features(rule.formula, rule.hard, model, open_predicates)
+    ]
+    return replace(model, rules=tuple(rules), semantics="exact")
+
+
+def _share(rule: Rule, feature: Feature) -> Rule:
+    (clause,) = feature.clauses
+    parts = tuple(_formula(literal) for literal in clause.literals)
+    formula: Formula = parts[0] if len(parts) == 1 else Or(parts)
+    if feature.negated:
+        formula = And(tuple(part.body if isinstance(part, Not) else Not(part) for part in parts))
+    weight = None if rule.weight is None else rule.weight * feature.factor
+    found = rule.expansions
+    if found is not None:
+        found = replace(found, weights=tuple(w * feature.factor for w in found.weights))
+    return replace(rule, formula=formula, weight=weight, expansions=found)
+
+
+def _formula(literal: ClauseLiteral) -> Formula:
+    """Return a literal of a clause as a formula."""
+    match literal:
+        case Literal(predicate, terms, positive):
+            return Atom(predicate, terms) if positive else Not(Atom(predicate, terms))
+        case EqualityLiteral(left, right, positive):
+            return Equal(left, right) if positive else Not(Equal(left, right))
+        case ExistsLiteral(variables, conjunction):
+            parts = tuple(map(_formula, conjunction))
+            return Exist(tuple(name for name, _ in variables), parts[0] if len(parts) == 1 else And(parts))

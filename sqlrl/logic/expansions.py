@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sqlrl.errors import ModelError
-from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -23,6 +23,9 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model, Rule
 
 
 def expand(model: Model) -> Model:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from sqlrl.logic.printer import format_model
+from sqlrl.logic.saving import save_model
 from sqlrl.logic.terms import Formula, Predicate
 
 
@@ -73,6 +76,22 @@ class Model:
     rules: tuple[Rule, ...] = ()
     query: frozenset[str] = frozenset()
     semantics: str = "exact"
+
+    def save(self, path: str | Path) -> None:
+        """Save as `.mln` (templates written out clause by clause) or `.json`, by the ending of the path.
+
+        `sqlrl.read_model` loads it again to an equal model.
+
+        Raises
+        ------
+        ModelError
+            Another ending, a weight that is not finite, or a name that the language cannot write.
+        """
+        save_model(self, path)
+
+    def __str__(self) -> str:
+        """Return the model in Alchemy's language."""
+        return format_model(self)
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Model:
         """Return this model with other rules."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.expansions import expand
-from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -24,6 +24,9 @@ from sqlrl.logic.terms import (
     Predicate,
     Variable,
 )
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model, Rule
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*\Z")
 _LOOSEST, _IFF, _IMPLIES, _OR, _AND, _NOT = range(6)

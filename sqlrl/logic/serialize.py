@@ -8,7 +8,6 @@ what the language cannot say (the query predicates and the semantics).
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -17,53 +16,12 @@ from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
-from sqlrl.logic.printer import check_names, format_formula, format_model
+from sqlrl.logic.saving import VERSION
 from sqlrl.logic.statements import read_text
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.resources import resource
 
-VERSION = 1
-"""Version of the JSON layout."""
-
 _HEADER = re.compile(r"// sqlrl (\{[^\n]*\})\r?\n")
-
-
-def save_model(model: Model, path: str | Path) -> None:
-    r"""Save a model as `.mln` or `.json`, by the ending of the path.
-
-    Parameters
-    ----------
-    model : Model
-    path : str or Path
-
-    Raises
-    ------
-    ModelError
-        Another ending; a weight that is not finite; a name that the language cannot write.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> model = parse_mln("P(t)\n0.1 P(x)")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder, "m.json"))
-    ...     models_equal(read_model(Path(folder, "m.json")), model)
-    True
-    """
-    path = Path(path)
-    for rule in model.rules:
-        for weight in (rule.weight, *(rule.expansions.weights if rule.expansions else ())):
-            if weight is not None and not math.isfinite(weight):
-                raise ModelError(f"the weight {weight} of {format_formula(rule.formula)} is not finite")
-    if path.suffix == ".mln":
-        text = _header(model) + format_model(model)
-    elif path.suffix == ".json":
-        text = json.dumps(model_to_json(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    else:
-        raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
 
 
 def read_model(path: str | Path) -> Model:
@@ -152,61 +110,6 @@ def _options(text: str) -> dict[str, Any]:
     header = _HEADER.match(text)
     found: dict[str, Any] = json.loads(header[1]) if header else {}
     return {"query": found.get("query", ()), "semantics": found.get("semantics", "exact")}
-
-
-def _header(model: Model) -> str:
-    if not model.query and model.semantics == "exact":
-        return ""
-    return f"// sqlrl {json.dumps({'query': sorted(model.query), 'semantics': model.semantics})}\n"
-
-
-def model_to_json(model: Model) -> dict[str, Any]:
-    r"""Return a model as JSON values.
-
-    Parameters
-    ----------
-    model : Model
-
-    Returns
-    -------
-    dict
-
-    Examples
-    --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> model_to_json(parse_mln("P(t)\n2 P(x)"))["rules"]
-    [{'formula': 'P(x)', 'weight': 2.0}]
-    """
-    return {
-        "version": VERSION,
-        "semantics": model.semantics,
-        "query": sorted(model.query),
-        "types": {name: list(constants) for name, constants in model.types.items()},
-        "predicates": [_predicate_to_json(p) for p in model.predicates.values()],
-        "rules": [_rule_to_json(rule) for rule in model.rules],
-    }
-
-
-def _predicate_to_json(predicate: Predicate) -> dict[str, Any]:
-    arguments = [{"type": a.type, **({"block": True} if a.block else {})} for a in predicate.arguments]
-    return {"name": predicate.name, "arguments": arguments, **({"closed": True} if predicate.closed else {})}
-
-
-def _rule_to_json(rule: Rule) -> dict[str, Any]:
-    check_names(rule.formula)
-    value: dict[str, Any] = {"formula": format_formula(rule.formula)}
-    if rule.hard:
-        value["hard"] = True
-    if rule.weight is not None:
-        value["weight"] = rule.weight
-    if rule.expansions is not None:
-        found = rule.expansions
-        value["expansions"] = {
-            "variables": list(found.variables),
-            "rows": [list(row) for row in found.rows],
-            "weights": list(found.weights),
-        }
-    return value
 
 
 def model_from_json(value: Any, *, path: str = "<json>") -> Model:

@@ -31,12 +31,12 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Constant:
-    """A constant, as text. Its type is the type of the argument in which it stands.
+    r"""A constant, as text. Its type is the type of the argument in which it stands.
 
     Examples
     --------
     >>> str(Constant("Anna")), str(Constant("new york")), str(Constant('say "hi"'))
-    ('Anna', '"new york"', '"say \\\\"hi\\\\""')
+    ('Anna', '"new york"', '"say \\"hi\\""')
     """
 
     name: str

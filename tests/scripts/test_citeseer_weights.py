@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from citeseer_weights import ORDERS, QUICK_CITATIONS, READINGS, Job, Outcome, make_jobs, summarise
+from citeseer_weights import ORDERS, QUICK_CITATIONS, READINGS, TIES, Job, Outcome, make_jobs, summarise
 from harness import Measured, Options
 
 
@@ -24,7 +24,7 @@ def options(tmp_path: Path) -> Options:
 
 def test_every_reading_order_and_fold_is_a_job(options: Options) -> None:
     jobs = make_jobs(options)
-    assert len(jobs) == len(READINGS) * (1 + ORDERS) * 3
+    assert len(jobs) == len(TIES) * len(READINGS) * (1 + ORDERS) * 3
     assert {job.seed for job in jobs} == {None, 10, 11, 12, 13, 14}
     for job in jobs:
         assert len(job.fold.train) == 160
@@ -33,7 +33,7 @@ def test_every_reading_order_and_fold_is_a_job(options: Options) -> None:
 
 def test_quick_takes_a_slice_of_each_topic(options: Options) -> None:
     jobs = make_jobs(replace(options, quick=True))
-    assert len(jobs) == len(READINGS) * 2 * 3
+    assert len(jobs) == len(READINGS) * 3
     assert all(len(job.fold.test) == QUICK_CITATIONS for job in jobs)
 
 
@@ -46,7 +46,7 @@ def test_means_and_deviations(options: Options) -> None:
         return Measured(Outcome(f1, 0, 0, 50, 2, 1), 4, 300)
 
     rows = summarise(jobs, [result(job) for job in jobs])
-    assert len(rows) == len(READINGS) * 2 * (3 + 1) + 1
+    assert len(rows) == len(TIES) * len(READINGS) * 2 * (3 + 1) + 1
     in_file = next(row for row in rows if row["order"] == "file" and row["fold"] == "mean")
     assert (in_file["f1"], in_file["deviation_folds"], in_file["deviation_orders"]) == (83, 3, 0)
     seeded = next(row for row in rows if row["order"] == "5 seeded" and row["fold"] == "mean")
