@@ -331,23 +331,23 @@ class Database:
 
         _check_weights(model)
         start = time.perf_counter()
-        layout = self.bind(model, drop=drop, query=query)
-        program = bind_program(self.engine, layout, _without(model, drop))
-        with self.only(examples) as chosen:
-            program.expand(chosen)
-            network = ground_network(program, chosen, limit=limit)
-            missing = unseen(program, chosen)
-        grounded = time.perf_counter()
-        result = mpe(
-            network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
-            describe=describer(program, network),
-        )  # fmt: skip
-        seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
-        prediction = Prediction(program, network, result, missing, seconds)
-        if into is not None:
-            prediction.write(into)
-        if keep:
-            prediction.keep(self.records, {"method": method, "deterministic_limit": deterministic_limit, "seed": seed})
+        with self.program(model, drop=drop, query=query) as program:
+            with self.only(examples) as chosen:
+                program.expand(chosen)
+                network = ground_network(program, chosen, limit=limit)
+                missing = unseen(program, chosen)
+            grounded = time.perf_counter()
+            result = mpe(
+                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+                describe=describer(program, network),
+            )  # fmt: skip
+            seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
+            prediction = Prediction(self.engine, program.public_layout, network, result, missing, seconds)
+            if into is not None:
+                prediction.write(into)
+            if keep:
+                options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
+                prediction.keep(program, self.records, options)
         return prediction
 
     def evaluate(self, prediction: Prediction) -> Scores:

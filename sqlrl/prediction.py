@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.records import Records
+from sqlrl.engine.base import Engine
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
@@ -20,6 +21,7 @@ from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
+from sqlrl.ground.scratch import shown_rows
 from sqlrl.plan.sql import column, table
 from sqlrl.report import Table
 from sqlrl.solve.counts import counts
@@ -32,7 +34,9 @@ class Prediction:
 
     Parameters
     ----------
-    program : Program
+    engine : Engine
+    layout : Layout
+        Without helper predicates.
     network : Network
     result : MPEResult
     unseen : Unseen
@@ -41,7 +45,8 @@ class Prediction:
         Wall time of grounding and solving.
     """
 
-    program: Program
+    engine: Engine
+    layout: Layout
     network: Network
     result: MPEResult
     unseen: Unseen
@@ -69,8 +74,7 @@ class Prediction:
 
     @cached_property
     def _predicates(self) -> list[PredicateInfo]:
-        found = [p for p in self.program.layout.predicates.values() if p.open]
-        return sorted((p for p in found if p.name not in self.program.helper_names), key=lambda p: p.name)
+        return sorted((p for p in self.layout.predicates.values() if p.open), key=lambda p: p.name)
 
     def atoms(self, predicate: str | None = None, *, every: bool = False) -> pa.Table:
         """Return predicted atoms of one predicate with names.
@@ -88,13 +92,13 @@ class Prediction:
             Columns `example` (name), the arguments (named by their types), `truth`; ordered by atom.
         """
         info = self._choose(predicate)
-        program, shown = self.program, self.result.world if not every else np.ones(len(self.network.atoms), bool)
+        shown = np.ones(len(self.network.atoms), bool) if every else self.result.world
         chosen = pa.table({"atom": self.network.atoms[shown], "truth": self.result.world[shown]})
-        query = named_atoms(program.layout, info)
-        with program.shown(chosen) as source:
+        query = named_atoms(self.layout, info)
+        with shown_rows(self.engine, self.layout, chosen) as source:
             query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
             query = query.select(column("truth", "w")).order_by(column("atom", "a"))
-            return program.engine.fetch(query, step=f"name the predicted atoms of {info.name}")
+            return self.engine.fetch(query, step=f"name the predicted atoms of {info.name}")
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints."""
@@ -118,14 +122,14 @@ class Prediction:
         """
         for info in self._predicates:
             name = into if len(self._predicates) == 1 else f"{into}_{info.name}"
-            self.program.engine.write_table(name, self.atoms(info.name).drop(["truth"]), replace=replace)
+            self.engine.write_table(name, self.atoms(info.name).drop(["truth"]), replace=replace)
 
-    def keep(self, records: Records, parameters: Mapping[str, object]) -> int:
+    def keep(self, program: Program, records: Records, parameters: Mapping[str, object]) -> int:
         """Keep the model, the true atoms and exact clause statistics in the database; return the number of the run.
 
         Groundings that hold an atom and its negation count as satisfied by the evidence.
         """
-        program, network = self.program, self.network
+        network = self.network
         run = records.begin_run("predict", parameters, None)
         listed = clause_table(program)
         shown = listed.column("clause").to_numpy()
@@ -164,23 +168,23 @@ class Prediction:
         Scores
             Over atoms that have a label.
         """
-        network = self.network
-        truth, labelled = read_labels(self.program.engine, self.program.layout, network.atoms, None)
-        shown = labelled & ~network.helper
-        predicate = np.full(len(network.atoms), -1, np.int64)
+        real = ~self.network.helper
+        atoms = self.network.atoms[real]
+        truth, labelled = read_labels(self.engine, self.layout, atoms, None)
+        predicate = np.full(len(atoms), -1, np.int64)
         for i, info in enumerate(self._predicates):
-            predicate[np.isin(network.atoms, self._ids(info))] = i
+            predicate[np.isin(atoms, self._ids(info))] = i
         return score(
-            truth[shown],
-            self.result.world[shown],
-            network.example[shown],
-            predicate=predicate[shown],
+            truth[labelled],
+            self.result.world[real][labelled],
+            self.network.example[real][labelled],
+            predicate=predicate[labelled],
             names=[p.name for p in self._predicates],
         )
 
     def _ids(self, info: PredicateInfo) -> Sequence[int]:
         assert info.atoms is not None
-        data = self.program.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
+        data = self.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
         ids: Sequence[int] = data.column(0).to_numpy()
         return ids
 

@@ -26,7 +26,9 @@ from sqlrl.cli.session import session
 
 WorldName = Annotated[
     str,
-    typer.Option("--world", metavar="WORLD", help="observed (the labels), or a table or query with the ids of the true atoms."),
+    typer.Option(
+        "--world", metavar="WORLD", help="observed (the labels), or a table or query with the ids of the true atoms."
+    ),
 ]
 
 

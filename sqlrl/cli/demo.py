@@ -35,7 +35,12 @@ Citations = Annotated[int, typer.Option("--citations", min=20, help="Number of c
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same citations.")]
 Directory = Annotated[
     Path | None,
-    typer.Option("--directory", metavar="DIR", help="Keep the Parquet files, the database and the model there.", show_default=False),
+    typer.Option(
+        "--directory",
+        metavar="DIR",
+        help="Keep the Parquet files, the database and the model there.",
+        show_default=False,
+    ),
 ]
 
 
@@ -82,7 +87,10 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
     paths = bibliography.write(folder)
     names = bibliography.citations
     cut = len(names) - round(HELD_OUT * len(names))
-    _say(run, f"{citations} noisy citations, {len(bibliography.token):,} tokens, as Parquet: {', '.join(p.name for p in paths.values())}")
+    _say(
+        run,
+        f"{citations} noisy citations, {len(bibliography.token):,} tokens, as Parquet: {', '.join(p.name for p in paths.values())}",
+    )
     with run.database(folder / "cite.duckdb", create=True) as db:
         with run.working("loading"):
             db.load("Token", paths["token"], types=("token", "position", "bib"), example="bib")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, chosen_examples, open_data, read_model
+from sqlrl.cli.inputs import check_inputs, open_data, read_model
 from sqlrl.cli.options import (
     GROUNDING_LIMIT,
     Database,
@@ -22,9 +22,8 @@ from sqlrl.cli.options import (
     ReadOnly,
     Rows,
     Verbose,
-    split_names,
 )
-from sqlrl.cli.predicting import DeterministicLimit, How, Seed
+from sqlrl.cli.predicting import PATIENCE, DeterministicLimit, How, Seed, predict
 from sqlrl.cli.session import session
 from sqlrl.errors import InputError
 
@@ -47,7 +46,7 @@ def evaluate(
     limit: Limit = GROUNDING_LIMIT,
     by_example: ByExample = False,
     method: How = Method.auto,
-    deterministic_limit: DeterministicLimit = None,
+    deterministic_limit: DeterministicLimit = PATIENCE,
     seed: Seed = 0,
     read_only: ReadOnly = False,
     rows: Rows = 20,
@@ -63,21 +62,22 @@ def evaluate(
     with session(verbose, quiet, as_json=as_json, rows=rows) as run:
         parsed = read_model(model, query)
         with open_data(run, database, db, None, parsed, read_only=read_only) as opened:
-            with run.working("predicting"):
-                prediction = opened.predict(
-                    parsed,
-                    examples=chosen_examples(examples),
-                    method=method.value,
-                    limit=limit,
-                    deterministic_limit=deterministic_limit,
-                    seed=seed,
-                    drop=split_names(drop),
-                )
-            run.message(repr(prediction))
-            with run.working("comparing with the labels"):
-                scores = opened.evaluate(prediction)
+            prediction = predict(
+                run,
+                opened,
+                parsed,
+                examples=examples,
+                method=method,
+                limit=limit,
+                deterministic_limit=deterministic_limit,
+                seed=seed,
+                drop=drop,
+            )
+            scores = opened.evaluate(prediction)
             if scores.total.atoms == 0:
-                raise InputError("no atom has a label: load the labels with --target, or choose examples that have them")
+                raise InputError(
+                    "no atom has a label: load the labels with --target, or choose examples that have them"
+                )
             if by_example:
                 run.show(named_examples(opened, scores), title="scores of each example, the worst first")
             else:

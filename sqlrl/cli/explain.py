@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from sqlrl.cli.inputs import check_inputs, open_data, read_model
-from sqlrl.cli.options import Database, Db, Drop, Evidence, Json, ModelFile, Query, Quiet, ReadOnly, Verbose, split_names
+from sqlrl.cli.options import (
+    Database,
+    Db,
+    Drop,
+    Evidence,
+    Json,
+    ModelFile,
+    Query,
+    Quiet,
+    ReadOnly,
+    Verbose,
+    split_names,
+)
 from sqlrl.cli.session import print_json, session
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from sqlrl.errors import EngineError, SqlrlError
-
-if TYPE_CHECKING:
-    from typer import Context
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 
@@ -28,7 +25,10 @@ _PHRASES = {
     "given=True": "--given",
     "fold_case=True": "--fold-case",
     "constants=": "--rename",
-    **{f"{name}=": f"--{name}" for name in ("columns", "types", "truth", "probability", "query", "drop", "examples", "limit")},
+    **{
+        f"{name}=": f"--{name}"
+        for name in ("columns", "types", "truth", "probability", "query", "drop", "examples", "limit")
+    },
     "regularization=": "--lambda ",
     "learning_rate=": "--eta ",
     "delta=": "--delta ",
@@ -44,7 +44,7 @@ _PATTERN = re.compile("|".join(rf"(?<![\w-]){re.escape(phrase)}" for phrase in _
 class Commands(TyperGroup):
     """The group of commands; it turns errors into messages and exit codes."""
 
-    def invoke(self, ctx: Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
         try:
             return super().invoke(ctx)

@@ -63,7 +63,9 @@ def ground(
             run.show(summary)
             visible = int((~network.helper).sum())
             size = len(network.row_clause) + network.units.nnz
-            run.message(f"{visible:,} query atoms, {len(network.clauses):,} clauses, {size:,} distinct ground clauses left open")
+            run.message(
+                f"{visible:,} query atoms, {len(network.clauses):,} clauses, {size:,} distinct ground clauses left open"
+            )
 
 
 def summarise(program: Program, network: Network) -> Table:

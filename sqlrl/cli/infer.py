@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, chosen_examples, open_data, read_model
+from sqlrl.cli.inputs import check_inputs, open_data, read_model
 from sqlrl.cli.options import (
     GROUNDING_LIMIT,
     Database,
@@ -23,9 +23,8 @@ from sqlrl.cli.options import (
     ReadOnly,
     Rows,
     Verbose,
-    split_names,
 )
-from sqlrl.cli.predicting import DeterministicLimit, How, Seed, open_predicates
+from sqlrl.cli.predicting import PATIENCE, DeterministicLimit, How, Seed, open_predicates, predict
 from sqlrl.cli.session import Session, print_json, session
 from sqlrl.errors import InputError
 
@@ -35,9 +34,13 @@ if TYPE_CHECKING:
     from sqlrl.prediction import Prediction
 
 Into = Annotated[
-    str | None, typer.Option("--into", metavar="TABLE", help="A table to create with the atoms predicted true.", show_default=False)
+    str | None,
+    typer.Option(
+        "--into", metavar="TABLE", help="A table to create with the atoms predicted true.", show_default=False
+    ),
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace that table if it exists.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the world and exact counts of every clause in the database.")]
 Every = Annotated[bool, typer.Option("--all", help="Also the atoms predicted false.")]
 
 
@@ -52,9 +55,10 @@ def infer(
     limit: Limit = GROUNDING_LIMIT,
     into: Into = None,
     replace: Replace = False,
+    keep: Keep = False,
     every: Every = False,
     method: How = Method.auto,
-    deterministic_limit: DeterministicLimit = None,
+    deterministic_limit: DeterministicLimit = PATIENCE,
     seed: Seed = 0,
     read_only: ReadOnly = False,
     rows: Rows = 20,
@@ -69,31 +73,37 @@ def infer(
     sqlrl infer --model prog.mln --evidence evidence.db --query Smokes,Cancer
     """
     check_inputs(model=model, evidence=evidence, examples=examples)
-    if into is not None and (evidence is not None or read_only):
-        raise typer.BadParameter("--into needs a database that can be written")
+    if (into is not None or keep) and (evidence is not None or read_only):
+        raise typer.BadParameter(f"{'--keep' if into is None else '--into'} needs a database that can be written")
     with session(verbose, quiet, as_json=as_json, rows=rows) as run:
         parsed = read_model(model, query)
         with open_data(run, database, db, evidence, parsed, read_only=read_only) as opened:
             if into is not None and not replace:
                 check_free(opened, parsed, into)
-            with run.working("predicting"):
-                prediction = opened.predict(
-                    parsed,
-                    examples=chosen_examples(examples),
-                    method=method.value,
-                    limit=limit,
-                    deterministic_limit=deterministic_limit,
-                    seed=seed,
-                    drop=split_names(drop),
-                )
-            run.message(repr(prediction))
+            prediction = predict(
+                run,
+                opened,
+                parsed,
+                examples=examples,
+                method=method,
+                limit=limit,
+                deterministic_limit=deterministic_limit,
+                seed=seed,
+                keep=keep,
+                drop=drop,
+            )
             if into is None:
                 show(run, prediction, every=every)
             else:
-                prediction.write(into, replace=replace)
-                names = open_predicates(prediction)
-                tables = [into] if len(names) == 1 else [f"{into}_{name}" for name in names]
-                run.message(f"the atoms predicted true are in {', '.join(tables)}")
+                write(run, prediction, into, replace=replace)
+
+
+def write(run: Session, prediction: Prediction, into: str, *, replace: bool) -> None:
+    """Create the table of the atoms predicted true, of several predicates one for each."""
+    prediction.write(into, replace=replace)
+    names = open_predicates(prediction)
+    tables = [into] if len(names) == 1 else [f"{into}_{name}" for name in names]
+    run.message(f"the atoms predicted true are in {', '.join(tables)}")
 
 
 def check_free(db: Opened, model: Model, into: str) -> None:

@@ -128,7 +128,9 @@ def fill_empty(db: Database, model: Model) -> None:
     loaded = {name for name, record in db.catalog.predicates().items() if record.rows or record.open}
     for name, predicate in sorted(model.predicates.items()):
         if name not in loaded and name not in model.query:
-            columns: dict[str, pa.Array] = {f"column{i}": pa.array([], pa.string()) for i in range(len(predicate.types))}
+            columns: dict[str, pa.Array] = {
+                f"column{i}": pa.array([], pa.string()) for i in range(len(predicate.types))
+            }
             db.catalog.load(name, pa.table(columns), types=predicate.types, empty="allow")
 
 
@@ -152,7 +154,10 @@ def read_table() -> pa.Table:
             return pyarrow.parquet.read_table(io.BytesIO(data))
         header = pyarrow.csv.open_csv(io.BytesIO(data)).schema.names
         options = pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
+            column_types=dict.fromkeys(header, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
         )
         return pyarrow.csv.read_csv(io.BytesIO(data), convert_options=options)
     except pa.ArrowInvalid as error:

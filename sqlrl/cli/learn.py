@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,20 +46,29 @@ class Truth(StrEnum):
 
 
 Out = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FILE", help="Where the learned model goes, .mln or .json; - is standard output.")
+    str | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Where the learned model goes, .mln or .json; - is standard output."
+    ),
 ]
 Name = Annotated[Learner, typer.Option("--learner", help="adagrad: ADAGRAD_FB, online.", rich_help_panel=_LEARNER)]
 Regularization = Annotated[float, typer.Option("--lambda", help="Weight of the L1 penalty.", rich_help_panel=_LEARNER)]
 Rate = Annotated[float, typer.Option("--eta", help="Learning rate.", rich_help_panel=_LEARNER)]
-Delta = Annotated[float, typer.Option("--delta", help="Added to the root of the summed squares.", rich_help_panel=_LEARNER)]
+Delta = Annotated[
+    float, typer.Option("--delta", help="Added to the root of the summed squares.", rich_help_panel=_LEARNER)
+]
 Window = Annotated[int, typer.Option("--window", help="Examples that are grounded together.", rich_help_panel=_LEARNER)]
 Passes = Annotated[int, typer.Option("--passes", help="Passes over the examples.", rich_help_panel=_LEARNER)]
 InOrder = Annotated[Order, typer.Option("--order", help="Order of the examples.", rich_help_panel=_LEARNER)]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the order.", rich_help_panel=_LEARNER)]
-History = Annotated[bool, typer.Option("--history", help="Keep every step's weights in the database.", rich_help_panel=_LEARNER)]
+History = Annotated[
+    bool, typer.Option("--history", help="Keep every step's weights in the database.", rich_help_panel=_LEARNER)
+]
 OnTruth = Annotated[
     Truth,
-    typer.Option("--on-infeasible-truth", help="For examples whose labels violate hard clauses.", rich_help_panel=_LEARNER),
+    typer.Option(
+        "--on-infeasible-truth", help="For examples whose labels violate hard clauses.", rich_help_panel=_LEARNER
+    ),
 ]
 
 
@@ -187,14 +197,14 @@ def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
     loss, atoms = (steps.column(name).to_numpy() for name in ("loss", "atoms"))
     bounds = np.unique(np.linspace(0, len(loss), parts + 1).round().astype(int))
     found = []
-    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, end in pairwise(bounds.tolist()):
         wrong, size = loss[start:end], int(atoms[start:end].sum())
         found.append(
             {
                 "steps": f"{start + 1}-{end}",
-                "wrong_per_example": float(wrong.mean()),
-                "accuracy": 1 - float(wrong.sum()) / size if size else None,
-                "all_right": float((wrong == 0).mean()),
+                "wrong_per_example": round(float(wrong.mean()), 2),
+                "accuracy": round(1 - float(wrong.sum()) / size, 4) if size else None,
+                "all_right": round(float((wrong == 0).mean()), 4),
             }
         )
     return pa.Table.from_pylist(found)

@@ -22,28 +22,38 @@ Arguments = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None, typer.Option("--columns", metavar="NAMES", help="Columns of the arguments, in order, by name or number from 0.")
+    str | None,
+    typer.Option("--columns", metavar="NAMES", help="Columns of the arguments, in order, by name or number from 0."),
 ]
 Types = Annotated[str | None, typer.Option("--types", metavar="NAMES", help="Types of the arguments, in order.")]
 Example = Annotated[
-    str | None, typer.Option("--example", metavar="NAME", help="The type, or the column, whose values are the examples.")
+    str | None,
+    typer.Option("--example", metavar="NAME", help="The type, or the column, whose values are the examples."),
 ]
 Target = Annotated[bool, typer.Option("--target", help="To be predicted; the facts are labels.")]
 Given = Annotated[bool, typer.Option("--given", help="To be predicted; the facts are evidence about it.")]
-Truth = Annotated[str | None, typer.Option("--truth", metavar="COLUMN", help="A boolean column: false rows are known to be false.")]
+Truth = Annotated[
+    str | None, typer.Option("--truth", metavar="COLUMN", help="A boolean column: false rows are known to be false.")
+]
 Probability = Annotated[
     str | None, typer.Option("--probability", metavar="COLUMN", help="A column of probabilities: soft evidence.")
 ]
 Duplicates = Annotated[str, typer.Option("--duplicates", metavar="error|drop", help="Facts that occur more than once.")]
 FoldCase = Annotated[bool, typer.Option("--fold-case", help="Lower the case of all constants.")]
-Rename = Annotated[list[str] | None, typer.Option("--rename", metavar="OLD=NEW", help="A new name of a constant; repeatable.")]
+Rename = Annotated[
+    list[str] | None, typer.Option("--rename", metavar="OLD=NEW", help="A new name of a constant; repeatable.")
+]
 EvidenceFile = Annotated[
     str | None,
-    typer.Option("--evidence", "-e", metavar="FILE", help="An Alchemy .db file; - is standard input.", rich_help_panel=_EVIDENCE),
+    typer.Option(
+        "--evidence", "-e", metavar="FILE", help="An Alchemy .db file; - is standard input.", rich_help_panel=_EVIDENCE
+    ),
 ]
 Declarations = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="FILE", help="The model that declares its predicates.", rich_help_panel=_EVIDENCE),
+    typer.Option(
+        "--model", "-m", metavar="FILE", help="The model that declares its predicates.", rich_help_panel=_EVIDENCE
+    ),
 ]
 Refresh = Annotated[bool, typer.Option("--refresh", help="Load again what changed at its source; nothing else.")]
 

@@ -14,7 +14,9 @@ _DATA, _OUTPUT = "Data", "Output"
 Database = Annotated[Path | None, typer.Argument(metavar="[DATABASE]", help="The DuckDB file.", show_default=False)]
 Db = Annotated[
     Path | None,
-    typer.Option("--db", envvar="SQLRL_DB", metavar="FILE", help="The DuckDB file, if no argument names it.", show_default=False),
+    typer.Option(
+        "--db", envvar="SQLRL_DB", metavar="FILE", help="The DuckDB file, if no argument names it.", show_default=False
+    ),
 ]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Open the file for reading; several processes can.")]
 ModelFile = Annotated[
@@ -29,11 +31,18 @@ Evidence = Annotated[
 ]  # fmt: skip
 Query = Annotated[
     list[str] | None,
-    typer.Option("--query", metavar="NAMES", help="Predicates to predict, with commas or repeated.", rich_help_panel=_DATA),
+    typer.Option(
+        "--query", metavar="NAMES", help="Predicates to predict, with commas or repeated.", rich_help_panel=_DATA
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="NAMES", help="Predicates without data; rules that mention them are left out.", rich_help_panel=_DATA),
+    typer.Option(
+        "--drop",
+        metavar="NAMES",
+        help="Predicates without data; rules that mention them are left out.",
+        rich_help_panel=_DATA,
+    ),
 ]
 Examples = Annotated[
     str | None,
@@ -47,10 +56,17 @@ Examples = Annotated[
 Limit = Annotated[
     int, typer.Option("--limit", min=1, help="The most ground clauses of one shape.", rich_help_panel=_DATA)
 ]
-Rows = Annotated[int, typer.Option("--rows", "-n", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT)]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON rows, all of them.", rich_help_panel=_OUTPUT)]
+Rows = Annotated[
+    int, typer.Option("--rows", "-n", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT)
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON rows, all of them.", rich_help_panel=_OUTPUT)
+]
 Verbose = Annotated[
-    int, typer.Option("--verbose", "-v", count=True, help="Log to standard error; -vv with the SQL.", rich_help_panel=_OUTPUT)
+    int,
+    typer.Option(
+        "--verbose", "-v", count=True, help="Log to standard error; -vv with the SQL.", rich_help_panel=_OUTPUT
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor messages.", rich_help_panel=_OUTPUT)]
 
@@ -119,5 +135,7 @@ def with_database(arguments: Sequence[str], option: Path | None, names: str) -> 
     if len(arguments) == own and option is not None:
         return option, list(arguments)
     if len(arguments) == own:
-        raise typer.BadParameter(f"expected DATABASE {names}".rstrip() + "; the database can also stand in --db FILE or SQLRL_DB")
+        raise typer.BadParameter(
+            f"expected DATABASE {names}".rstrip() + "; the database can also stand in --db FILE or SQLRL_DB"
+        )
     raise typer.BadParameter(f"expected [DATABASE] {names}".rstrip() + f", found {len(arguments)} arguments")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 
@@ -53,7 +53,8 @@ def rows_of(db: Opened, text: str) -> pa.Table | None:
     """
     import duckdb
 
-    relation = db.sql(text)
+    # DuckDB returns None where a statement has no rows.
+    relation = cast("duckdb.DuckDBPyRelation | None", db.sql(text))
     if relation is None:
         return None
     try:

@@ -71,7 +71,9 @@ def connect(
     if read_only and path != ":memory:":
         return _reader(connection, catalog, path)
     connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
-    return DuckDBEngine(connection, (catalog, "sqlrl"), path=path)
+    # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
+    scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
+    return DuckDBEngine(connection, (catalog, "sqlrl"), path=path, scratch=scratch, directory=directory)
 
 
 def _open(path: str, read_only: bool) -> duckdb.DuckDBPyConnection:

@@ -10,6 +10,7 @@ from sqlrl.engine.base import Engine
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
 from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
+from sqlrl.ground.independence import check_independence
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.alchemy import normal_model
 from sqlrl.logic.compile import compile_rule
@@ -38,10 +39,17 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     -------
     Program
         Its templates have no clauses yet unless the model lists them: call `expand`.
+
+    Raises
+    ------
+    ModelError
+        A rule ties examples together.
     """
     opened = frozenset(p.name for p in layout.predicates.values() if p.open)
     model = normal_model(model, opened) if model.semantics == "alchemy" else split_model(model)
     compiled = [(rule, feature) for rule in model.rules for feature in compile_rule(rule, model, opened)]
+    for rule, feature in compiled:
+        check_independence(layout, rule, feature)
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)
     blocks, stated = _blocks(layout, compiled, constants)

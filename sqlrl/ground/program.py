@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,11 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.base import Engine
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.constants import ConstantIds
+from sqlrl.ground.scratch import shown_rows
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Feature, Variable
+from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
@@ -134,6 +136,12 @@ class Program:
         """The helper predicates, with those that stand for the witnesses of others."""
         return frozenset(name for name in self.layout.predicates if name.startswith(HELPER_PREFIX))
 
+    @property
+    def public_layout(self) -> Layout:
+        """The layout without helper predicates."""
+        shown = {name: p for name, p in self.layout.predicates.items() if not name.startswith(HELPER_PREFIX)}
+        return replace(self.layout, predicates=shown)
+
     # ---- clauses ----------------------------------------------------------------------------------------
 
     @property
@@ -184,14 +192,10 @@ class Program:
         self.constants.tables.clear()
 
     @contextmanager
-    def shown(self, data: pa.Table | exp.Expression) -> Iterator[TableName]:
+    def shown(self, data: pa.Table | exp.Expr) -> Iterator[TableName]:
         """Show rows to SQL as a scratch table while the context is open."""
-        name = self.constants.scratch("shown", data)
-        try:
+        with shown_rows(self.engine, self.layout, data) as name:
             yield name
-        finally:
-            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
-            self.constants.tables.remove(name)
 
     @contextmanager
     def only(self, examples: npt.NDArray[np.int64]) -> Iterator[TableName]:

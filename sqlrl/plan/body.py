@@ -73,11 +73,12 @@ class Body:
             self.join(domain_source(self.bound, slot, owner, self.alias("d")))
 
     def restrict(self, examples: TableName | None, slots: Iterable[Slot]) -> None:
-        """Keep the example slots among `slots` inside the examples of a query."""
+        """Keep those of `slots` that say to which example a clause belongs inside the examples of a query."""
         if examples is None:
             return
+        restricted = self.bound.restricted
         for slot in slots:
-            if self.bound.is_example(slot):
+            if slot in restricted:
                 self.join(filter_source(examples, slot, self.alias("x")))
 
     def equal(self, equality: ShapeEquality, holds: bool) -> None:

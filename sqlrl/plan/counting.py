@@ -292,7 +292,7 @@ def _term(
         variables.append(bound.hidden)
     literals = [x for x in shape.literals if not x.positive] + [x for x in chosen if isinstance(x, ShapeLiteral)]
     literals = literals if factors else []
-    factors = [*factors, *_domains(context, variables, literals, factors)]
+    factors = [*factors, *_domains(context, variables, literals)]
     multiplier = sign
     present = {same.find(slot) for f in factors for slot in f.slots} | {same.find(k) for k in context.keep}
     for slot in dict.fromkeys(same.find(v) for v in variables):
@@ -312,20 +312,17 @@ def _term(
 
 
 def _domains(
-    context: _Context, variables: Sequence[Slot], literals: Sequence[ShapeLiteral], factors: Sequence[Factor]
+    context: _Context, variables: Sequence[Slot], literals: Sequence[ShapeLiteral]
 ) -> list[Factor]:
     """Return the factors that keep local variables in their domains, and example terms in the examples asked for."""
-    bound, found = context.bound, []
-    bound_slots = {slot for f in factors for slot in f.slots}
+    bound, found = context.bound, list[Factor]()
     for slot in variables:
         for owner in bound.owners.get(slot, ()):
             if not any(slot in x.terms and bound.in_domain(x, slot) for x in literals):
                 alias = f"d{context.steps.fresh()}"
                 found.append(Factor(domain_source(bound, slot, owner, alias), None, _domain_size(bound, slot) * bound.layout.example_count))
-                bound_slots.add(owner)
-    example_slots = [s for s in (*variables, *context.keep) if bound.is_example(s)]
-    for slot in example_slots:
-        if context.examples is not None:
+    if context.examples is not None:
+        for slot in bound.restricted:
             source = filter_source(context.examples, slot, f"x{context.steps.fresh()}")
             found.append(Factor(source, None, bound.layout.example_count))
     return found

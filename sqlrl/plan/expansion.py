@@ -10,7 +10,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
-from sqlrl.plan.grounding import clause_body, open_literals, witness_lists
+from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sql import column, integer, named
 
@@ -41,19 +41,27 @@ def expand(
     Returns
     -------
     exp.Select
-        Distinct rows with one column of ids for each mentioned `+` variable, named `plus<i>` by its place in `plus`.
+        Distinct rows with one column of ids for each mentioned `+` variable, named `plus<i>` by its place in `plus`;
+        the column `one` if the clause mentions none.
     """
     shape, places = _free(instance)
     bound = bind(shape, layout)
     body = Body(bound)
-    aliases, absent = clause_body(bound, body, constants, examples)
+    for slot in places.values():
+        # As the constant of a clause it is bound to no example's domain.
+        if slot in bound.owners:
+            bound.owners[slot] = ()
+    open_ = open_literals(bound)
+    single = len(open_) == 1 and not shape.exists
+    aliases, absent = clause_body(bound, body, constants, examples, undecided=single)
+    exclude_tautologies(bound, body)
     lists = witness_lists(bound, body, examples)
     opened: list[exp.Expression] = []
-    for i, (alias, literal) in enumerate(zip(aliases, open_literals(bound), strict=True)):
+    for i, (alias, literal) in enumerate(zip(aliases, open_, strict=True)):
         atom = column("atom", alias)
         if i in absent:
             opened.append(exp.Not(this=exp.Is(this=atom, expression=exp.null())))
-        elif bound.info(literal).has_given:
+        elif bound.info(literal).has_given and not single:
             opened.append(exp.GT(this=atom, expression=integer(0)))
         else:
             opened = []
@@ -63,11 +71,9 @@ def expand(
         if not opened:
             body.where(exp.false())
     if opened:
-        body.where(exp.Paren(this=reduce(lambda a, b: exp.Or(this=a, expression=b), opened)))
-    columns = [
-        named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places
-    ]
-    return body.select(columns).distinct()
+        body.where(reduce(lambda a, b: exp.Or(this=a, expression=b), opened))
+    columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
+    return body.select(columns or [named(integer(1), "one")]).distinct()
 
 
 def _free(instance: Instance) -> tuple[Shape, dict[str, Slot]]:

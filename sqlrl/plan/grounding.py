@@ -16,7 +16,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
-from sqlrl.plan.sources import Source, given_rows, open_source
+from sqlrl.plan.sources import Source, atom_source, given_rows, open_source
 from sqlrl.plan.sql import column, integer, named, star_count, subquery, table
 
 
@@ -88,9 +88,7 @@ def ground(
     atoms: list[exp.Expression] = [column("atom", alias) for alias in aliases]
     atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
     may_be_zero = {i for i, x in enumerate(open_) if i in absent or bound.info(x).has_given}
-    for i, j in combinations(range(len(open_)), 2):
-        if open_[i].predicate == open_[j].predicate and open_[i].positive != open_[j].positive:
-            body.where(_different(bound, body, open_[i], open_[j]))
+    exclude_tautologies(bound, body)
     atoms, repeated = _in_order(open_, atoms)
     lists = witness_lists(bound, body, examples)
     columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
@@ -113,9 +111,12 @@ def ground(
 
 
 def clause_body(
-    bound: BoundShape, body: Body, parameters: TableName | None, examples: TableName | None
+    bound: BoundShape, body: Body, parameters: TableName | None, examples: TableName | None, *, undecided: bool = False
 ) -> tuple[list[str], set[int]]:
-    """Join what makes every literal of a clause false or open; return the open literals' aliases and the outer-joined ones."""
+    """Join what makes every literal of a clause false or open; return the open literals' aliases and the outer-joined ones.
+
+    With `undecided` every open literal's atom must be a query atom.
+    """
     shape = bound.shape
     if parameters is not None:
         slots = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
@@ -126,7 +127,7 @@ def clause_body(
     aliases, outer = [], {}
     for i, literal in enumerate(open_literals(bound)):
         alias = f"o{i}"
-        source, is_outer = open_source(bound, literal, alias)
+        source, is_outer = atom_source(bound, literal, alias) if undecided else open_source(bound, literal, alias)
         aliases.append(alias)
         if is_outer:
             outer[i] = source
@@ -160,6 +161,13 @@ def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLi
     pairs = zip(bound.columns(left), bound.columns(right), strict=True)
     unequal = [exp.NEQ(this=body.known[a].copy(), expression=body.known[b].copy()) for (_, a), (_, b) in pairs if a != b]
     return exp.Paren(this=reduce(lambda a, b: exp.Or(this=a, expression=b), unequal)) if unequal else exp.false()
+
+
+def exclude_tautologies(bound: BoundShape, body: Body) -> None:
+    """Drop ground clauses that hold an atom of an open predicate and its negation: they are true in every world."""
+    for one, other in combinations(open_literals(bound), 2):
+        if one.predicate == other.predicate and one.positive != other.positive:
+            body.where(_different(bound, body, one, other))
 
 
 def _in_order(open_: tuple[ShapeLiteral, ...], atoms: list[exp.Expression]) -> tuple[list[exp.Expression], bool]:

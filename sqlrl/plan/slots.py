@@ -62,6 +62,22 @@ class BoundShape:
         """Return the example terms of a literal."""
         return tuple(dict.fromkeys(slot for _, slot in self.columns(literal) if self.is_example(slot)))
 
+    @property
+    def restricted(self) -> tuple[Slot, ...]:
+        """The example terms to which `examples` of a query apply: that of the open literals, which are about one example.
+
+        Closed literals may be about other examples. A clause without open literals belongs to all the examples it names.
+        """
+        if self.hidden is not None:
+            return (self.hidden,)
+        every = (*self.shape.literals, *(x for group in self.shape.exists for x in group.literals))
+        found = dict.fromkeys(slot for x in every if self.info(x).open for slot in self.beside(x))
+        if found:
+            return tuple(found)
+        slots = [Slot(False, i) for i in self.shape.universal()]
+        slots += [Slot(True, i) for i in range(len(self.shape.parameters))]
+        return tuple(slot for slot in slots if self.is_example(slot))
+
     def in_domain(self, literal: ShapeLiteral, slot: Slot) -> bool:
         """True if the rows of a literal's table already keep a slot inside its domain.
 

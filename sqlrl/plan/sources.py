@@ -70,6 +70,13 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
     return Source(relation, alias, bound.columns(literal)), outer
 
 
+def atom_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
+    """Return the query atoms of an open literal alone; as `open_source`."""
+    atoms = bound.info(literal).atoms
+    assert atoms is not None
+    return Source(table(atoms, alias), alias, bound.columns(literal)), False
+
+
 def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> Source:
     """Return the facts of a closed literal: one row for each tuple that is true."""
     return Source(table(bound.info(literal).facts, alias), alias, bound.columns(literal))

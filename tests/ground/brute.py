@@ -31,6 +31,7 @@ class Data:
     facts: frozenset[Ground]
     atoms: Mapping[Ground, bool | None]
     priors: Mapping[Ground, float] = field(default_factory=dict)
+    opened: frozenset[str] = frozenset()
     example_type: str = "bib"
 
     def example_of(self, atom: Ground) -> str:
@@ -80,6 +81,16 @@ class Formulas:
                     beside.setdefault(t.name, set()).update(here)
         return beside, every
 
+    def example_terms(self, predicates: Iterable[str]) -> set[tuple[str, str]]:
+        """The example terms in atoms of some predicates."""
+        found = set()
+        for atom in atoms_of(self.formula):
+            if atom.predicate in predicates and self.data.kind == "type":
+                kinds = self.data.predicates[atom.predicate][0]
+                terms = zip(atom.terms, kinds, strict=True)
+                found |= {self._term(t) for t, kind in terms if kind == self.data.example_type}
+        return found
+
     def _domain(self, name: str, row: Row) -> Iterable[str]:
         data, kind = self.data, self.types[name]
         found = data.types[kind]
@@ -91,14 +102,15 @@ class Formulas:
     def groundings(self, examples: frozenset[str] | None = None) -> Iterator[Row]:
         """The assignments of the grounding variables; only those of some examples where these are given."""
         data = self.data
-        chosen = set(data.examples) if examples is None else examples
+        chosen = frozenset(data.examples) if examples is None else examples
         bibs = [v for v in self.variables if data.kind == "type" and self.types[v] == data.example_type]
+        restricted = self.example_terms(data.opened) or self.example_terms(data.predicates.keys()) | {("v", v) for v in bibs}
         if data.kind == "column":
-            bibs = [""]
-        if data.kind == "type" and not {c for o in self._beside()[1] if o[0] == "c" for c in [o[1]]} <= chosen:
+            bibs, restricted = [""], {("v", "")}
+        if examples is not None and not {name for tag, name in restricted if tag == "c"} <= chosen:
             return
         others = [v for v in self.variables if v not in bibs]
-        for outer in product(*(sorted(chosen) for _ in bibs)):
+        for outer in product(*(sorted(chosen if ("v", b) in restricted else data.examples) for b in bibs)):
             row = {**self.fixed, **dict(zip(bibs, outer, strict=True))}
             for inner in product(*(self._domain(v, row) for v in others)):
                 yield {**row, **dict(zip(others, inner, strict=True))}

@@ -112,6 +112,7 @@ class Case:
             frozenset(facts),
             atoms,
             priors,
+            frozenset(self.opened),
         )
 
     def types(self, name: str) -> Tuple:
@@ -174,8 +175,10 @@ def databases(draw: st.DrawFn) -> Case:
 class Language:
     """Strategies for formulas over a database's predicates."""
 
-    def __init__(self, case: Case, plus: frozenset[str], inside: Tuple = (), bib: Term | None = None) -> None:
-        self.case, self.plus, self.inside = case, plus, inside
+    def __init__(
+        self, case: Case, plus: frozenset[str], inside: Tuple = (), bib: Term | None = None, second: bool = False
+    ) -> None:
+        self.case, self.plus, self.second = case, plus, second
         self.bib = bib or Variable(EXAMPLE, plus=EXAMPLE in plus)
         self.variables = [v for v in VARIABLES if v not in "uw" or v in inside]
 
@@ -190,9 +193,14 @@ class Language:
 
     def atom(self) -> st.SearchStrategy[Formula]:
         names = [*CLOSED, *self.case.opened, *self.case.opened, *self.case.opened]
-        return st.sampled_from(names).flatmap(
-            lambda n: st.tuples(*map(self.term, self.case.types(n))).map(lambda terms: Atom(n, terms))
-        )
+
+        def terms(name: str) -> st.SearchStrategy[tuple[Term, ...]]:
+            found = [self.term(k) for k in self.case.types(name)]
+            if self.second and name in CLOSED and name not in GLOBAL and self.case.kind == "type":
+                found[0] = st.sampled_from([self.bib, Variable("d")])
+            return st.tuples(*found)
+
+        return st.sampled_from(names).flatmap(lambda n: terms(n).map(lambda found: Atom(n, found)))
 
     def equality(self) -> st.SearchStrategy[Formula]:
         return st.sampled_from(["pos", "fld"]).flatmap(lambda k: st.builds(Equal, self.term(k), self.term(k)))
@@ -241,7 +249,8 @@ def rules(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
     kind = draw(st.sampled_from(["clause", "clause", "and", "any", "implies", *(["exist"] * 2 if quantifiers else [])]))
     if kind == "clause" and case.kind == "type" and draw(st.integers(0, 5)) == 0:
         bib = Constant("B1")
-    language = Language(case, plus, bib=bib)
+    # Closed literals may be about a second example.
+    language = Language(case, plus, bib=bib, second=kind in ("clause", "implies") and draw(st.integers(0, 3)) == 0)
     formula: Formula
     if kind == "clause":
         formula = draw(language.clause())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sqlrl.errors import ModelError
 from sqlrl.ground import counts as sql
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
@@ -22,7 +23,11 @@ FEW = settings(max_examples=40)
 def check(case: Case, seed: int) -> None:
     data = case.data
     engine, layout = load(case)
-    program = bind_program(engine, layout, case.model)
+    try:
+        program = bind_program(engine, layout, case.model)
+    except ModelError as error:
+        assert "leaves its domain unclear" in str(error)
+        assume(False)
     program.expand()
     names = Names(engine, program.layout)
     atoms = names.atoms()

@@ -1,0 +1,111 @@
+"""Examples are independent: which formulas would tie them together, or read differently from clause to clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlrl.catalog.layout import Layout
+from sqlrl.errors import ModelError
+from sqlrl.logic.model import Rule
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.shapes import Slot, in_given_order
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    Clause,
+    Exist,
+    ExistsLiteral,
+    Feature,
+    ForAll,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Term,
+    Variable,
+)
+from sqlrl.plan.slots import bind
+
+
+def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
+    """Refuse a formula whose open literals belong to several examples, or whose local variables have no one domain.
+
+    Literals with closed predicates may be about other examples: they are evidence.
+
+    Parameters
+    ----------
+    layout : Layout
+    rule : Rule
+    feature : Feature
+        The rule's.
+
+    Raises
+    ------
+    ModelError
+        Names the rule and the example terms.
+    """
+    if layout.example_type is None:
+        return
+    terms = dict.fromkeys(_example_terms(layout, rule.formula, frozenset()))
+    if len(terms) > 1 or any(quantified for _, quantified in terms):
+        names = ", ".join(str(term) for term, _ in terms)
+        raise ModelError(
+            f"{_text(rule)}: its open literals belong to several examples ({names}), but examples are independent: make all "
+            "data one example, or load what ties them together as evidence"
+        )
+    readings = {_reading(layout, clause) for clause in feature.clauses} if len(feature.clauses) > 1 else set()
+    if len(readings) > 1:
+        raise ModelError(
+            f"{_text(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
+            "domain unclear: write the clauses as rules of their own"
+        )
+
+
+def _text(rule: Rule) -> str:
+    where = f"{rule.path}:{rule.line}: " if rule.line else ""
+    return f"{where}{format_formula(rule.formula)}"
+
+
+def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> Iterator[tuple[Term, bool]]:
+    """Yield the example terms of open atoms, each with whether it is quantified inside the formula."""
+    match formula:
+        case Atom(predicate, terms):
+            info = layout.predicates.get(predicate)
+            for term, kind in zip(terms, info.types if info is not None and info.open else (), strict=False):
+                if kind == layout.example_type:
+                    bare = Variable(term.name) if isinstance(term, Variable) else term
+                    yield bare, isinstance(term, Variable) and term.name in inside
+        case ForAll(variables, body) if not inside:
+            yield from _example_terms(layout, body, frozenset())
+        case ForAll(variables, body) | Exist(variables, body):
+            yield from _example_terms(layout, body, inside | frozenset(variables))
+        case Not(body):
+            # Below a negation a FORALL is no outermost one.
+            yield from _example_terms(layout, body, inside or frozenset({""}))
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _example_terms(layout, part, inside or frozenset({""}))
+        case Implies(left, right) | Iff(left, right):
+            yield from _example_terms(layout, left, inside or frozenset({""}))
+            yield from _example_terms(layout, right, inside or frozenset({""}))
+        case _:
+            return
+
+
+def _reading(layout: Layout, clause: Clause) -> frozenset[tuple[str, frozenset[str]]]:
+    """Return by name over which examples each variable of a clause ranges, and ('', those to which queries are restricted)."""
+    instance = in_given_order(clause, lambda predicate, i: layout.predicates[predicate].types[i])
+    bound = bind(instance.shape, layout)
+    inside = [v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables]
+    names = [name for name, _ in (*clause.variables, *inside)]
+
+    def name(slot: Slot) -> str:
+        return str(instance.arguments[slot.index]) if slot.parameter else names[slot.index]
+
+    found = {("", frozenset(map(name, bound.restricted)))}
+    plus = set(clause.plus_variables())
+    for i, (variable, _) in enumerate(clause.variables):
+        if variable not in plus and bound.is_local(Slot(False, i)):
+            found.add((variable, frozenset(map(name, bound.owners[Slot(False, i)]))))
+    return frozenset(found)
