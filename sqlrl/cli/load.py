@@ -89,6 +89,7 @@ def load(
     if (evidence is None) != (model is None):
         raise typer.BadParameter("--evidence and --model go together: the model declares the predicates of the file")
     check_inputs(evidence=evidence, model=model)
+    constants = _renamed(rename or [])
     without = evidence is not None or refresh
     path, own = with_database(arguments or [], db, "" if without else _OWN)
     with session(verbose, quiet, as_json=as_json, rows=1000) as run:
@@ -116,7 +117,7 @@ def load(
                         probability=_place(probability),
                         duplicates=duplicates,
                         fold_case=fold_case,
-                        constants=_renamed(rename or []),
+                        constants=constants,
                     )
             run.show(database.predicates())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlrl.cli.options import Database, Db, Quiet, Verbose, named_database
-from sqlrl.cli.session import session
+from sqlrl.cli.session import check_file, session
 
 
 def migrate(database: Database = None, db: Db = None, verbose: Verbose = 0, quiet: Quiet = False) -> None:
@@ -12,11 +12,9 @@ def migrate(database: Database = None, db: Db = None, verbose: Verbose = 0, quie
         from sqlrl.catalog.migrations import open_layout
         from sqlrl.catalog.store import Store
         from sqlrl.engine.connecting import connect
-        from sqlrl.errors import InputError
 
         path = named_database(database, db)
-        if not path.expanduser().exists():
-            raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")
+        check_file(path)
         engine = connect(path)
         try:
             before, after = open_layout(Store(engine), progress=run.message)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.failures import in_options
-from sqlrl.errors import InputError
+from sqlrl.cli.interruption import on_interrupt
+from sqlrl.errors import InputError, SqlrlWarning
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,13 +52,13 @@ class Session:
         Raises
         ------
         InputError
-            The file does not exist and may not be created.
+            The file does not exist and may not be created, or is no database.
         """
         from sqlrl.database import connect
 
-        if path is not None and not create and not path.expanduser().exists():
-            raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")
-        with connect(path or ":memory:", read_only=read_only) as database:
+        if path is not None:
+            check_file(path, create=create)
+        with connect(path or ":memory:", read_only=read_only) as database, on_interrupt(database.engine.interrupt):
             yield database
 
     @contextmanager
@@ -125,10 +126,31 @@ def session(verbose: int, quiet: bool, *, as_json: bool = False, rows: int = 20)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = warn
+            warnings.simplefilter("always", SqlrlWarning)
             yield Session(console, as_json, rows)
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)
+
+
+def check_file(path: Path, *, create: bool = False) -> None:
+    """Refuse a file that does not exist, or that is none of DuckDB's.
+
+    DuckDB itself opens a Parquet or CSV file as a database in memory, in which all work would be lost.
+
+    Raises
+    ------
+    InputError
+    """
+    file = path.expanduser()
+    if not file.exists():
+        if create:
+            return
+        raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")
+    if file.is_file() and file.stat().st_size:
+        with file.open("rb") as content:
+            if content.read(12)[8:] != b"DUCK":
+                raise InputError(f"{path} is not a DuckDB database: name the database first, then what to do with it.")
 
 
 def print_json(rows: Iterable[Mapping[str, object]]) -> None:

@@ -73,6 +73,7 @@ class DuckDBEngine:
         self._directory = directory
         self._depth = 0
         self._left: list[str] = []
+        self._cursors: set[duckdb.DuckDBPyConnection] = set()
 
     def render(self, statement: exp.Expr) -> str:
         """Return the statement as SQL of this engine's dialect.
@@ -139,13 +140,20 @@ class DuckDBEngine:
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         cursor = self.connection.cursor()
+        self._cursors.add(cursor)
         try:
             relation = cursor.sql(sql)
             yield from relation.to_arrow_reader(rows)
         except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
             self._fail(error, step, sql)
         finally:
+            self._cursors.discard(cursor)
             cursor.close()
+
+    def interrupt(self) -> None:
+        """Stop what runs now, streams included; may be called from another thread."""
+        for connection in (self.connection, *tuple(self._cursors)):
+            connection.interrupt()
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Run SQL that the user wrote and return DuckDB's relation.

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from scipy import sparse
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.errors import GroundingLimitError
+from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.atoms import Atoms, read_atoms
-from sqlrl.ground.counts import groundings, violated_by_evidence
+from sqlrl.ground.counts import groundings, rule_text, violated_by_evidence
+from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows
@@ -20,6 +22,7 @@ from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import bind
 
 ROWS_PER_BATCH = 262_144
+INT64_MAX = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,10 @@ def stream(program: Program, examples: TableName | None = None, *, rows: int = R
         yield from program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
 
 
-def ground_network(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Network:
-    """Ground a program over the query atoms of some examples.
+def ground_network(
+    program: Program, examples: TableName | None = None, *, limit: int | None = None, check: bool = True
+) -> Network:
+    r"""Ground a program over the query atoms of some examples.
 
     Parameters
     ----------
@@ -70,6 +75,8 @@ def ground_network(program: Program, examples: TableName | None = None, *, limit
         Table with a column `example`; all examples by default.
     limit : int, optional
         The most ground clauses allowed.
+    check : bool
+        Whether to refuse evidence that violates a hard clause or a block by itself.
 
     Returns
     -------
@@ -79,6 +86,23 @@ def ground_network(program: Program, examples: TableName | None = None, *, limit
     ------
     GroundingLimitError
         If the database's estimate, or the rows that came, pass the limit; names the shape and the estimate.
+    InfeasibleError
+        If the evidence makes every world impossible; shows the ground clause.
+    CountOverflowError
+        If the open groundings of a clause do not fit into 64 bits, or its groundings into 128; names the clause.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.catalog import Catalog
+    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.ground.binding import bind_program
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> catalog = Catalog(connect(":memory:"))
+    >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> model = parse_mln("Friends(p, p)\nSmokes(p)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=("Smokes",))
+    >>> network = ground_network(bind_program(catalog.engine, catalog.bind(model, training=True), model))
+    >>> network.literals.tolist(), network.total.tolist(), network.base.tolist()
+    ([-1, 2, -2, 3], [9], [9])
     """
     atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
     index = AtomIndex(atoms.ids)
@@ -94,7 +118,10 @@ def ground_network(program: Program, examples: TableName | None = None, *, limit
         rows = read_rows(batches, plan, index, first, program.clause_count)
         copies = [rows] if plan.has_clause else [_with_clause(rows, clause) for clause in use.clauses]
         pieces.extend(copies)
-    return _assemble(program, atoms, pieces, examples)
+    network = _assemble(program, atoms, pieces, examples)
+    if check:
+        check_evidence(program, network, examples)
+    return network
 
 
 def _with_clause(rows: Rows, clause: int) -> Rows:
@@ -126,7 +153,7 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
     """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause."""
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
-    opened, unit_parts, row_parts = np.zeros(m, np.int64), [], []
+    opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
     evidence = violated_by_evidence(program, examples)
     for rows in pieces:
         empty, unit = rows.length == 0, rows.length == 1
@@ -134,6 +161,7 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
         opened += _per_clause(rows, ~empty, m)
         unit_parts.append(rows.take(unit))
         row_parts.append(rows.take(~(empty | unit)))
+    check_sizes(program, opened)
     units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
@@ -156,7 +184,7 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
         base=base,
         total=total,
         evidence_violated=evidence,
-        open=opened.astype(object),
+        open=opened,
         prior=atoms.prior,
         block=atoms.block,
         block_exact=atoms.block_exact,
@@ -165,16 +193,31 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
     )
 
 
-def _per_clause(rows: Rows, mask: np.ndarray, m: int) -> IntArray:
-    """Add up the multiplicities of some rows by clause."""
-    found = np.zeros(m, np.int64)
-    if mask.any():
-        chosen = slice(None) if mask.all() else mask
-        np.add.at(found, rows.clause[chosen], rows.multiplicity[chosen])
-    return found
+def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
+    """Raise if the open groundings of a clause do not fit into 64 bits: then every sum over them does.
+
+    Raises
+    ------
+    CountOverflowError
+    """
+    for clause in np.flatnonzero(opened > INT64_MAX).tolist():
+        text = rule_text(program, program.feature_of[clause])
+        raise CountOverflowError(f"{text} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
 
 
-def _units(parts: list[Rows], sign: IntArray, hard: np.ndarray, n: int) -> tuple[sparse.csr_array, np.ndarray, IntArray]:
+def _per_clause(rows: Rows, mask: npt.NDArray[np.bool_], m: int) -> npt.NDArray[np.object_]:
+    """Add up the multiplicities of some rows by clause, exactly."""
+    chosen = slice(None) if mask.all() else mask
+    clause, multiplicity = rows.clause[chosen], rows.multiplicity[chosen]
+    fits = not len(clause) or int(multiplicity.max()) * len(clause) <= INT64_MAX
+    found = np.zeros(m, np.int64) if fits else np.full(m, 0, dtype=object)
+    np.add.at(found, clause, multiplicity if fits else multiplicity.astype(object))
+    return found.astype(object)
+
+
+def _units(
+    parts: list[Rows], sign: IntArray, hard: npt.NDArray[np.bool_], n: int
+) -> tuple[sparse.csr_array, npt.NDArray[np.object_], IntArray]:
     """Fold ground clauses with one literal into a matrix (atoms x clauses) of how n changes when the atom becomes true.
 
     Also returns, for each clause, the violated groundings when all atoms are false, and the hard unit clauses.

@@ -61,7 +61,7 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     layout = tables.layout
     shaper = Shaper(lambda predicate, position: layout.predicates[predicate].types[position])
     features = [
-        BoundFeature(rule, feature, tuple(map(shaper, feature.clauses)))
+        BoundFeature(rule, feature, tuple(shaper(clause, feature.plus) for clause in feature.clauses))
         for i, (rule, feature) in enumerate(compiled)
         if i not in stated
     ]

@@ -11,6 +11,8 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import CountOverflowError, EngineError
 from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.logic.compile import clause_text
+from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import in_given_order
 from sqlrl.logic.terms import Clause
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
@@ -34,11 +36,19 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
         found = _run(program, use, count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples))
         for clause, n in found:
             if not seen[clause]:
-                seen[clause], total[clause] = True, n
+                # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
+                rows = _instances(program, clause, use) if use.parameters is not None else 1
+                seen[clause], total[clause] = True, n // rows
     for clause, feature in enumerate(program.feature_of):
         if not program.features[feature].instances:
             total[clause] = _without_clauses(program, feature, examples)
     return total
+
+
+def _instances(program: Program, clause: int, use: ShapeUse) -> int:
+    """Return how many clauses of a formula have a shape."""
+    instances = program.features[program.feature_of[clause]].instances
+    return sum(instance.shape == use.shape for instance in instances)
 
 
 def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:
@@ -121,13 +131,22 @@ def _sum(program: Program, plan: Plan) -> Counts:
     return counts
 
 
+def rule_text(program: Program, feature: int) -> str:
+    """Return the formula of a feature as text."""
+    bound = program.features[feature]
+    rule = bound.rule
+    return clause_text(bound.feature.clauses, bound.feature.negated) if rule is None else format_formula(rule.formula)
+
+
 def _run(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
     """Run a counting query and return (clause, n)."""
     try:
         data = program.engine.fetch(query, step=f"count {use.shape}")
     except EngineError as error:
         if "overflow" in error.reason.lower() or "out of range" in error.reason.lower():
-            raise CountOverflowError(f"a count of {use.shape} does not fit into 128 bits") from error
+            feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
+            text = rule_text(program, feature)
+            raise CountOverflowError(f"a count of {text} does not fit into 128 bits") from error
         raise
     counts = [int(n or 0) for n in data.column("n").to_pylist()]
     if use.parameters is None:

@@ -51,6 +51,8 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
         if bound.expansions is None:
             continue
         for instance in bound.instances:
+            if not any(isinstance(term, Variable) for term in instance.arguments):
+                continue  # without constants of the template nothing in it is new
             new = _new_combinations(program, i, instance, examples)
             with program.shown(new) as parameters:
                 size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(parameters))

@@ -54,7 +54,8 @@ def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
             f"{_text(rule)}: its open literals belong to several examples ({names}), but examples are independent: make all "
             "data one example, or load what ties them together as evidence"
         )
-    readings = {_reading(layout, clause) for clause in feature.clauses} if len(feature.clauses) > 1 else set()
+    several = feature.clauses if len(feature.clauses) > 1 else ()
+    readings = {_reading(layout, clause, feature.plus) for clause in several}
     if len(readings) > 1:
         raise ModelError(
             f"{_text(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
@@ -93,7 +94,7 @@ def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> 
             return
 
 
-def _reading(layout: Layout, clause: Clause) -> frozenset[tuple[str, frozenset[str]]]:
+def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> frozenset[tuple[str, frozenset[str]]]:
     """Return by name over which examples each variable of a clause ranges, and ('', those to which queries are restricted)."""
     instance = in_given_order(clause, lambda predicate, i: layout.predicates[predicate].types[i])
     bound = bind(instance.shape, layout)
@@ -104,7 +105,6 @@ def _reading(layout: Layout, clause: Clause) -> frozenset[tuple[str, frozenset[s
         return str(instance.arguments[slot.index]) if slot.parameter else names[slot.index]
 
     found = {("", frozenset(map(name, bound.restricted)))}
-    plus = set(clause.plus_variables())
     for i, (variable, _) in enumerate(clause.variables):
         if variable not in plus and bound.is_local(Slot(False, i)):
             found.add((variable, frozenset(map(name, bound.owners[Slot(False, i)]))))

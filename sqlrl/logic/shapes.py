@@ -185,15 +185,21 @@ class Shaper:
         self._type_of = type_of
         self._known: dict[Clause, tuple[Shape, tuple[int, ...]]] = {}
 
-    def __call__(self, clause: Clause) -> Instance:
-        """Return the instance of a clause."""
+    def __call__(self, clause: Clause, plus: Iterable[str] = ()) -> Instance:
+        """Return the instance of a clause; `plus` are the `+` variables of its feature.
+
+        One that the clause does not mention is a constant all the same, and no grounding variable.
+        """
+        fixed = set(plus) - set(clause.plus_variables())
+        if fixed:
+            clause = Clause(tuple(v for v in clause.variables if v[0] not in fixed), clause.literals)
         constants: list[Term] = []
-        plus = clause.plus_variables()
+        names = clause.plus_variables()
         skeleton = Clause(clause.variables, tuple(_blank(literal, constants) for literal in clause.literals))
         if skeleton not in self._known:
-            self._known[skeleton] = _canonical(skeleton, plus, self._type_of)
+            self._known[skeleton] = _canonical(skeleton, names, self._type_of)
         shape, order = self._known[skeleton]
-        terms = (*constants, *(Variable(name, plus=True) for name in plus))
+        terms = (*constants, *(Variable(name, plus=True) for name in names))
         return Instance(shape, tuple(terms[i] for i in order))
 
 

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.enumeration import enumerate_violated
 from sqlrl.plan.semiring import Factor, Steps, sum_product
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
 from sqlrl.plan.sources import Source, absent, domain_source, fact_source, filter_source
@@ -22,8 +23,8 @@ from sqlrl.plan.sql import column, cte, integer, named, subquery, table, union_a
 from sqlrl.plan.tuples import holding
 from sqlrl.plan.worlds import World, changed_rows, true_rows
 
-MOST_POSITIVE = 12
-"""Inclusion-exclusion has two to the power of the number of positive parts terms; past this a shape is refused."""
+MOST_POSITIVE = 8
+"""Inclusion-exclusion has two to the power of the number of positive parts terms; past this a shape is enumerated."""
 
 Part = ShapeLiteral | ShapeEquality | ShapeExists
 
@@ -67,6 +68,8 @@ def count_violated(
         return shared[part]
 
     guards, parts = _split(context.bound)
+    if len(parts) > MOST_POSITIVE:
+        return enumerate_violated(context.bound, world, parameters=parameters, examples=examples)
     terms = []
     for chosen in _subsets(parts):
         factors = [_guarded(context, x, guards.get(x, ()), relation) for x in shape.literals if not x.positive]
@@ -113,6 +116,8 @@ def count_difference(
     context = _Context(bind(shape, layout), parameters, examples, Steps([]))
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
     parts = tuple(p for p in every if _is_positive(p))
+    if len(parts) > MOST_POSITIVE:
+        return _enumerated_difference(context, first, second)
     terms = []
     for chosen in _subsets(parts):
         members = [x for x in shape.literals if not x.positive] + [x for x in chosen if not isinstance(x, ShapeEquality)]
@@ -129,6 +134,19 @@ def count_difference(
                 factors.append(_reduced(factor, change))
             terms.append(_term(context, factors, chosen, sign))
     return _total(context, [t for t in terms if t is not None])
+
+
+def _enumerated_difference(context: _Context, first: World, second: World) -> exp.Select:
+    """Count both worlds and subtract."""
+    group = [column("clause")] if context.parameters is not None else []
+    signed = []
+    for i, (world, sign) in enumerate(((first, 1), (second, -1))):
+        query = enumerate_violated(
+            context.bound, world, parameters=context.parameters, examples=context.examples
+        )
+        change = exp.Mul(this=column("n"), expression=integer(sign))
+        signed.append(exp.select(*group, named(change, "n")).from_(subquery(query, f"world{i}")))
+    return _total(context, signed)
 
 
 def _total(context: _Context, terms: Sequence[exp.Select]) -> exp.Select:
@@ -177,8 +195,6 @@ def _mentions_open(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> bool:
 
 
 def _subsets(parts: Sequence[Part]) -> Iterable[tuple[Part, ...]]:
-    if len(parts) > MOST_POSITIVE:
-        raise ValueError(f"{len(parts)} positive literals")
     return chain.from_iterable(combinations(parts, k) for k in range(len(parts) + 1))
 
 

@@ -63,6 +63,7 @@ def ground(
     parameters: TableName | None = None,
     examples: TableName | None = None,
     foreign: frozenset[int] = frozenset(),
+    raw: bool = False,
 ) -> GroundingQuery:
     """Plan the grounding query of a shape.
 
@@ -76,10 +77,37 @@ def ground(
         Table with a column `example`: ground only these.
     foreign : frozenset of int
         Parameters that some clause fills with a constant which the data do not have.
+    raw : bool
+        One row for each grounding that the evidence leaves open, none merged, with literals in the shape's order, repeated
+        ones and tautologies included.
 
     Returns
     -------
     GroundingQuery
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.layout import PredicateInfo, TableName, TypeInfo
+    >>> named_table = lambda name: TableName("db", "main", name)
+    >>> layout = Layout(
+    ...     {
+    ...         "Friends": PredicateInfo("Friends", ("person", "person"), False, named_table("friends")),
+    ...         "Smokes": PredicateInfo("Smokes", ("person",), True, named_table("smokes"), named_table("atoms")),
+    ...     },
+    ...     {"person": TypeInfo("person", named_table("people"), 3)},
+    ...     None,
+    ...     named_table("example"),
+    ...     1,
+    ...     ("db", "main"),
+    ... )
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (y,)))
+    >>> plan = ground(Shape(("person", "person"), (), literals), layout)
+    >>> plan.signs, plan.has_multiplicity
+    ((1,), True)
+    >>> print(plan.query.sql("duckdb", identify=False).replace('"', ""))
+    SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
+    INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
     bound = bind(shape, layout, foreign)
     body = Body(bound)
@@ -88,13 +116,15 @@ def ground(
     atoms: list[exp.Expression] = [column("atom", alias) for alias in aliases]
     atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
     may_be_zero = {i for i, x in enumerate(open_) if i in absent or bound.info(x).has_given}
-    exclude_tautologies(bound, body)
-    atoms, repeated = _in_order(open_, atoms)
+    repeated = False
+    if not raw:
+        exclude_tautologies(bound, body)
+        atoms, repeated = _in_order(open_, atoms)
     lists = witness_lists(bound, body, examples)
     columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
     columns += [named(atom, f"l{i}") for i, atom in enumerate(atoms)]
     columns += [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(lists) if alias]
-    merges = repeated or bool(may_be_zero) or _counted(bound, open_, absent)
+    merges = not raw and (repeated or bool(may_be_zero) or _counted(bound, open_, absent))
     query = body.select([*columns, named(star_count(), "multiplicity")] if merges else columns)
     if merges and columns:
         query = query.group_by(*(c.this.copy() for c in columns))
@@ -106,7 +136,7 @@ def ground(
         parameters is not None,
         merges,
         bool(may_be_zero),
-        repeated or bool(list_signs),
+        not raw and (repeated or bool(list_signs)),
     )
 
 

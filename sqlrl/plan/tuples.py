@@ -40,20 +40,21 @@ def holding(
         alias = body.alias("p")
         body.join(Source(table(parameters, alias), alias, columns))
     for literal in (x for x in literals if x.positive):
-        body.join(_true_source(bound, body, literal, world))
+        body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)
     for slot in (*slots, *inside):
         body.require(slot)
     body.restrict(examples, [*slots, *inside])
     for literal in (x for x in literals if not x.positive):
-        body.without(_true_source(bound, body, literal, world))
+        body.without(true_source(bound, body, literal, world))
     for equality in equalities:
         body.equal(equality, holds=True)
     selected = [named(body.known[slot].copy(), f"x{i}") for i, slot in enumerate(slots)]
     return body.select(selected or [named(integer(1), "one")]).distinct()
 
 
-def _true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: World) -> Source:
+def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: World) -> Source:
+    """Return the tuples for which a literal's atom is true in a world, under a fresh alias."""
     alias = body.alias("t")
     info = bound.info(literal)
     relation = subquery(true_rows(info, world), alias) if info.open else table(info.facts, alias)

@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 
 from sqlrl.errors import InfeasibleError
 from sqlrl.solve.components import Component, block_members, row_literals
-from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver
+from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver, run_solver
 from sqlrl.solve.structure import Structure
 
 Describe = Callable[[int, Sequence[int]], str]
@@ -45,7 +45,7 @@ def _solve(model: cp_model.CpModel, assumptions: list[int], seed: int) -> list[i
     proto.assumptions.clear()
     proto.assumptions.extend(assumptions)
     solver = new_solver(seed, None)
-    status = solver.solve(model)
+    status = run_solver(solver, model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     core = set(solver.sufficient_assumptions_for_infeasibility())

@@ -9,6 +9,7 @@ exactly-one and at-most-one constraints.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +155,8 @@ def new_solver(seed: int, deterministic_limit: float | None) -> cp_model.CpSolve
     solver = cp_model.CpSolver()
     parameters: Any = solver.parameters
     parameters.num_workers = 1
+    # CP-SAT's own handler would swallow Ctrl-C: see `run_solver`.
+    parameters.catch_sigint_signal = False
     parameters.random_seed = seed
     parameters.linearization_level = 2
     parameters.absolute_gap_limit = 0.0
@@ -161,6 +164,17 @@ def new_solver(seed: int, deterministic_limit: float | None) -> cp_model.CpSolve
     if deterministic_limit is not None:
         parameters.max_deterministic_time = deterministic_limit
     return solver
+
+
+def run_solver(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
+    """Solve in a thread, so that Ctrl-C reaches this one, stops the search and raises KeyboardInterrupt."""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(solver.solve, model)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            solver.stop_search()
+            raise
 
 
 def solve_component(
@@ -208,7 +222,7 @@ def solve_component(
     scaled = _scale(structure, component, terms)
     model = _build(structure, component, terms, scaled.coefficients)
     solver = new_solver(seed, deterministic_limit)
-    status = solver.solve(model)
+    status = run_solver(solver, model)
     if status == cp_model.INFEASIBLE:
         return None
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
