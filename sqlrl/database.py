@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.constants import atoms_of
-from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.catalog.records import Records
+from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.sources import open_source
+from sqlrl.data import Data
 from sqlrl.engine.connecting import connect as connect_engine
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.evaluate import Scores
@@ -32,7 +32,7 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.sql import column, table
+from sqlrl.plan.sql import column
 from sqlrl.plan.worlds import OBSERVED, World
 from sqlrl.prediction import Prediction
 from sqlrl.report import Table
@@ -93,92 +93,13 @@ def connect(
     return Database(Catalog(engine))
 
 
-class Database:
+class Database(Data):
     """Data, models and results in one DuckDB database. Use `connect` to open one.
 
     Parameters
     ----------
     catalog : Catalog
     """
-
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog, self.engine = catalog, catalog.engine
-        self.records = Records(catalog.store)
-
-    # ---- data -------------------------------------------------------------------------------------------
-
-    def load(
-        self,
-        predicate: str,
-        source: Any,
-        *,
-        columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
-        types: Sequence[str] | None = None,
-        example: str | None = None,
-        target: bool = False,
-        given: bool = False,
-        truth: str | int | None = None,
-        probability: str | int | None = None,
-        duplicates: str = "error",
-        empty: str = "error",
-        fold_case: bool = False,
-        constants: Mapping[str, str] | None = None,
-    ) -> None:
-        """Load the facts of a predicate; see `sqlrl.catalog.catalog.Catalog.load` for every option."""
-        self.catalog.load(
-            predicate,
-            source,
-            columns=columns,
-            types=types,
-            example=example,
-            target=target,
-            given=given,
-            truth=truth,
-            probability=probability,
-            duplicates=duplicates,
-            empty=empty,
-            fold_case=fold_case,
-            constants=constants,
-        )
-
-    def load_evidence(self, source: Any, model: Model, *, given: bool = False, target: bool = False) -> None:
-        """Load an Alchemy `.db` file; see `sqlrl.catalog.catalog.Catalog.load_evidence`."""
-        self.catalog.load_evidence(source, model, given=given, target=target)
-
-    def scope(self, predicate: str, source: Any) -> None:
-        """Set which tuples of an open predicate have atoms: a query, table or frame; None for all."""
-        self.catalog.scope(predicate, source)
-
-    def refresh(self) -> list[str]:
-        """Load again what changed at its source; return the predicates."""
-        return self.catalog.refresh()
-
-    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Run SQL on the same database and return DuckDB's relation.
-
-        Raises
-        ------
-        EngineError
-            If DuckDB refuses the query, with its message.
-        """
-        return self.engine.relation(query)
-
-    def predicates(self) -> Table:
-        """Return the predicates with their types, rows and whether they are open."""
-        rows = [
-            {
-                "predicate": str(f"{name}({', '.join(kind or '?' for kind in record.types)})"),
-                "open": record.open,
-                "facts": record.rows,
-                "example": record.example,
-                "source": record.source,
-            }
-            for name, record in self.catalog.predicates().items()
-        ]
-        schema = pa.schema(
-            [("predicate", pa.string()), ("open", pa.bool_()), ("facts", pa.int64()), ("example", pa.string()), ("source", pa.string())]
-        )
-        return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")
 
     # ---- models -----------------------------------------------------------------------------------------
 
@@ -286,6 +207,19 @@ class Database:
         }
         return Table(pa.table(data), title=f"true groundings in the {world} world")
 
+    @contextmanager
+    def _world(self, program: Program, world: str) -> Iterator[World]:
+        if world == "observed":
+            yield OBSERVED
+            return
+        with open_source(self.engine, world) as opened:
+            if list(opened.columns) != ["atom"]:
+                raise InputError(
+                    f"a world has one column, atom: the ids of the true query atoms; not {[*opened.columns]}"
+                )
+            with program.shown(exp.select(column("atom")).from_(opened.table)) as name:
+                yield World(name)
+
     # ---- inference --------------------------------------------------------------------------------------
 
     def predict(
@@ -382,7 +316,9 @@ class Database:
                 yield stream
             except BaseException as error:
                 if stream.run is not None:
-                    self.records.end_run(stream.run, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+                    self.records.end_run(
+                        stream.run, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+                    )
                 raise
 
     def learned_model(self, program: Any, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:
@@ -394,58 +330,6 @@ class Database:
         """Return the clauses of a learned model, the strongest first (called by learners)."""
         stream: TrainingStream = program
         return stream.clauses(weights, support)
-
-    def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
-        """Return ids of examples: in the order given, or in that of the data."""
-        with self.only(examples) as chosen:
-            source, key = (self._layout_table("example"), "ordinal") if chosen is None else (table(chosen), "position")
-            query = exp.select(column("example")).from_(source).order_by(column(key))
-            ids: npt.NDArray[np.int64] = self.engine.fetch(query, step="read the examples").column(0).to_numpy()
-        return ids.astype(np.int64)
-
-    # ---- plumbing ---------------------------------------------------------------------------------------
-
-    @contextmanager
-    def only(self, examples: Any) -> Iterator[TableName | None]:
-        """Show chosen examples as a table while the context is open; None for all."""
-        if examples is None:
-            yield None
-            return
-        catalog, schema = self.engine.scratch
-        name = TableName(catalog, schema, self.catalog.example_filter(examples))
-        try:
-            yield name
-        finally:
-            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop the chosen examples")
-
-    @contextmanager
-    def _world(self, program: Program, world: str) -> Iterator[World]:
-        if world == "observed":
-            yield OBSERVED
-            return
-        atoms = self.sql(world if " " in world.strip() else f"from {world}").to_arrow_table()
-        if atoms.column_names != ["atom"]:
-            raise InputError(f"a world has one column, atom, with the ids of the true query atoms, not {atoms.column_names}")
-        with program.shown(atoms) as name:
-            yield World(name)
-
-    def _layout_table(self, name: str) -> exp.Table:
-        return table(self.catalog.store.name(name))
-
-    def close(self) -> None:
-        """Close the database; a connection of yours stays open."""
-        self.engine.close()
-
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Database({self.engine.path!r})\n{self.predicates()!r}"
 
 
 def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
@@ -459,7 +343,9 @@ def _without(model: Model, drop: Iterable[str]) -> Model:
     dropped = set(drop)
     if not dropped:
         return model
-    return model.with_rules(tuple(r for r in model.rules if dropped.isdisjoint(a.predicate for a in atoms_of(r.formula))))
+    return model.with_rules(
+        tuple(r for r in model.rules if dropped.isdisjoint(a.predicate for a in atoms_of(r.formula)))
+    )
 
 
 def _check_weights(model: Model) -> None:

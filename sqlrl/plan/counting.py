@@ -116,6 +116,7 @@ def count_difference(
     context = _Context(bind(shape, layout), parameters, examples, Steps([]))
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
     parts = tuple(p for p in every if _is_positive(p))
+    changes: dict[str | ShapeExists, str] = {}
     if len(parts) > MOST_POSITIVE:
         return _enumerated_difference(context, first, second)
     terms = []
@@ -124,7 +125,7 @@ def count_difference(
         changing = [x for x in members if _mentions_open(context.bound, x)]
         sign = -1 if len(chosen) % 2 else 1
         for i, pivot in enumerate(changing):
-            change = _change(context, pivot, first, second)
+            change = _change(context, pivot, first, second, changes)
             factors = [change]
             for member in members:
                 if member is pivot:
@@ -256,8 +257,14 @@ def _guarded(
     return Factor(Source(subquery(query, alias), alias, factor.source.columns), None, factor.rows)
 
 
-def _change(context: _Context, part: ShapeLiteral | ShapeExists, first: World, second: World) -> Factor:
-    """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query."""
+def _change(
+    context: _Context, part: ShapeLiteral | ShapeExists, first: World, second: World, known: dict[str | ShapeExists, str]
+) -> Factor:
+    """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
+
+    `known` has the steps there are: one for each predicate and existential group.
+    """
+    key = part if isinstance(part, ShapeExists) else part.predicate
     if isinstance(part, ShapeLiteral):
         info = context.bound.info(part)
         query, rows = changed_rows(info, first, second), info.atom_count
@@ -270,7 +277,7 @@ def _change(context: _Context, part: ShapeLiteral | ShapeExists, first: World, s
             )
             for a, b, sign in ((here, there, 1), (there, here, -1))
         )
-    name = context.steps.add("c", query)
+    name = known[key] if key in known else known.setdefault(key, context.steps.add("c", query))
     return Factor(Source(cte(name, name), name, _columns(context, part)), "change", rows)
 
 

@@ -141,9 +141,18 @@ def _product(factors: Sequence[Factor], wide: bool, multiplier: int) -> exp.Expr
     return reduce(lambda a, b: exp.Mul(this=a, expression=b), terms)
 
 
+def _connected(factors: Sequence[Factor]) -> list[Factor]:
+    """Put factors in an order in which each shares a slot with one before it, as far as that can be."""
+    left, ordered, seen = list(factors), list[Factor](), set[Slot]()
+    while left:
+        ordered.append(left.pop(next((i for i, f in enumerate(left) if f.slots & seen), 0)))
+        seen |= ordered[-1].slots
+    return ordered
+
+
 def _join(query: exp.Select, factors: Sequence[Factor], known: dict[Slot, exp.Column]) -> exp.Select:
     """Join factors on shared slots; conditions inside the first one go to WHERE."""
-    for i, factor in enumerate(factors):
+    for i, factor in enumerate(_connected(factors)):
         on = connect(factor.source, known)
         relation = factor.source.relation.copy()
         if i == 0:

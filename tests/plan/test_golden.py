@@ -1,0 +1,125 @@
+"""Golden SQL: each file has a rule, what is planned for it, and the query in DuckDB's dialect (executed here) and in Spark's.
+
+`SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_golden.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.connecting import connect
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.program import Program
+from sqlrl.logic.mln import parse_mln
+from sqlrl.plan.counting import count_difference, count_groundings, count_violated
+from sqlrl.plan.dialects import for_dialect
+from sqlrl.plan.expansion import expand
+from sqlrl.plan.grounding import ground
+from sqlrl.plan.violations import violated_by_evidence
+from sqlrl.plan.worlds import OBSERVED, World
+
+FOLDER = Path(__file__).parent / "golden"
+PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
+CITATIONS = "Token(word, position, bib)\nNext(position, position)\nInField(bib, field, position)\nfield = {Author, Title}\n"
+
+CASES = {
+    "ground_transitive": ("ground", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
+    "ground_given": ("ground", PEOPLE, "1 Smokes(x) => Cancer(x)"),
+    "ground_three_alike": ("ground", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Cancer(x) v Cancer(y) v Cancer(z)"),
+    "ground_exists": ("ground", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "ground_unequal": ("ground", PEOPLE, "1 Cancer(x) => Cancer(y) v x = y v Friends(x, Anna)"),
+    "ground_template": ("ground", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
+    "ground_local": ("ground", CITATIONS, "1 InField(c, f, p) ^ p != q => InField(c, f, q) v Next(p, q)"),
+    "evidence_violates": ("violated", PEOPLE, "Friends(x, y) => Smokes(y)."),
+    "expand_template": ("expand", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
+    "expand_chain": ("expand", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
+    "count_template": ("count", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
+    "count_path": ("count", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
+    "count_exists": ("count", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "total_local": ("total", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
+    "difference_transitive": ("difference", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
+}
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Iterator[Catalog]:
+    found = Catalog(connect(":memory:", threads=1))
+    found.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=("person", "person"))
+    found.load("Smokes", [("Anna", True), ("Chris", False)], types=("person",), given=True, truth=1)
+    yield found
+    found.engine.close()
+
+
+@pytest.fixture(scope="module")
+def citations() -> Iterator[Catalog]:
+    found = Catalog(connect(":memory:", threads=1))
+    found.load("Token", [("w", "P1", "B1"), ("v", "P2", "B1"), ("w", "P1", "B2")], types=("word", "position", "bib"), example="bib")
+    found.load("Next", [("P1", "P2")], types=("position", "position"))
+    found.load("InField", [("B1", "Author", "P1")], types=("bib", "field", "position"), target=True)
+    yield found
+    found.engine.close()
+
+
+def planned(kind: str, program: Program) -> exp.Expression:
+    """The query of a program's first shape; the tables of its parameters are those of the program."""
+    (use,) = program.shapes.values()
+    layout, shape, parameters = program.layout, use.shape, use.parameters
+    match kind:
+        case "ground":
+            return ground(shape, layout, parameters=parameters).query
+        case "violated":
+            return violated_by_evidence(shape, layout, parameters=parameters)
+        case "expand":
+            bound = program.features[0]
+            return expand(bound.instances[0], layout, plus=bound.feature.plus)
+        case "count":
+            return count_violated(shape, layout, OBSERVED, parameters=parameters)
+        case "total":
+            return count_groundings(shape, layout, parameters=parameters)
+        case _:
+            world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
+            return count_difference(shape, layout, World(world), OBSERVED, parameters=parameters)
+
+
+def file_text(kind: str, rule: str, query: exp.Expression) -> str:
+    parts = [f"-- {kind}: {rule}"]
+    for dialect in ("duckdb", "spark"):
+        text = for_dialect(query, dialect).sql(dialect, pretty=True)
+        # Scratch tables are numbered in the order in which a process makes them.
+        parts.append(f"-- {dialect}\n" + re.sub(r"scratch_\d+_(\w+?)_\d+", r"scratch_\1", text) + ";")
+    return "\n\n".join(parts) + "\n"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str, catalog: Catalog, citations: Catalog) -> None:
+    kind, declared, rule = CASES[name]
+    used = catalog if declared is PEOPLE else citations
+    model = parse_mln(declared + rule, query=("Cancer", "Smokes") if used is catalog else ("InField",))
+    program = bind_program(used.engine, used.bind(model, training=True), model)
+    program.expand()
+    query = planned(kind, program)
+    rows = used.engine.fetch(for_dialect(query, "duckdb"), step=name)
+    found, path = file_text(kind, rule, query), FOLDER / f"{name}.sql"
+    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
+        path.write_text(found)
+    assert found == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    _, duckdb, spark = path.read_text().split("-- duckdb\n")[0], *path.read_text().split("-- duckdb\n")[1].split("-- spark\n")
+    assert rows.num_columns == len(sqlglot.parse_one(duckdb, dialect="duckdb").selects)
+    again = sqlglot.parse_one(spark, dialect="spark")
+    assert "INT128" not in spark
+    assert "HUGEINT" not in spark
+    assert not list(again.find_all(exp.Anonymous)), "Spark knows every function"
+    program.close()
+
+
+def test_every_file_has_a_case() -> None:
+    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES)
