@@ -40,7 +40,14 @@ class ShapePlan:
 
 
 def plans(program: Program, examples: TableName | None = None) -> Iterator[ShapePlan]:
-    """Yield the grounding query of each shape that has an open literal, in the program's order."""
+    """Yield the grounding query of each shape that has an open literal, in the program's order.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> [str(p.use.shape) for p in plans(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
+    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
+    """
     for shape, use in program.shapes.items():
         bound = bind(shape, program.layout)
         literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
@@ -51,13 +58,21 @@ def plans(program: Program, examples: TableName | None = None) -> Iterator[Shape
             )
 
 
-def stream(program: Program, examples: TableName | None = None, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
+def stream(
+    program: Program, examples: TableName | None = None, *, rows: int = ROWS_PER_BATCH
+) -> Iterator[pa.RecordBatch]:
     """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
 
     Yields
     ------
     pyarrow.RecordBatch
         The columns of `plan.grounding.GroundingQuery`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> sum(batch.num_rows for batch in stream(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
+    2
     """
     for shape_plan in plans(program, examples):
         yield from program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
@@ -157,7 +172,7 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
     evidence = violated_by_evidence(program, examples)
     for rows in pieces:
         empty, unit = rows.length == 0, rows.length == 1
-        evidence[: m] += _per_clause(rows, empty, m)
+        evidence[:m] += _per_clause(rows, empty, m)
         opened += _per_clause(rows, ~empty, m)
         unit_parts.append(rows.take(unit))
         row_parts.append(rows.take(~(empty | unit)))
@@ -199,6 +214,13 @@ def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
     Raises
     ------
     CountOverflowError
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> check_sizes(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([2**63], dtype=object))
+    Traceback (most recent call last):
+    sqlrl.errors.CountOverflowError: Friends(x, y) ^ Smokes(x) => Smokes(y) has 9,223,372,036,854,775,808 open ...
     """
     for clause in np.flatnonzero(opened > INT64_MAX).tolist():
         text = rule_text(program, program.feature_of[clause])

@@ -55,7 +55,15 @@ def read_atoms(
     examples: TableName | None,
     helpers: frozenset[str] = frozenset(),
 ) -> Atoms:
-    """Read the query atoms of all open predicates, one query a predicate."""
+    """Read the query atoms of all open predicates, one query a predicate.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> read_atoms(program.engine, program.layout, program.blocks, None).ids.tolist()
+    [1, 2, 3]
+    """
     rule_of = {rule.predicate: rule for rule in reversed(blocks)}
     parts, exact = [], [np.zeros(0, bool)]
     for info in _open(layout):
@@ -107,7 +115,9 @@ def _atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableNam
     assert info.atoms is not None
     query = exp.select(*(column(c, "a") for c in ("atom", "example", "prior"))).from_(table(info.atoms, "a"))
     if examples is not None:
-        query = query.join(table(examples, "x"), on=exp.EQ(this=column("example", "x"), expression=column("example", "a")))
+        query = query.join(
+            table(examples, "x"), on=exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+        )
     if rule is not None:
         keys = [c for c in argument_columns(info) if c not in {f"a{i}" for i in rule.positions}]
         number = exp.Sub(this=_dense_rank([column(c, "a") for c in keys]), expression=integer(1))
@@ -135,7 +145,16 @@ def _dense_rank(keys: Sequence[exp.Expression]) -> exp.Expression:
 def read_labels(
     engine: Engine, layout: Layout, ids: IntArray, examples: TableName | None
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Read the labels of query atoms: their truth, and which of them have a label. Only learners and `evaluate` call this."""
+    """Read the labels of query atoms: their truth, and which of them have a label. Only learners and `evaluate` call this.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> truth, known = read_labels(program.engine, program.layout, np.array([1, 2, 3]), None)
+    >>> truth.tolist(), known.all()
+    ([True, True, False], np.True_)
+    """
     parts = [(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool))]
     for info in _open(layout):
         assert info.atoms is not None

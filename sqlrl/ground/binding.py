@@ -44,6 +44,13 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     ------
     ModelError
         A rule ties examples together.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)  # calls bind_program
+    >>> program.clause_count, program.weights().tolist()
+    (1, [1.0])
     """
     opened = frozenset(p.name for p in layout.predicates.values() if p.open)
     model = normal_model(model, opened) if model.semantics == "alchemy" else split_model(model)

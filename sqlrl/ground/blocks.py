@@ -81,6 +81,14 @@ def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], S
     -------
     set of (predicate, position)
         Where all pairs are there.
+
+    Examples
+    --------
+    >>> x = Variable("x")
+    >>> pair = (Literal("Is", (x, Constant("A")), False), Literal("Is", (x, Constant("B")), False))
+    >>> clause = Clause((("x", "thing"),), pair)
+    >>> written_out([clause], {("Is", 1): ["A", "B"]}), written_out([clause], {("Is", 1): ["A", "B", "C"]})
+    ({('Is', 1)}, set())
     """
     pairs: dict[tuple[str, int], set[frozenset[str]]] = defaultdict(set)
     for clause in clauses:
@@ -96,7 +104,16 @@ def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], S
 
 
 def pair_of_constants(clause: Clause) -> tuple[str, int, frozenset[str]] | None:
-    """Return (predicate, position, constants) of a clause `!P(.., A, ..) v !P(.., B, ..)`, else None."""
+    """Return (predicate, position, constants) of a clause `!P(.., A, ..) v !P(.., B, ..)`, else None.
+
+    Examples
+    --------
+    >>> x = Variable("x")
+    >>> pair = (Literal("Is", (x, Constant("A")), False), Literal("Is", (x, Constant("B")), False))
+    >>> predicate, position, constants = pair_of_constants(Clause((("x", "thing"),), pair))
+    >>> predicate, position, sorted(constants)
+    ('Is', 1, ['A', 'B'])
+    """
     if len(clause.literals) != 2 or not all(isinstance(x, Literal) for x in clause.literals):
         return None
     left, right = clause.literals

@@ -16,7 +16,7 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import Constant
 from sqlrl.plan.sql import column, named, table
 
-_MARK = re.compile("\"\x00([0-9]+)\x00\"")
+_MARK = re.compile('"\x00([0-9]+)\x00"')
 
 
 def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tuple[str, ...]]]:
@@ -56,7 +56,11 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     weights = program.weights() if weights is None else weights
     ids, texts, hard, rules = list[int](), list[str](), list[bool](), list[int]()
     places = {id(rule): i for i, rule in enumerate(program.model.rules)}
-    plain = {feature: clause for clause, feature in enumerate(program.feature_of) if not program.features[feature].feature.plus}
+    plain = {
+        feature: clause
+        for clause, feature in enumerate(program.feature_of)
+        if not program.features[feature].feature.plus
+    }
     for i, bound in enumerate(program.features):
         if bound.rule is None:
             continue
@@ -98,7 +102,9 @@ def shape_table(program: Program) -> pa.Table:
         {"shape": i, "text": str(shape), "literals": len(shape.literals) + len(shape.exists)}
         for i, shape in enumerate(program.shapes)
     ]
-    return pa.Table.from_pylist(rows, schema=pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]))
+    return pa.Table.from_pylist(
+        rows, schema=pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())])
+    )
 
 
 def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:

@@ -29,11 +29,19 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     Returns
     -------
     object array of int, shape (m,)
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> groundings(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
+    [9]
     """
     total = _zeros(program)
     seen = np.zeros(program.clause_count, bool)
     for use in program.shapes.values():
-        found = _run(program, use, count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples))
+        found = _run(
+            program, use, count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
+        )
         for clause, n in found:
             if not seen[clause]:
                 # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
@@ -55,7 +63,7 @@ def _without_clauses(program: Program, feature: int, examples: TableName | None)
     """Return the groundings of a formula that is true (or false) whatever its atoms are, and so has no clause."""
     bound = program.features[feature].feature
     variables = tuple(v for v in bound.variables if v[0] not in bound.plus)
-    shape = in_given_order(Clause(variables), lambda predicate, position: "").shape
+    shape = in_given_order(Clause(variables), lambda *_: "").shape
     data = program.engine.fetch(count_groundings(shape, program.layout, examples=examples), step="count groundings")
     return int(data.column("n").to_pylist()[0] or 0) if data.num_rows else 0
 
@@ -66,6 +74,12 @@ def violated(program: Program, world: World = OBSERVED, examples: TableName | No
     Returns
     -------
     object array of int, shape (m,)
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> violated(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
+    [1]
     """
     return _sum(
         program,
@@ -79,6 +93,12 @@ def true_counts(program: Program, world: World = OBSERVED, examples: TableName |
     Returns
     -------
     object array of int, shape (m,)
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> true_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
+    [8]
     """
     wrong = violated(program, world, examples)
     sign = program.signs()
@@ -94,6 +114,15 @@ def count_differences(
     Returns
     -------
     object array of int, shape (m,)
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> with program.shown(pa.table({"atom": [1, 2, 3]})) as everyone:
+    ...     count_differences(program, World(everyone)).tolist()
+    [1]
     """
     change = _sum(
         program,
@@ -101,11 +130,20 @@ def count_differences(
             use.shape, program.layout, first, second, parameters=use.parameters, examples=examples
         ),
     )
-    return -program.signs().astype(object) * change
+    difference: Counts = -program.signs().astype(object) * change
+    return difference
 
 
 def violated_by_evidence(program: Program, examples: TableName | None = None) -> Counts:
-    """Return the violated groundings of shapes that have no open literal; those of others come with their grounding."""
+    r"""Return the violated groundings of shapes that have no open literal; those of others come with their grounding.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
+    >>> violated_by_evidence(sample_program(text, ["Smokes"], FRIENDS)).tolist()
+    [0, 2]
+    """
     counts = _zeros(program)
     for use in program.shapes.values():
         bound = bind(use.shape, program.layout)
@@ -132,7 +170,14 @@ def _sum(program: Program, plan: Plan) -> Counts:
 
 
 def rule_text(program: Program, feature: int) -> str:
-    """Return the formula of a feature as text."""
+    """Return the formula of a feature as text.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> rule_text(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
+    'Friends(x, y) ^ Smokes(x) => Smokes(y)'
+    """
     bound = program.features[feature]
     rule = bound.rule
     return clause_text(bound.feature.clauses, bound.feature.negated) if rule is None else format_formula(rule.formula)

@@ -9,12 +9,11 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.ground.program import Program
-from sqlrl.logic.terms import Constant
+from sqlrl.logic.shapes import Instance
+from sqlrl.logic.terms import Constant, Variable
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.grounding import ground
-from sqlrl.plan.sql import column, named, subquery, table, union_all
-from sqlrl.logic.shapes import Instance
-from sqlrl.logic.terms import Variable
+from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,12 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
     Returns
     -------
     Unseen
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> unseen(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    Unseen(combinations=0, atoms=0)
     """
     combinations, touched = 0, []
     for i, bound in enumerate(program.features):
@@ -81,20 +86,19 @@ def _new_combinations(program: Program, i: int, instance: Instance, examples: Ta
     selected: list[exp.Expression] = [named(exp.cast(exp.Literal.number(0), exp.DataType.build("BIGINT")), "clause")]
     for k, (kind, term) in enumerate(zip(instance.shape.parameters, instance.arguments, strict=True)):
         if isinstance(term, Constant):
-            value: exp.Expression = exp.convert(program.constants.of(kind)[term.name])
+            value: exp.Expression = integer(program.constants.of(kind)[term.name])
         else:
             value = column(f"plus{bound.feature.plus.index(term.name)}")
         selected.append(named(value, f"k{k}"))
     return exp.select(*selected).from_(subquery(new, "new"))
 
 
-def _atoms(
-    program: Program, instance: Instance, parameters: TableName, examples: TableName | None
-) -> pa.ChunkedArray:
+def _atoms(program: Program, instance: Instance, parameters: TableName, examples: TableName | None) -> pa.ChunkedArray:
     """Return the distinct query atoms in the ground clauses of some parameter rows."""
     plan = ground(instance.shape, program.layout, parameters=parameters, examples=examples)
     steps = [
-        exp.select(named(column(f"l{i}"), "atom")).from_(subquery(plan.query.copy(), "g")) for i in range(len(plan.signs))
+        exp.select(named(column(f"l{i}"), "atom")).from_(subquery(plan.query.copy(), "g"))
+        for i in range(len(plan.signs))
     ]
     query = exp.select(column("atom")).distinct().from_(subquery(union_all(steps), "u"))
     query = query.where(exp.GT(this=column("atom"), expression=exp.Literal.number(0)))

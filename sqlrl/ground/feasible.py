@@ -20,7 +20,7 @@ from sqlrl.plan.violations import violated_by_evidence
 
 
 def check_evidence(program: Program, network: Network, examples: TableName | None = None) -> None:
-    """Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
+    r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
 
     Parameters
     ----------
@@ -33,6 +33,17 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
     ------
     InfeasibleError
         Shows one violated ground clause with its constants, and in how many groundings the evidence violates it.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.assemble import ground_network
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(
+    ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
+    ... )
+    >>> check_evidence(program, ground_network(program, check=False))
+    Traceback (most recent call last):
+    sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 groundings, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
     """
     for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
         found = network.evidence_violated[clause]
@@ -46,7 +57,9 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
 
 
 def _message(text: str, problem: str) -> str:
-    return f"the evidence alone {problem}, so no world is possible: {text}; correct these facts, or give the rule a weight"
+    return (
+        f"the evidence alone {problem}, so no world is possible: {text}; correct these facts, or give the rule a weight"
+    )
 
 
 def _check_block(program: Program, rule: BlockRule, examples: TableName | None) -> None:

@@ -44,6 +44,12 @@ def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
     ------
     ModelError
         Names the rule and the example terms.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> check_independence(program.layout, program.model.rules[0], program.features[0].feature)  # all is one example
     """
     if layout.example_type is None:
         return

@@ -46,7 +46,7 @@ class Packing:
 
     def pack(self, clause: IntArray | int, codes: Sequence[IntArray]) -> IntArray:
         """Return one key a row; the literals are put in ascending order first."""
-        ordered: Sequence[IntArray] = codes
+        ordered: Sequence[IntArray] | IntArray = codes
         if self.width == 2:
             ordered = (np.minimum(codes[0], codes[1]), np.maximum(codes[0], codes[1]))
         elif self.width > 2:

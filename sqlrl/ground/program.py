@@ -24,7 +24,6 @@ from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
-from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
 
@@ -250,7 +249,10 @@ class Program:
         known = bound.expansions
         if known is None:
             empty = pa.table(
-                {"clause": pa.array([], pa.int64()), **{f"plus{j}": pa.array([], pa.int32()) for j in range(len(kinds))}}
+                {
+                    "clause": pa.array([], pa.int64()),
+                    **{f"plus{j}": pa.array([], pa.int32()) for j in range(len(kinds))},
+                }
             )
             self.expansions[i] = self.constants.scratch("expansion", empty)
             return
@@ -273,20 +275,23 @@ class Program:
         found = []
         for instance in bound.instances:
             query = expand(
-                instance, self.layout, plus=bound.feature.plus, constants=self.constants.single_row(instance), examples=examples
+                instance,
+                self.layout,
+                plus=bound.feature.plus,
+                constants=self.constants.single_row(instance),
+                examples=examples,
             )
             found.append(self._completed(bound.feature, instance, query))
         old = exp.select(*(column(n) for n in names)).from_(table(self.expansions[i]))
         new = exp.Except(this=union_all(found), expression=old, distinct=True)
         number = exp.Window(
-            this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column(n), nulls_first=False) for n in names])
+            this=exp.RowNumber(),
+            order=exp.Order(expressions=[exp.Ordered(this=column(n), nulls_first=False) for n in names]),
         )
         clause = exp.Add(this=number, expression=integer(self.clause_count - 1))
         rows = exp.select(named(clause, "clause"), *(column(n) for n in names)).from_(subquery(new, "new"))
         first = self.clause_count
-        self.engine.execute(
-            exp.Insert(this=table(self.expansions[i]), expression=rows), step="expand a template"
-        )
+        self.engine.execute(exp.Insert(this=table(self.expansions[i]), expression=rows), step="expand a template")
         size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(self.expansions[i]))
         size = size.where(exp.GTE(this=column("clause"), expression=integer(first)))
         added = self.engine.fetch(size, step="count new clauses").column(0)[0].as_py()

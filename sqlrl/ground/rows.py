@@ -41,7 +41,9 @@ class Rows:
         """Return the rows of a mask; these very rows if it holds for all."""
         if mask.all():
             return self
-        return Rows(self.clause[mask], self.codes[np.repeat(mask, self.length)], self.length[mask], self.multiplicity[mask])
+        return Rows(
+            self.clause[mask], self.codes[np.repeat(mask, self.length)], self.length[mask], self.multiplicity[mask]
+        )
 
 
 class AtomIndex:
@@ -97,6 +99,15 @@ def read_rows(
     -------
     Rows
         In canonical order (clause, length, literals), identical rows merged, tautologies dropped.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.grounding import ground
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
+    >>> rows = read_rows([batch], ground(friends_smoke(), people()), AtomIndex(np.array([5, 6, 7])), 0, 1)
+    >>> rows.codes.tolist(), rows.multiplicity.tolist()
+    ([0, 4], [2, 1])
     """
     plain = plan.signs and not (plan.has_absent or plan.may_repeat or plan.has_multiplicity)
     packing = Packing.of(len(plan.signs), index.size, clauses) if plain else None
@@ -187,19 +198,37 @@ def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes:
 
 
 def in_order(rows: Rows, *, merge: bool) -> Rows:
-    """Put rows in order of (clause, length, literals); add up the multiplicities of identical ones if asked."""
+    """Put rows in order of (clause, length, literals); add up the multiplicities of identical ones if asked.
+
+    Examples
+    --------
+    >>> rows = Rows(*(np.array(x) for x in ([0, 0], [2, 2], [1, 1], [1, 3])))
+    >>> in_order(rows, merge=True).multiplicity.tolist()
+    [4]
+    """
     pieces = []
     starts = np.concatenate([[0], np.cumsum(rows.length)])[:-1]
     lengths = np.unique(rows.length)
     for length in lengths:
         here = np.flatnonzero(rows.length == length) if len(lengths) > 1 else np.arange(len(rows.length))
-        matrix = rows.codes[starts[here][:, None] + np.arange(length)] if len(lengths) > 1 else rows.codes.reshape(len(here), length)
+        matrix = (
+            rows.codes[starts[here][:, None] + np.arange(length)]
+            if len(lengths) > 1
+            else rows.codes.reshape(len(here), length)
+        )
         pieces.append(_sorted_piece(rows.clause[here], matrix, rows.multiplicity[here], merge))
     return by_clause(pieces)
 
 
 def by_clause(parts: Sequence[Rows]) -> Rows:
-    """Concatenate rows and put them in order of their clauses, keeping the order inside a clause."""
+    """Concatenate rows and put them in order of their clauses, keeping the order inside a clause.
+
+    Examples
+    --------
+    >>> one, other = (Rows(*(np.array(x) for x in ([c], [2], [1], [1]))) for c in (1, 0))
+    >>> by_clause([one, other]).clause.tolist()
+    [0, 1]
+    """
     if len(parts) == 1:
         return parts[0]
     if not parts:

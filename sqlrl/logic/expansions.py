@@ -47,7 +47,7 @@ def expand(model: Model) -> Model:
 
     Examples
     --------
-    >>> from sqlrl.logic.model import Expansions
+    >>> from sqlrl.logic.model import Expansions, Model, Rule
     >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
     >>> [(str(r.formula), r.weight) for r in expand(Model({}, rules=(rule,))).rules]
     [('P("a")', 1.0), ('P("b")', 2.0)]
@@ -75,6 +75,7 @@ def expand_rule(rule: Rule) -> tuple[Rule, ...]:
 
     Examples
     --------
+    >>> from sqlrl.logic.model import Rule
     >>> len(expand_rule(Rule(Atom("P", ()))))
     1
     """

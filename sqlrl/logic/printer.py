@@ -203,6 +203,7 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
 
     Examples
     --------
+    >>> from sqlrl.logic.model import Rule
     >>> format_rule(Rule(Atom("P", (Variable("x"),)), weight=1.5))
     '1.5 P(x)'
     """

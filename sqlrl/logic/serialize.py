@@ -46,6 +46,7 @@ def read_model(path: str | Path) -> Model:
 
     Examples
     --------
+    >>> from sqlrl.logic.saving import save_model
     >>> import tempfile
     >>> from sqlrl.logic.mln import parse_mln
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +136,7 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
 
     Examples
     --------
+    >>> from sqlrl.logic.saving import model_to_json
     >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("P(t)\nP(A).")
     >>> model_from_json(model_to_json(model)) == model

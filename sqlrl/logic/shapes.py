@@ -137,7 +137,9 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
         return Slot(True, len(constants) - 1)
 
     def literal(x: Literal) -> ShapeLiteral:
-        return ShapeLiteral(x.predicate, x.positive, tuple(slot(t, type_of(x.predicate, i)) for i, t in enumerate(x.terms)))
+        return ShapeLiteral(
+            x.predicate, x.positive, tuple(slot(t, type_of(x.predicate, i)) for i, t in enumerate(x.terms))
+        )
 
     def equality(x: EqualityLiteral) -> ShapeEquality:
         names = dict((*clause.variables, *inside))

@@ -58,6 +58,13 @@ def count_violated(
     exp.Select
         Columns `clause` (if the shape has parameters) and `n` (HUGEINT). A clause without a row has none; without
         parameters there is one row, whose `n` may be NULL for none.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> [str(c.alias) for c in count_violated(friends_smoke(), people(), OBSERVED).selects]
+    ['n']
     """
     context = _Context(bind(shape, layout), parameters, examples, Steps([]))
     shared = {}
@@ -87,6 +94,12 @@ def count_groundings(
     -------
     exp.Select
         As `count_violated`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> count_groundings(friends_smoke(), people()).sql("duckdb")
+    'SELECT CAST(9 AS INT128) AS "n"'
     """
     context = _Context(bind(shape, layout), parameters, examples, Steps([]))
     term = _term(context, [], (), 1, equalities=False)
@@ -112,6 +125,14 @@ def count_difference(
     -------
     exp.Select
         As `count_violated`; `n` may be negative.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.worlds import OBSERVED, World
+    >>> query = count_difference(friends_smoke(), people(), World(table_name("predicted")), OBSERVED)
+    >>> [cte.alias for cte in query.ctes]
+    ['c0']
     """
     context = _Context(bind(shape, layout), parameters, examples, Steps([]))
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
@@ -121,7 +142,9 @@ def count_difference(
         return _enumerated_difference(context, first, second)
     terms = []
     for chosen in _subsets(parts):
-        members = [x for x in shape.literals if not x.positive] + [x for x in chosen if not isinstance(x, ShapeEquality)]
+        members = [x for x in shape.literals if not x.positive] + [
+            x for x in chosen if not isinstance(x, ShapeEquality)
+        ]
         changing = [x for x in members if _mentions_open(context.bound, x)]
         sign = -1 if len(chosen) % 2 else 1
         for i, pivot in enumerate(changing):
@@ -142,9 +165,7 @@ def _enumerated_difference(context: _Context, first: World, second: World) -> ex
     group = [column("clause")] if context.parameters is not None else []
     signed = []
     for i, (world, sign) in enumerate(((first, 1), (second, -1))):
-        query = enumerate_violated(
-            context.bound, world, parameters=context.parameters, examples=context.examples
-        )
+        query = enumerate_violated(context.bound, world, parameters=context.parameters, examples=context.examples)
         change = exp.Mul(this=column("n"), expression=integer(sign))
         signed.append(exp.select(*group, named(change, "n")).from_(subquery(query, f"world{i}")))
     return _total(context, signed)
@@ -174,9 +195,7 @@ def _split(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ..
     rest: list[Part] = []
     for literal in (x for x in shape.literals if x.positive):
         slots = {slot for _, slot in bound.columns(literal)}
-        host = next(
-            (x for x in shape.literals if not x.positive and slots <= {s for _, s in bound.columns(x)}), None
-        )
+        host = next((x for x in shape.literals if not x.positive and slots <= {s for _, s in bound.columns(x)}), None)
         if host is not None and not bound.info(literal).open:
             guards[host] = (*guards.get(host, ()), literal)
         else:
@@ -212,9 +231,7 @@ def _witnessed(context: _Context, group: ShapeExists, world: World) -> tuple[exp
     bound = context.bound
     outer = outer_slots(bound, group)
     inside = [Slot(False, i) for i in group.variables]
-    query = holding(
-        bound, outer, group.literals, group.equalities, world, inside=inside, examples=context.examples
-    )
+    query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=context.examples)
     rows = 1
     for slot in outer:
         rows *= max(_domain_size(bound, slot), 1)
@@ -258,7 +275,11 @@ def _guarded(
 
 
 def _change(
-    context: _Context, part: ShapeLiteral | ShapeExists, first: World, second: World, known: dict[str | ShapeExists, str]
+    context: _Context,
+    part: ShapeLiteral | ShapeExists,
+    first: World,
+    second: World,
+    known: dict[str | ShapeExists, str],
 ) -> Factor:
     """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
 
@@ -334,16 +355,20 @@ def _term(
     return sum_product(factors, keep, group, context.steps, multiplier=multiplier)
 
 
-def _domains(
-    context: _Context, variables: Sequence[Slot], literals: Sequence[ShapeLiteral]
-) -> list[Factor]:
+def _domains(context: _Context, variables: Sequence[Slot], literals: Sequence[ShapeLiteral]) -> list[Factor]:
     """Return the factors that keep local variables in their domains, and example terms in the examples asked for."""
     bound, found = context.bound, list[Factor]()
     for slot in variables:
         for owner in bound.owners.get(slot, ()):
             if not any(slot in x.terms and bound.in_domain(x, slot) for x in literals):
                 alias = f"d{context.steps.fresh()}"
-                found.append(Factor(domain_source(bound, slot, owner, alias), None, _domain_size(bound, slot) * bound.layout.example_count))
+                found.append(
+                    Factor(
+                        domain_source(bound, slot, owner, alias),
+                        None,
+                        _domain_size(bound, slot) * bound.layout.example_count,
+                    )
+                )
     if context.examples is not None:
         for slot in bound.restricted:
             source = filter_source(context.examples, slot, f"x{context.steps.fresh()}")

@@ -32,7 +32,9 @@ def enumerate_violated(
     >>> from sqlrl.plan.worlds import OBSERVED
     >>> facts, people, examples = (TableName("db", "main", name) for name in ("smokes", "people", "examples"))
     >>> smokes = PredicateInfo("Smokes", ("person",), False, facts)
-    >>> layout = Layout({"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main"))
+    >>> layout = Layout(
+    ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
+    ... )
     >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
     >>> enumerate_violated(bind(shape, layout), OBSERVED).sql("duckdb")
     'SELECT CAST(COUNT(*) AS INT128) AS "n" FROM "db"."main"."smokes" AS "et0"'

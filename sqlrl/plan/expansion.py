@@ -43,6 +43,16 @@ def expand(
     exp.Select
         Distinct rows with one column of ids for each mentioned `+` variable, named `plus<i>` by its place in `plus`;
         the column `one` if the clause mentions none.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+    >>> from sqlrl.plan.sample import people
+    >>> x, k = Slot(False, 0), Slot(True, 0)
+    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
+    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
+    >>> print(expand(template, people(), plus=("y",)).sql("duckdb").replace('"', ""))
+    SELECT DISTINCT t0.a0 AS plus0 FROM db.main.friends AS t0 INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1
     """
     shape, places = _free(instance)
     bound = bind(shape, layout)

@@ -52,7 +52,14 @@ class GroundingQuery:
 
 
 def open_literals(bound: BoundShape) -> tuple[ShapeLiteral, ...]:
-    """Return the literals with open predicates, in the shape's order."""
+    """Return the literals with open predicates, in the shape's order.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> [str(x) for x in open_literals(bind(friends_smoke(), people()))]
+    ['Smokes(v1)']
+    """
     return tuple(x for x in bound.shape.literals if bound.info(x).open)
 
 
@@ -146,6 +153,13 @@ def clause_body(
     """Join what makes every literal of a clause false or open; return the open literals' aliases and the outer-joined ones.
 
     With `undecided` every open literal's atom must be a query atom.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> bound = bind(friends_smoke(), people())
+    >>> clause_body(bound, Body(bound), None, None)
+    (['o0'], set())
     """
     shape = bound.shape
     if parameters is not None:
@@ -174,7 +188,12 @@ def clause_body(
         body.outer_join(source)
         if bound.info(open_literals(bound)[i]).has_given:
             atom = column("atom", f"o{i}")
-            body.where(exp.Or(this=exp.Is(this=atom, expression=exp.null()), expression=exp.GT(this=atom.copy(), expression=integer(0))))
+            body.where(
+                exp.Or(
+                    this=exp.Is(this=atom, expression=exp.null()),
+                    expression=exp.GT(this=atom.copy(), expression=integer(0)),
+                )
+            )
     for literal in shape.literals:
         if not bound.info(literal).open and literal.positive:
             body.without_facts(literal)
@@ -189,12 +208,23 @@ def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLi
     It compares arguments, not atoms, so that the database can test it before it joins.
     """
     pairs = zip(bound.columns(left), bound.columns(right), strict=True)
-    unequal = [exp.NEQ(this=body.known[a].copy(), expression=body.known[b].copy()) for (_, a), (_, b) in pairs if a != b]
-    return exp.Paren(this=reduce(lambda a, b: exp.Or(this=a, expression=b), unequal)) if unequal else exp.false()
+    unequal: list[exp.Expression] = [
+        exp.NEQ(this=body.known[a].copy(), expression=body.known[b].copy()) for (_, a), (_, b) in pairs if a != b
+    ]
+    return reduce(lambda a, b: exp.Or(this=a, expression=b), unequal) if unequal else exp.false()
 
 
 def exclude_tautologies(bound: BoundShape, body: Body) -> None:
-    """Drop ground clauses that hold an atom of an open predicate and its negation: they are true in every world."""
+    """Drop ground clauses that hold an atom of an open predicate and its negation: they are true in every world.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> shape = Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)), ShapeLiteral("Smokes", False, (y,))))
+    >>> print(ground(shape, people()).query.args["where"].sql("duckdb"))
+    WHERE ("o0"."a0" <> "o1"."a0")
+    """
     for one, other in combinations(open_literals(bound), 2):
         if one.predicate == other.predicate and one.positive != other.positive:
             body.where(_different(bound, body, one, other))
@@ -227,13 +257,20 @@ def _counted(bound: BoundShape, open_: tuple[ShapeLiteral, ...], absent: set[int
 
 
 def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> list[tuple[str | None, int]]:
-    """Join the open witnesses of each existential group; return the alias with the list `atoms` and the literal's sign."""
+    """Join the open witnesses of each existential group; return the alias with the list `atoms` and the literal's sign.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> group = ShapeExists((0,), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),), ())
+    >>> bound = bind(Shape(("person",), (), (), (), (group,)), people())
+    >>> witness_lists(bound, Body(bound), None)
+    [('w0o', 1)]
+    """
     return [_witnesses(bound, body, group, examples) for group in bound.shape.exists]
 
 
-def _witnesses(
-    bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None
-) -> tuple[str | None, int]:
+def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None) -> tuple[str | None, int]:
     """Drop groundings with a witness that the evidence makes true, and join the list of the open ones.
 
     Returns the alias with the column `atoms` (None if no literal of the group is open) and the literal's sign.

@@ -63,7 +63,12 @@ class Steps:
 
 
 def sum_product(
-    factors: Sequence[Factor], keep: frozenset[Slot], group: Sequence[exp.Expression], steps: Steps, *, multiplier: int = 1
+    factors: Sequence[Factor],
+    keep: frozenset[Slot],
+    group: Sequence[exp.Expression],
+    steps: Steps,
+    *,
+    multiplier: int = 1,
 ) -> exp.Select:
     """Plan the sum of products over all slots that are not kept.
 
@@ -84,6 +89,19 @@ def sum_product(
     -------
     exp.Select
         Columns of `group`, then `n`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sql import table
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> edges = table_name("edges")
+    >>> first = Factor(Source(table(edges, "e"), "e", (("a", x), ("b", y))))
+    >>> second = Factor(Source(table(edges, "f"), "f", (("a", y), ("b", z))))
+    >>> steps = Steps([])
+    >>> query = sum_product([first, second], frozenset(), [], steps)
+    >>> len(steps.steps), query.sql("duckdb").count("JOIN")
+    (1, 1)
     """
     wide = abs(multiplier) * reduce(lambda a, b: a * max(b, 1), (f.rows for f in factors), 1) > BIGINT_LIMIT
     left = list(factors)

@@ -51,7 +51,9 @@ class BoundShape:
 
     def is_example(self, slot: Slot) -> bool:
         """True if a slot ranges over examples."""
-        return slot == self.hidden or (self.layout.example_type is not None and self.kind(slot) == self.layout.example_type)
+        return slot == self.hidden or (
+            self.layout.example_type is not None and self.kind(slot) == self.layout.example_type
+        )
 
     def is_local(self, slot: Slot) -> bool:
         """True if a slot's type is local to examples."""
@@ -109,6 +111,13 @@ def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) ->
 
     A local variable is owned by the example terms beside which it occurs; where it occurs beside none and the clause
     has exactly one example term, by that one.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> bound = bind(friends_smoke(), people())
+    >>> bound.hidden, bound.owners, bound.covers(bound.shape.literals[1])
+    (None, {}, True)
     """
     every = (*shape.literals, *(x for group in shape.exists for x in group.literals))
     hidden = None
@@ -137,7 +146,16 @@ def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) ->
 
 
 def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
-    """Return the slots of an existential group that come from outside it, in order of first occurrence."""
+    """Return the slots of an existential group that come from outside it, in order of first occurrence.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> group = ShapeExists((1,), (ShapeLiteral("Friends", True, (x, y)),), ())
+    >>> [str(slot) for slot in outer_slots(bind(Shape(("person",) * 2, (), (), (), (group,)), people()), group)]
+    ['v0']
+    """
     found = [slot for x in group.literals for _, slot in bound.columns(x)]
     found += [slot for x in group.equalities for slot in (x.left, x.right)]
     inside = {Slot(False, i) for i in group.variables}

@@ -31,13 +31,27 @@ class Source:
 
 
 def argument_columns(info: PredicateInfo) -> tuple[str, ...]:
-    """Return the columns that identify a fact: the hidden example if it has one, then the arguments."""
+    """Return the columns that identify a fact: the hidden example if it has one, then the arguments.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> argument_columns(people().predicates["Friends"])
+    ('a0', 'a1')
+    """
     plain = tuple(f"a{i}" for i in range(len(info.types)))
     return ("example", *plain) if info.example_column else plain
 
 
 def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Select:
-    """Select the given atoms of an open predicate with this truth value; one row for each, `atom` 0 on request."""
+    """Select the given atoms of an open predicate with this truth value; one row for each, `atom` 0 on request.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> given_rows(people().predicates["Smokes"], truth=True).sql("duckdb")
+    'SELECT "a0" FROM "db"."main"."smokes" WHERE "given" AND "truth"'
+    """
     columns: list[exp.Expression] = [named(integer(0), "atom")] if atom else []
     columns += [column(name) for name in argument_columns(info)]
     value = column("truth") if truth else exp.Not(this=column("truth"))
@@ -45,7 +59,14 @@ def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Sele
 
 
 def atom_rows(info: PredicateInfo) -> exp.Select:
-    """Select the query atoms of an open predicate: one row for each."""
+    """Select the query atoms of an open predicate: one row for each.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> atom_rows(people().predicates["Smokes"]).sql("duckdb")
+    'SELECT "atom", "a0" FROM "db"."main"."atoms"'
+    """
     assert info.atoms is not None
     return exp.select(*(column(name) for name in ("atom", *argument_columns(info)))).from_(table(info.atoms))
 
@@ -57,6 +78,15 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
     literal is false where its atom is given false or outside the scope. Where every grounding is a row, these
     are query atoms and what is given false; else the relation holds query atoms and what is given true, for an outer join
     that keeps unmatched rows and drops those with atom 0.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> source, outer = open_source(bound, bound.shape.literals[1], "o")
+    >>> source.relation.sql("duckdb"), outer
+    ('"db"."main"."atoms" AS "o"', False)
     """
     info = bound.info(literal)
     outer = literal.positive and not bound.covers(literal)
@@ -71,19 +101,45 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
 
 
 def atom_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
-    """Return the query atoms of an open literal alone; as `open_source`."""
+    """Return the query atoms of an open literal alone; as `open_source`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> atom_source(bound, bound.shape.literals[1], "o")[0].columns
+    (('a0', Slot(parameter=False, index=1)),)
+    """
     atoms = bound.info(literal).atoms
     assert atoms is not None
     return Source(table(atoms, alias), alias, bound.columns(literal)), False
 
 
 def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> Source:
-    """Return the facts of a closed literal: one row for each tuple that is true."""
+    """Return the facts of a closed literal: one row for each tuple that is true.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> fact_source(bound, bound.shape.literals[0], "t").relation.sql("duckdb")
+    '"db"."main"."friends" AS "t"'
+    """
     return Source(table(bound.info(literal).facts, alias), alias, bound.columns(literal))
 
 
 def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str) -> Source:
-    """Return the domain of a slot: (example, id) of a local type for its owner, else the ids of its type."""
+    """Return the domain of a slot: (example, id) of a local type for its owner, else the ids of its type.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> domain_source(bind(friends_smoke(), people()), Slot(False, 0), None, "d").relation.sql("duckdb")
+    '"db"."main"."people" AS "d"'
+    """
     layout = bound.layout
     if slot == bound.hidden:
         return Source(table(layout.examples, alias), alias, (("example", slot),))
@@ -97,12 +153,28 @@ def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str)
 
 
 def filter_source(examples: TableName, slot: Slot, alias: str) -> Source:
-    """Return the examples to which a query is restricted."""
+    """Return the examples to which a query is restricted.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> filter_source(table_name("chosen"), Slot(False, 0), "x").columns
+    (('example', Slot(parameter=False, index=0)),)
+    """
     return Source(table(examples, alias), alias, (("example", slot),))
 
 
 def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
-    """Return `NOT EXISTS` of a row of a source that agrees with what is known."""
+    """Return `NOT EXISTS` of a row of a source that agrees with what is known.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> x = Slot(False, 0)
+    >>> source = Source(table(table_name("smokes"), "n"), "n", (("a0", x),))
+    >>> absent(source, {x: column("a1", "t")}).sql("duckdb")
+    'NOT EXISTS(SELECT 1 FROM "db"."main"."smokes" AS "n" WHERE "n"."a0" = "t"."a1")'
+    """
     inside = dict(known)
     where = conjunction(connect(source, inside))
     query = exp.select(integer(1)).from_(source.relation)
@@ -110,7 +182,17 @@ def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
 
 
 def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expression]:
-    """Return the equalities that join a source to what is known; the first use of a slot fixes its column."""
+    """Return the equalities that join a source to what is known; the first use of a slot fixes its column.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> known: dict[Slot, exp.Column] = {}
+    >>> x = Slot(False, 0)
+    >>> source = Source(table(table_name("friends"), "t"), "t", (("a0", x), ("a1", x)))
+    >>> [c.sql("duckdb") for c in connect(source, known)], known[x].sql("duckdb")
+    (['"t"."a1" = "t"."a0"'], '"t"."a0"')
+    """
     conditions: list[exp.Expression] = []
     for name, slot in source.columns:
         here = column(name, source.alias)

@@ -33,6 +33,16 @@ def holding(
     -------
     exp.Select
         Columns `x0, x1, ...`, one for each of `slots`; the column `one` if there are none.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> bound = bind(friends_smoke(), people())
+    >>> friends = ShapeLiteral("Friends", True, bound.shape.literals[0].terms)
+    >>> print(holding(bound, [Slot(False, 0)], [friends], [], OBSERVED, inside=[Slot(False, 1)]).sql("duckdb"))
+    SELECT DISTINCT "wt0"."a0" AS "x0" FROM "db"."main"."friends" AS "wt0"
     """
     body = Body(bound, prefix)
     if parameters is not None:
@@ -54,7 +64,17 @@ def holding(
 
 
 def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: World) -> Source:
-    """Return the tuples for which a literal's atom is true in a world, under a fresh alias."""
+    """Return the tuples for which a literal's atom is true in a world, under a fresh alias.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> bound = bind(friends_smoke(), people())
+    >>> true_source(bound, Body(bound, "w"), bound.shape.literals[0], OBSERVED).relation.sql("duckdb")
+    '"db"."main"."friends" AS "wt0"'
+    """
     alias = body.alias("t")
     info = bound.info(literal)
     relation = subquery(true_rows(info, world), alias) if info.open else table(info.facts, alias)

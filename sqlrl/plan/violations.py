@@ -39,7 +39,9 @@ def violated_by_evidence(
     >>> from sqlrl.logic.shapes import ShapeLiteral
     >>> facts, people, examples = (TableName("db", "main", name) for name in ("smokes", "people", "examples"))
     >>> smokes = PredicateInfo("Smokes", ("person",), False, facts)
-    >>> layout = Layout({"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main"))
+    >>> layout = Layout(
+    ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
+    ... )
     >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
     >>> violated_by_evidence(shape, layout).sql("duckdb")
     'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'

@@ -28,7 +28,14 @@ OBSERVED = World()
 
 
 def true_rows(info: PredicateInfo, world: World) -> exp.Query:
-    """Select the tuples of a predicate that are true in a world: one row for each."""
+    """Select the tuples of a predicate that are true in a world: one row for each.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> true_rows(people().predicates["Smokes"], OBSERVED).sql("duckdb")
+    'SELECT "a"."a0" FROM "db"."main"."atoms" AS "a" WHERE "a"."truth"'
+    """
     columns = argument_columns(info)
     if not info.open:
         return exp.select(*(column(c) for c in columns)).from_(table(info.facts))
@@ -47,7 +54,15 @@ def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> 
 
 
 def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
-    """Select the tuples whose truth differs: `change` is 1 where only the first world has it, -1 where only the second."""
+    """Select the tuples whose truth differs: `change` is 1 where only the first world has it, -1 where only the second.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> query = changed_rows(people().predicates["Smokes"], World(table_name("predicted")), OBSERVED)
+    >>> [c.alias_or_name for c in query.selects]
+    ['a0', 'change']
+    """
     assert info.atoms is not None
     columns = argument_columns(info)
 

@@ -104,7 +104,9 @@ class Formulas:
         data = self.data
         chosen = frozenset(data.examples) if examples is None else examples
         bibs = [v for v in self.variables if data.kind == "type" and self.types[v] == data.example_type]
-        restricted = self.example_terms(data.opened) or self.example_terms(data.predicates.keys()) | {("v", v) for v in bibs}
+        restricted = self.example_terms(data.opened) or self.example_terms(data.predicates.keys()) | {
+            ("v", v) for v in bibs
+        }
         if data.kind == "column":
             bibs, restricted = [""], {("v", "")}
         if examples is not None and not {name for tag, name in restricted if tag == "c"} <= chosen:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -88,13 +88,17 @@ class Case:
         atoms: dict[Ground, bool | None] = {}
         priors: dict[Ground, float] = {}
         for name in self.opened:
-            scope = set(self.scope[name]) | set(self.soft[name]) if name in self.scope else {
-                (bib, *constants)
-                for bib in bibs
-                for constants in itertools.product(
-                    *(sorted(domains[k, bib]) if k in local else TYPES[k] for k in OPEN[name])
-                )
-            }
+            scope = (
+                set(self.scope[name]) | set(self.soft[name])
+                if name in self.scope
+                else {
+                    (bib, *constants)
+                    for bib in bibs
+                    for constants in itertools.product(
+                        *(sorted(domains[k, bib]) if k in local else TYPES[k] for k in OPEN[name])
+                    )
+                }
+            )
             for t in scope - set(self.given[name]):
                 atoms[self.ground(name, t)] = (t in self.labels[name]) if self.labels[name] else None
                 if t in self.soft[name]:
@@ -166,7 +170,7 @@ def databases(draw: st.DrawFn) -> Case:
     local = draw(st.sampled_from([None, None, None, True, False]))
     case = Case(kind, closed, opened, labels, evidence, soft, scope, local)
     subset = frozenset(draw(st.sets(st.sampled_from(case.data.examples), min_size=1)))
-    return Case(kind, closed, opened, labels, evidence, soft, scope, local, subset=subset)
+    return replace(case, subset=subset, block=draw(st.integers(0, 2)) == 0)
 
 
 # ---- programs ------------------------------------------------------------------------------------------------
@@ -243,7 +247,12 @@ def quantified(draw: st.DrawFn, case: Case, plus: frozenset[str], bib: Term | No
 @st.composite
 def rules(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
     """A random rule with a weight of 1, hard at times."""
-    choices = [frozenset[str]()] * 4 + [frozenset({"f"}), frozenset({"p"}), frozenset({"f", "g"}), frozenset({"p", "f"})]
+    choices = [frozenset[str]()] * 4 + [
+        frozenset({"f"}),
+        frozenset({"p"}),
+        frozenset({"f", "g"}),
+        frozenset({"p", "f"}),
+    ]
     plus = draw(st.sampled_from(choices))
     bib = None
     kind = draw(st.sampled_from(["clause", "clause", "and", "any", "implies", *(["exist"] * 2 if quantifiers else [])]))
@@ -289,7 +298,7 @@ def programs(draw: st.DrawFn, size: int = 5, quantifiers: bool = True) -> Case:
     """A database with rules."""
     case = draw(databases())
     found = tuple(draw(rules(case, quantifiers)) for _ in range(size))
-    return Case(**{**case.__dict__, "rules": found})
+    return replace(case, rules=found)
 
 
 # ---- loading -------------------------------------------------------------------------------------------------
@@ -311,7 +320,9 @@ def load(case: Case) -> tuple[DuckDBEngine, Layout]:
             rows = [(*t, v) for t, v in sorted(case.given[name].items())]
             catalog.load(name, rows, example=example, given=True, truth=width)
         if case.soft[name]:
-            catalog.load(name, [(*t, v) for t, v in sorted(case.soft[name].items())], example=example, probability=width)
+            catalog.load(
+                name, [(*t, v) for t, v in sorted(case.soft[name].items())], example=example, probability=width
+            )
         if name in case.scope:
             names = [("example" if case.kind == "column" else "bib"), *(f"x{i}" for i in range(width - 1))]
             columns = zip(*sorted(case.scope[name]), strict=True)
@@ -354,7 +365,7 @@ class Names:
         bound = program.features[feature].feature
         kinds = dict(bound.variables)
         return {
-            int(row["clause"]): {v: self.constants[kinds[v]].get(row[f"plus{j}"], "") for j, v in enumerate(bound.plus)}  # type: ignore
+            int(row["clause"]): {v: self.constants[kinds[v]].get(row[f"plus{j}"], "") for j, v in enumerate(bound.plus)}  # type: ignore[call-overload]
             for row in self.rows(program.expansions[feature])
         }
 

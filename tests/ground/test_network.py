@@ -116,7 +116,7 @@ def test_a_formula_is_one_exact_feature(formula: str, weight: str) -> None:
     with bound(model) as program:
         found = probabilities(program, ground_network(program))
     atoms = [(p, "", (c,)) for p in ("H", "S", "T") for c in ("A", "B")]
-    predicates = {p: (("t",), False) for p in ("H", "S", "T")}
+    predicates = dict.fromkeys(("H", "S", "T"), (("t",), False))
     data = Data("one", {"t": ("A", "B")}, predicates, ("",), {}, frozenset(), frozenset(), dict.fromkeys(atoms))
     read = Formulas(model.rules[0].formula, data)
     expected = {}
@@ -168,7 +168,9 @@ def test_blocks_are_recognised(kind: str, given: bool) -> None:
         assert sorted(map(sorted, blocks.values())) == sorted(map(sorted, wanted))
 
 
-@pytest.mark.parametrize("rule", ["!InField(b, f, p) v !InField(b, f, q) v p = q.", "!InField(b, F, p) v !InField(b, G, p)."])
+@pytest.mark.parametrize(
+    "rule", ["!InField(b, f, p) v !InField(b, f, q) v p = q.", "!InField(b, F, p) v !InField(b, G, p)."]
+)
 def test_what_states_no_block_of_the_field_stays_a_clause(rule: str) -> None:
     model = parse_mln(DECLARED.format("field!") + rule, query=("InField",))
     with bound(model, TOKENS, example="bib") as program:
@@ -180,7 +182,9 @@ def test_a_block_with_two_given_true_atoms_is_impossible() -> None:
     model = parse_mln(BLOCKS["inequality"] + "1 InField(b, F, p)\n", query=("InField",))
     known: Facts = {"InField": [("B1", "F", "P1", "true"), ("B1", "G", "P1", "true")]}
     with bound(model, TOKENS, known, "bib") as program:
-        with pytest.raises(InfeasibleError, match=r"two atoms of a block true.*InField\(B1, ., P1\).*InField\(B1, ., P1\)"):
+        with pytest.raises(
+            InfeasibleError, match=r"two atoms of a block true.*InField\(B1, ., P1\).*InField\(B1, ., P1\)"
+        ):
             ground_network(program)
         with program.only(np.array([1])) as other:
             assert len(ground_network(program, other).atoms) == 3
@@ -228,10 +232,12 @@ def listed(rule: Rule, constants: list[str]) -> Rule:
 
 
 def test_constants_that_new_data_lack_join_with_nothing() -> None:
-    model = parse_mln("Token(word, bib)\nTopic(bib, topic)\ntopic = {Db, Ml}\nToken(+w, b) => Topic(b, +t)", query=("Topic",))
+    model = parse_mln(
+        "Token(word, bib)\nTopic(bib, topic)\ntopic = {Db, Ml}\nToken(+w, b) => Topic(b, +t)", query=("Topic",)
+    )
     rows = (("sql", "Db"), ("lost", "Db"), ("sql", "Gone"), ("lost", "Gone"))
     rule = Rule(model.rules[0].formula, expansions=Expansions(("w", "t"), rows, (1.0, 2.0, 3.0, 4.0)))
-    plain = parse_mln("Token(word, bib)\nTopic(bib, topic)\nToken(\"lost\", b) v Topic(b, Gone)\nTopic(b, Gone)").rules
+    plain = parse_mln('Token(word, bib)\nTopic(bib, topic)\nToken("lost", b) v Topic(b, Gone)\nTopic(b, Gone)').rules
     model = model.with_rules((rule, *plain))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -278,7 +284,9 @@ def test_a_count_past_128_bits_names_the_clause() -> None:
 
 def test_many_positive_literals_are_enumerated() -> None:
     text = " v ".join(f"Likes(x, {c})" for c in "ABCDEFGHIJ")
-    model = parse_mln(f"thing = {{{', '.join('ABCDEFGHIJ')}}}\nLikes(p, thing)\nKnown(p)\n1 Known(x) => {text}", query=("Likes",))
+    model = parse_mln(
+        f"thing = {{{', '.join('ABCDEFGHIJ')}}}\nLikes(p, thing)\nKnown(p)\n1 Known(x) => {text}", query=("Likes",)
+    )
     with bound(model, {"Known": [("Anna",), ("Bob",)], "Likes": [("Anna", "J")]}) as program:
         assert sql.true_counts(program).tolist() == [1]
         with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
@@ -286,7 +294,10 @@ def test_many_positive_literals_are_enumerated() -> None:
 
 
 def test_counts_past_64_bits_are_exact() -> None:
-    model = parse_mln("Smokes(p)\nKnown(p)\n1 Known(a) ^ Known(b) ^ Known(c) ^ Known(d) ^ Known(e) ^ Known(f) => Smokes(a)", query=("Smokes",))
+    model = parse_mln(
+        "Smokes(p)\nKnown(p)\n1 Known(a) ^ Known(b) ^ Known(c) ^ Known(d) ^ Known(e) ^ Known(f) => Smokes(a)",
+        query=("Smokes",),
+    )
     with bound(model, {"Known": [(str(i),) for i in range(3000)]}) as program:
         assert sql.groundings(program).tolist() == [3000**6]
         assert sql.violated(program).tolist() == [3000**6]

@@ -13,7 +13,8 @@ from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic import models_equal, parse_mln, read_model, save_model
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.model import Expansions, Model, Rule
-from sqlrl.logic.serialize import model_from_json, model_to_json
+from sqlrl.logic.saving import model_to_json
+from sqlrl.logic.serialize import model_from_json
 from sqlrl.logic.terms import And, Argument, Atom, Predicate, Variable
 from sqlrl.resources import resource, resource_names
 from tests.logic.worlds import PREDICATES, formulas

@@ -29,7 +29,9 @@ from sqlrl.plan.worlds import OBSERVED, World
 
 FOLDER = Path(__file__).parent / "golden"
 PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
-CITATIONS = "Token(word, position, bib)\nNext(position, position)\nInField(bib, field, position)\nfield = {Author, Title}\n"
+CITATIONS = (
+    "Token(word, position, bib)\nNext(position, position)\nInField(bib, field, position)\nfield = {Author, Title}\n"
+)
 
 CASES = {
     "ground_transitive": ("ground", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
@@ -62,7 +64,12 @@ def catalog() -> Iterator[Catalog]:
 @pytest.fixture(scope="module")
 def citations() -> Iterator[Catalog]:
     found = Catalog(connect(":memory:", threads=1))
-    found.load("Token", [("w", "P1", "B1"), ("v", "P2", "B1"), ("w", "P1", "B2")], types=("word", "position", "bib"), example="bib")
+    found.load(
+        "Token",
+        [("w", "P1", "B1"), ("v", "P2", "B1"), ("w", "P1", "B2")],
+        types=("word", "position", "bib"),
+        example="bib",
+    )
     found.load("Next", [("P1", "P2")], types=("position", "position"))
     found.load("InField", [("B1", "Author", "P1")], types=("bib", "field", "position"), target=True)
     yield found
@@ -112,7 +119,7 @@ def test_golden(name: str, catalog: Catalog, citations: Catalog) -> None:
     if os.environ.get("SQLRL_UPDATE_GOLDEN"):
         path.write_text(found)
     assert found == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
-    _, duckdb, spark = path.read_text().split("-- duckdb\n")[0], *path.read_text().split("-- duckdb\n")[1].split("-- spark\n")
+    duckdb, spark = path.read_text().split("-- duckdb\n")[1].split("-- spark\n")
     assert rows.num_columns == len(sqlglot.parse_one(duckdb, dialect="duckdb").selects)
     again = sqlglot.parse_one(spark, dialect="spark")
     assert "INT128" not in spark

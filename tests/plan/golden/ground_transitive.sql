@@ -10,9 +10,7 @@ INNER JOIN "memory"."sqlrl"."atom_Cancer" AS "o0"
 INNER JOIN "memory"."sqlrl"."atom_Cancer" AS "o1"
   ON "o1"."a0" = "t0"."a1"
 WHERE
-  (
-    "t0"."a0" <> "t0"."a1"
-  );
+  "t0"."a0" <> "t0"."a1";
 
 -- spark
 SELECT
@@ -24,6 +22,4 @@ INNER JOIN `memory`.`sqlrl`.`atom_Cancer` AS `o0`
 INNER JOIN `memory`.`sqlrl`.`atom_Cancer` AS `o1`
   ON `o1`.`a0` = `t0`.`a1`
 WHERE
-  (
-    `t0`.`a0` <> `t0`.`a1`
-  );
+  `t0`.`a0` <> `t0`.`a1`;
