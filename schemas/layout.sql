@@ -125,12 +125,14 @@ CREATE TABLE "model" (
     "model" INTEGER NOT NULL,
     "name" VARCHAR NOT NULL,
     "text" VARCHAR NOT NULL,
+    "json" VARCHAR NOT NULL,
     "created" TIMESTAMP NOT NULL DEFAULT current_timestamp
 );
 COMMENT ON TABLE "model" IS 'Models kept with the data.';
 COMMENT ON COLUMN "model"."model" IS 'Id.';
 COMMENT ON COLUMN "model"."name" IS 'Name that the user gave.';
-COMMENT ON COLUMN "model"."text" IS 'The model as .mln text.';
+COMMENT ON COLUMN "model"."text" IS 'The rules as .mln text; templates as they were written.';
+COMMENT ON COLUMN "model"."json" IS 'The whole model with its weights, as model.schema.json describes it.';
 COMMENT ON COLUMN "model"."created" IS 'When it was stored.';
 
 CREATE TABLE "shape" (

@@ -133,6 +133,10 @@ class Database(Data):
             )
         return layout
 
+    def model(self, number: int | None = None) -> Model:
+        """Return a model that a learner or `predict(keep=True)` kept; the newest one if no number is given."""
+        return self.records.model(number)
+
     def ground(
         self,
         model: Model,

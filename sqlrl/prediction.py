@@ -133,7 +133,7 @@ class Prediction:
         run = records.begin_run("predict", parameters, None)
         listed = clause_table(program)
         shown = listed.column("clause").to_numpy()
-        model = records.save_model("predict", str(program.model), listed, shape_table(program), origin="given")
+        model = records.save_model("predict", program.model, listed, shape_table(program), origin="given")
         for info in self._predicates:
             mine = self.result.world & np.isin(network.atoms, self._ids(info))
             true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}

@@ -16,7 +16,6 @@ from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.logic.printer import format_model
 from sqlrl.plan.sql import column, table
 
 IntArray = npt.NDArray[np.int64]
@@ -94,7 +93,7 @@ class TrainingStream:
         run = self.begin(record.learner)
         number = self._records.save_model(
             f"{record.learner} run {run}",
-            format_model(model),
+            model,
             self._clauses,
             shape_table(program),
             origin=record.learner,

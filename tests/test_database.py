@@ -101,6 +101,11 @@ def test_models_save_and_load_to_equal_models(tmp_path: Path, learned: tuple[sql
         fit.model.save(tmp_path / f"model.{ending}")
         loaded = sqlrl.read_model(tmp_path / f"model.{ending}")
         assert sqlrl.models_equal(loaded, fit.model)
+    assert sqlrl.models_equal(db.model(1), fit.model)
+    with pytest.raises(CatalogError, match="there is no model 99"):
+        db.model(99)
+    for ending in ("mln", "json"):
+        loaded = sqlrl.read_model(tmp_path / f"model.{ending}")
         again = db.predict(loaded, examples=names(46, 60))
         assert again.result.world.tobytes() == db.predict(fit.model, examples=names(46, 60)).result.world.tobytes()
 

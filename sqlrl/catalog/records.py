@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,6 +13,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.store import Store, column
+from sqlrl.errors import CatalogError
+from sqlrl.logic.model import Model
+from sqlrl.logic.saving import model_to_json
+from sqlrl.logic.serialize import model_from_json
 
 _PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
 
@@ -38,12 +43,13 @@ class Records:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def save_model(self, name: str, text: str, clauses: pa.Table, shapes: pa.Table, *, origin: str) -> int:
+    def save_model(self, name: str, model: Model, clauses: pa.Table, shapes: pa.Table, *, origin: str) -> int:
         """Keep a model with its clauses and shapes; return its number.
 
         Parameters
         ----------
-        name, text : str
+        name : str
+        model : Model
         clauses : pyarrow.Table
             Columns `clause`, `text`, `weight`, `hard`, `rule`.
         shapes : pyarrow.Table
@@ -52,17 +58,37 @@ class Records:
             What put the clauses into the model.
         """
         with self._store.engine.transaction():
-            model = self._next("model", "model")
-            self._store.put("model", [{"model": model, "name": name, "text": text}], "keep a model")
+            number = self._next("model", "model")
+            written = json.dumps(model_to_json(model), ensure_ascii=False, allow_nan=False)
+            plain = model.with_rules(tuple(replace(rule, expansions=None) for rule in model.rules))
+            row = {"model": number, "name": name, "text": str(plain), "json": written}
+            self._store.put("model", [row], "keep a model")
             size = len(clauses)
             none = pa.nulls(size, pa.int64())
-            data = clauses.append_column("model", pa.array([model] * size, pa.int32()))
+            data = clauses.append_column("model", pa.array([number] * size, pa.int32()))
             data = data.append_column("origin", pa.array([origin] * size, pa.string())).append_column("step", none)
             columns = ["model", "clause", "text", "weight", "hard", "origin", "step", "rule"]
             self._store.insert("clause", data, columns, "keep clauses")
-            data = shapes.append_column("model", pa.array([model] * len(shapes), pa.int32()))
+            data = shapes.append_column("model", pa.array([number] * len(shapes), pa.int32()))
             self._store.insert("shape", data, ["model", "shape", "text", "literals"], "keep shapes")
-        return model
+        return number
+
+    def model(self, number: int | None = None) -> Model:
+        """Return a model that was kept; the newest one if no number is given.
+
+        Raises
+        ------
+        CatalogError
+            If there is none of that number.
+        """
+        query = exp.select(column("json")).from_(self._store.table("model"))
+        if number is not None:
+            query = query.where(column("model").eq(exp.convert(number)))
+        rows = self._store.rows(query.order_by(exp.Ordered(this=column("model"), desc=True)).limit(1), "read a model")
+        if not rows:
+            wanted = "no model was kept yet" if number is None else f"there is no model {number}"
+            raise CatalogError(f"{wanted}: select model, name from sqlrl.model shows those that are there")
+        return model_from_json(json.loads(rows[0]["json"]), path=f"model {number or 'newest'}")
 
     def begin_run(self, learner: str, parameters: Mapping[str, Any], seed: int | None) -> int:
         """Record the start of a run; return its number."""

@@ -10,7 +10,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source
-from sqlrl.plan.sql import conjunction
+from sqlrl.plan.sql import column, conjunction, subquery, table
 
 
 class Body:
@@ -71,6 +71,16 @@ class Body:
                 self.require(owner)
             self._domains.add((slot, owner))
             self.join(domain_source(self.bound, slot, owner, self.alias("d")))
+
+    def require_parameters(self, slots: Iterable[Slot]) -> None:
+        """Make those of `slots` known that are parameters, from the combinations that the clauses have."""
+        wanted = [slot for slot in slots if slot.parameter]
+        if self.bound.parameters is None or all(slot in self.known for slot in wanted):
+            return
+        names = [f"k{slot.index}" for slot in wanted]
+        alias = self.alias("p")
+        query = exp.select(*(column(name) for name in names)).from_(table(self.bound.parameters)).distinct()
+        self.join(Source(subquery(query, alias), alias, tuple(zip(names, wanted, strict=True))))
 
     def restrict(self, examples: TableName | None, slots: Iterable[Slot]) -> None:
         """Keep those of `slots` that say to which example a clause belongs inside the examples of a query."""

@@ -66,7 +66,7 @@ def count_violated(
     >>> [str(c.alias) for c in count_violated(friends_smoke(), people(), OBSERVED).selects]
     ['n']
     """
-    context = _Context(bind(shape, layout), parameters, examples, Steps([]))
+    context = _Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
     shared = {}
 
     def relation(part: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
@@ -101,7 +101,7 @@ def count_groundings(
     >>> count_groundings(friends_smoke(), people()).sql("duckdb")
     'SELECT CAST(9 AS INT128) AS "n"'
     """
-    context = _Context(bind(shape, layout), parameters, examples, Steps([]))
+    context = _Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
     term = _term(context, [], (), 1, equalities=False)
     return _total(context, [] if term is None else [term])
 
@@ -134,7 +134,7 @@ def count_difference(
     >>> [cte.alias for cte in query.ctes]
     ['c0']
     """
-    context = _Context(bind(shape, layout), parameters, examples, Steps([]))
+    context = _Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
     parts = tuple(p for p in every if _is_positive(p))
     changes: dict[str | ShapeExists, str] = {}

@@ -55,7 +55,7 @@ def expand(
     SELECT DISTINCT t0.a0 AS plus0 FROM db.main.friends AS t0 INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1
     """
     shape, places = _free(instance)
-    bound = bind(shape, layout)
+    bound = bind(shape, layout, parameters=constants)
     body = Body(bound)
     for slot in places.values():
         # As the constant of a clause it is bound to no example's domain.

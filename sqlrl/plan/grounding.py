@@ -116,7 +116,7 @@ def ground(
     SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
     INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
-    bound = bind(shape, layout, foreign)
+    bound = bind(shape, layout, foreign, parameters)
     body = Body(bound)
     open_ = open_literals(bound)
     aliases, absent = clause_body(bound, body, parameters, examples)
@@ -313,6 +313,7 @@ def _witness_body(
         return None
     inside = tuple(Slot(False, i) for i in group.variables)
     outer = outer_slots(bound, group)
+    inner.require_parameters(outer)
     for slot in (*outer, *inside):
         inner.require(slot)
     inner.restrict(examples, [*outer, *inside])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 
 
@@ -24,6 +24,8 @@ class BoundShape:
         For each slot of a local type the example terms whose domains it must be in; empty: the whole type.
     foreign : frozenset of int
         Parameters that some clause fills with a constant which the data do not have (id -1).
+    parameters : TableName or None
+        The table `clause, k0, k1, ...`.
     """
 
     shape: Shape
@@ -31,6 +33,7 @@ class BoundShape:
     hidden: Slot | None
     owners: dict[Slot, tuple[Slot, ...]]
     foreign: frozenset[int] = frozenset()
+    parameters: TableName | None = None
 
     def info(self, literal: ShapeLiteral) -> PredicateInfo:
         """Return the catalog's description of a literal's predicate."""
@@ -106,7 +109,9 @@ class BoundShape:
         )
 
 
-def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) -> BoundShape:
+def bind(
+    shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset(), parameters: TableName | None = None
+) -> BoundShape:
     """Hold a shape against a layout.
 
     A local variable is owned by the example terms beside which it occurs; where it occurs beside none and the clause
@@ -123,7 +128,7 @@ def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) ->
     hidden = None
     if any(info.example_column for info in layout.predicates.values()):
         hidden = Slot(False, len(shape.variables))
-    bound = BoundShape(shape, layout, hidden, {}, foreign)
+    bound = BoundShape(shape, layout, hidden, {}, foreign, parameters)
     examples: dict[Slot, None] = {} if hidden is None else {hidden: None}
     beside: dict[Slot, dict[Slot, None]] = {}
     for literal in every:
@@ -141,7 +146,9 @@ def bind(shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset()) ->
             beside.setdefault(Slot(False, index), {})
     examples.update((Slot(False, i), None) for i in shape.universal() if bound.is_example(Slot(False, i)))
     for slot, found in beside.items():
-        bound.owners[slot] = tuple(found) or (tuple(examples) if len(examples) == 1 else ())
+        # A constant of the clause stands for itself in every example.
+        owners = tuple(found) or (tuple(examples) if len(examples) == 1 else ())
+        bound.owners[slot] = () if slot.parameter else owners
     return bound
 
 

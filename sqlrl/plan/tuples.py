@@ -52,6 +52,7 @@ def holding(
     for literal in (x for x in literals if x.positive):
         body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)
+    body.require_parameters(slots)
     for slot in (*slots, *inside):
         body.require(slot)
     body.restrict(examples, [*slots, *inside])

@@ -46,7 +46,7 @@ def violated_by_evidence(
     >>> violated_by_evidence(shape, layout).sql("duckdb")
     'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'
     """
-    bound = bind(shape, layout, foreign)
+    bound = bind(shape, layout, foreign, parameters)
     body = Body(bound)
     aliases, outer = clause_body(bound, body, parameters, examples)
     lists = witness_lists(bound, body, examples)
