@@ -193,7 +193,7 @@ class Prediction:
         true = int((self.result.world & ~self.network.helper).sum())
         lines = [
             f"Prediction of {kinds}: {true:,} of {int((~self.network.helper).sum()):,} query atoms true",
-            f"  {self.result.report}",
+            *(f"  {line}" for line in str(self.result.report).splitlines()),
         ]
         if self.unseen.combinations:
             lines.append(

@@ -10,7 +10,7 @@ from sqlrl.engine.base import Engine
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
 from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
-from sqlrl.ground.independence import check_independence
+from sqlrl.ground.independence import check_independence, check_templates
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.alchemy import normal_model
 from sqlrl.logic.compile import compile_rule
@@ -44,6 +44,8 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     ------
     ModelError
         A rule ties examples together.
+    UnsupportedError
+        A template has a `+` variable where helper atoms cannot follow it.
 
     Examples
     --------
@@ -57,6 +59,7 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     compiled = [(rule, feature) for rule in model.rules for feature in compile_rule(rule, model, opened)]
     for rule, feature in compiled:
         check_independence(layout, rule, feature)
+        check_templates(layout, rule, feature)
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)
     blocks, stated = _blocks(layout, compiled, constants)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlrl.catalog.layout import Layout
-from sqlrl.errors import ModelError
+from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Slot, in_given_order
@@ -18,8 +18,10 @@ from sqlrl.logic.terms import (
     Feature,
     ForAll,
     Formula,
+    Helper,
     Iff,
     Implies,
+    Literal,
     Not,
     Or,
     Term,
@@ -67,6 +69,60 @@ def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
             f"{_text(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
             "domain unclear: write the clauses as rules of their own"
         )
+
+
+def check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
+    """Refuse a `+` variable of a local type under a quantifier that needs helper atoms, unless evidence keeps it in its domain.
+
+    Helper atoms exist for constants inside the domain of each example; the clauses of a template are about all constants.
+
+    Parameters
+    ----------
+    layout : Layout
+    rule : Rule
+    feature : Feature
+        The rule's.
+
+    Raises
+    ------
+    UnsupportedError
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> check_templates(program.layout, program.model.rules[0], program.features[0].feature)  # no type is local
+    """
+    helpers = {helper.name: helper for helper in feature.helpers}
+    calls = (x for clause in feature.clauses for x in clause.literals if isinstance(x, Literal))
+    for literal in (x for x in calls if x.predicate in helpers):
+        helper = helpers[literal.predicate]
+        for (name, kind), term in zip(helper.variables, literal.terms, strict=True):
+            plus = isinstance(term, Variable) and term.plus
+            if plus and layout.types[kind].local and not _kept_inside(layout, helper, name):
+                raise UnsupportedError(
+                    f"{_text(rule)}: {term} is of the local type {kind!r} and stands under a quantifier over several literals with open "
+                    f"predicates or under a negation, beside no positive evidence: make {kind!r} global, or write the clauses out"
+                )
+
+
+def _kept_inside(layout: Layout, helper: Helper, name: str) -> bool:
+    """True if the definition of a helper holds only for constants of the examples' domains."""
+    return any(
+        part.positive
+        and Variable(name) in part.terms
+        and part.predicate in layout.predicates
+        # Facts of an open predicate may be outside of every domain.
+        and not (layout.predicates[part.predicate].open and layout.predicates[part.predicate].has_given)
+        and layout.predicates[part.predicate].name in _beside_example(layout)
+        for part in helper.definition.conjunction
+        if isinstance(part, Literal)
+    )
+
+
+def _beside_example(layout: Layout) -> set[str]:
+    """Return the predicates that are not global."""
+    return {p.name for p in layout.predicates.values() if p.example_column or layout.example_type in p.types}
 
 
 def _text(rule: Rule) -> str:

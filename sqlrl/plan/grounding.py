@@ -223,7 +223,7 @@ def exclude_tautologies(bound: BoundShape, body: Body) -> None:
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> shape = Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)), ShapeLiteral("Smokes", False, (y,))))
     >>> print(ground(shape, people()).query.args["where"].sql("duckdb"))
-    WHERE ("o0"."a0" <> "o1"."a0")
+    WHERE "o0"."a0" <> "o1"."a0"
     """
     for one, other in combinations(open_literals(bound), 2):
         if one.predicate == other.predicate and one.positive != other.positive:

@@ -102,8 +102,8 @@ def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     try:
-        from matplotlib import pyplot
+        from matplotlib import pyplot as plt
     except ImportError as error:
         raise SqlrlError("charts need matplotlib: pip install 'sqlrl[plots]'") from error
-    subplots: Callable[[], tuple[object, Axes]] = pyplot.subplots
+    subplots: Callable[[], tuple[object, Axes]] = plt.subplots
     return subplots()[1]

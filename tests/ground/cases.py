@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import assume
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -234,8 +233,8 @@ def quantified(draw: st.DrawFn, case: Case, plus: frozenset[str], bib: Term | No
     parts = draw(st.lists(inner.literal(), min_size=1, max_size=3))
     body: Formula = parts[0] if len(parts) == 1 else draw(st.sampled_from([And, And, Or]))(tuple(parts))
     used = {t.name for a in atoms_of(body) for t in a.terms if isinstance(t, Variable)}
-    assume(set(inside) <= used)
-    found: Formula = Exist(inside, body)
+    quantified = tuple(v for v in inside if v in used)
+    found: Formula = Exist(quantified, body) if quantified else body
     if draw(st.integers(0, 3)) == 0:
         found = Not(found)
     if draw(st.booleans()):
@@ -272,11 +271,10 @@ def rules(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
         formula = Implies(And(tuple(body)) if len(body) > 1 else body[0], draw(language.clause()))
     else:
         formula = draw(quantified(case, plus, bib))
-    assume(well_typed(formula))
-    if bib is not None:
-        # A tautology is dropped before anyone asks over whose positions its variables range.
-        atoms = list(atoms_of(formula))
-        assume(len(set(atoms)) == len(atoms))
+    # A tautology is dropped before anyone asks over whose positions its variables range.
+    atoms = list(atoms_of(formula))
+    if not well_typed(formula) or (bib is not None and len(set(atoms)) < len(atoms)):
+        formula = draw(language.atom())
     hard = draw(st.integers(0, 6)) == 0
     return Rule(formula, None if hard else 1.0, hard=hard)
 

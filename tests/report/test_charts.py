@@ -30,7 +30,9 @@ def test_weights_are_bars_with_the_strongest_on_top() -> None:
 
 
 def test_nothing_to_draw() -> None:
-    empty = pa.table({"step": pa.array([], pa.int64()), "loss": pa.array([], pa.float64()), "atoms": pa.array([], pa.int64())})
+    empty = pa.table(
+        {"step": pa.array([], pa.int64()), "loss": pa.array([], pa.float64()), "atoms": pa.array([], pa.int64())}
+    )
     with pytest.raises(InputError, match="no steps"):
         plot_progress(empty)
     with pytest.raises(InputError, match="smooth=0"):
