@@ -37,7 +37,18 @@ Token(+t, p, c) => InField(c, +f, p)
 Next(p2, p1) ^ InField(c, +f1, p1) => InField(c, +f2, p2)
 """
 
-COLUMNS = ("system", "ties", "order", "fold", "f1", "deviation_orders", "deviation_folds", "accuracy", "seconds", "memory_mb")
+COLUMNS = (
+    "system",
+    "ties",
+    "order",
+    "fold",
+    "f1",
+    "deviation_orders",
+    "deviation_folds",
+    "accuracy",
+    "seconds",
+    "memory_mb",
+)
 READINGS = ("at most one", "exactly one")
 TIES: tuple[Ties, ...] = ("errors", "first")
 ORDERS = 5
@@ -193,7 +204,14 @@ def main() -> None:
     jobs = make_jobs(options)
     results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
     details: list[Row] = [
-        {"reading": j.reading, "ties": j.ties, "seed": j.seed, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
+        {
+            "reading": j.reading,
+            "ties": j.ties,
+            "seed": j.seed,
+            "fold": j.fold.name,
+            **asdict(r.value),
+            "memory_mb": r.memory_mb,
+        }
         for j, r in zip(jobs, results, strict=True)
     ]
     title = "CiteSeer, LC_0, leave one topic out" + (" (quick: a slice)" if options.quick else "")

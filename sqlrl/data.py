@@ -17,7 +17,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import column, table
-from sqlrl.report import Table
+from sqlrl.report import Console, QuietConsole, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,10 +29,13 @@ class Data:
     Parameters
     ----------
     catalog : Catalog
+    console : Console, optional
+        Where progress on anything longer than a second is drawn; nowhere by default.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
         self.catalog, self.engine = catalog, catalog.engine
+        self.console = console or QuietConsole()
         self.records = Records(catalog.store)
 
     def load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ from sqlrl.logic.model import Model
 from sqlrl.plan.sql import column
 from sqlrl.plan.worlds import OBSERVED, World
 from sqlrl.prediction import Prediction
-from sqlrl.report import Table
+from sqlrl.report import Table, console_for
 from sqlrl.training import TrainingStream
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def connect(
     memory_limit: str | None = None,
     temp_directory: str | Path | None = None,
     read_only: bool = False,
+    progress: bool | None = None,
 ) -> Database:
     """Open a database file, memory, or your own DuckDB connection.
 
@@ -66,6 +68,8 @@ def connect(
         Such as "4GB"; what exceeds it spills to `temp_directory`.
     temp_directory : path, optional
     read_only : bool
+    progress : bool, optional
+        Draw progress on standard error for anything that takes longer than a second; by default if that is a terminal.
 
     Returns
     -------
@@ -90,7 +94,8 @@ def connect(
     engine = connect_engine(
         target, threads=threads, memory_limit=memory_limit, temp_directory=temp_directory, read_only=read_only
     )
-    return Database(Catalog(engine))
+    shown = sys.stderr.isatty() if progress is None else progress
+    return Database(Catalog(engine), console_for(quiet=not shown))
 
 
 class Database(Data):
@@ -269,7 +274,8 @@ class Database(Data):
 
         _check_weights(model)
         start = time.perf_counter()
-        with self.program(model, drop=drop, query=query) as program:
+        working = self.console.progress("predicting")
+        with working, self.program(model, drop=drop, query=query) as program:
             with self.only(examples) as chosen:
                 program.expand(chosen)
                 network = ground_network(program, chosen, limit=limit)
@@ -315,7 +321,7 @@ class Database(Data):
             ids = self.example_ids(examples)
             random = np.random.default_rng(seed)
             orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
-            stream = TrainingStream(program, self.records, orders, size=size, limit=limit)
+            stream = TrainingStream(program, self.records, self.console, orders, size=size, limit=limit)
             try:
                 yield stream
             except BaseException as error:

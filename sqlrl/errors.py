@@ -36,9 +36,7 @@ class ParseError(InputError):
          ^
     """
 
-    def __init__(
-        self, problem: str, *, text: str = "", line: int = 0, column: int = 0, path: str = "<text>"
-    ) -> None:
+    def __init__(self, problem: str, *, text: str = "", line: int = 0, column: int = 0, path: str = "<text>") -> None:
         self.problem, self.text, self.line, self.column, self.path = problem, text, line, column, path
         message = f"{path}:{line}:{column}: {problem}" if line else f"{path}: {problem}"
         if text:

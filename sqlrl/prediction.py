@@ -201,4 +201,3 @@ class Prediction:
                 f"they touch {self.unseen.atoms:,} query atoms"
             )
         return "\n".join(lines)
-

@@ -17,6 +17,7 @@ from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import column, table
+from sqlrl.report import Console
 
 IntArray = npt.NDArray[np.int64]
 
@@ -29,6 +30,8 @@ class TrainingStream:
     program : Program
     records : Records
         Where the run is kept.
+    console : Console
+        Where progress is drawn.
     passes : list of int64 array
         For each pass the examples in order.
     size : int
@@ -38,9 +41,16 @@ class TrainingStream:
     """
 
     def __init__(
-        self, program: Program, records: Records, passes: list[IntArray], *, size: int, limit: int | None
+        self,
+        program: Program,
+        records: Records,
+        console: Console,
+        passes: list[IntArray],
+        *,
+        size: int,
+        limit: int | None,
     ) -> None:
-        self._program, self._records = program, records
+        self._program, self._records, self._console = program, records, console
         self._passes = [Windows(program, examples, size, limit) for examples in passes]
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self.run: int | None = None
@@ -55,8 +65,11 @@ class TrainingStream:
         return sum(map(len, self._passes))
 
     def __iter__(self) -> Iterator[Window]:
-        for windows in self._passes:
-            yield from windows
+        with self._console.progress("learning", len(self)) as task:
+            for windows in self._passes:
+                for window in windows:
+                    yield window
+                    task.advance()
 
     def clause_text(self, clause: int) -> str:
         """Return the text of a clause, with its constants."""

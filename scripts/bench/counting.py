@@ -44,10 +44,14 @@ def measure(nodes: int, edges: int, *, skewed: bool, seed: int, rounds: int) -> 
                 (shape,) = program.shapes
                 ours = count_violated(shape, program.layout, OBSERVED).sql("duckdb")
             queries = {"ours": ours, "by hand": BY_HAND[length], "enumerated": ENUMERATED[length]}
-            counts = {name: int(db.sql(query).fetchall()[0][0]) for name, query in queries.items() if name != "enumerated"}
+            counts = {
+                name: int(db.sql(query).fetchall()[0][0]) for name, query in queries.items() if name != "enumerated"
+            }
             systems = {name: partial(lambda query: db.sql(query).fetchall(), query) for name, query in queries.items()}
             times = in_turns(systems, rounds=rounds, once=["enumerated"] if length == 3 else [])
-            counts["enumerated"] = int(db.sql(ENUMERATED[length]).fetchall()[0][0]) if length == 2 else counts["by hand"]
+            counts["enumerated"] = (
+                int(db.sql(ENUMERATED[length]).fetchall()[0][0]) if length == 2 else counts["by hand"]
+            )
             if len(set(counts.values())) != 1:
                 raise SystemExit(f"the counts differ: {counts}")
             median = {name: statistics.median(seconds) for name, seconds in times.items()}

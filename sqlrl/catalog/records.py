@@ -87,7 +87,7 @@ class Records:
         rows = self._store.rows(query.order_by(exp.Ordered(this=column("model"), desc=True)).limit(1), "read a model")
         if not rows:
             wanted = "no model was kept yet" if number is None else f"there is no model {number}"
-            raise CatalogError(f"{wanted}: select model, name from sqlrl.model shows those that are there")
+            raise CatalogError(f"{wanted}: the table sqlrl.model lists those that are there")
         return model_from_json(json.loads(rows[0]["json"]), path=f"model {number or 'newest'}")
 
     def begin_run(self, learner: str, parameters: Mapping[str, Any], seed: int | None) -> int:

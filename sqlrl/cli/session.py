@@ -58,7 +58,10 @@ class Session:
 
         if path is not None:
             check_file(path, create=create)
-        with connect(path or ":memory:", read_only=read_only) as database, on_interrupt(database.engine.interrupt):
+        with (
+            connect(path or ":memory:", read_only=read_only, progress=False) as database,
+            on_interrupt(database.engine.interrupt),
+        ):
             yield database
 
     @contextmanager

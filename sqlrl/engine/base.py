@@ -26,9 +26,7 @@ class Engine(Protocol):
         """Run a query on a cursor of its own and yield its rows in batches."""
         ...
 
-    def create_table(
-        self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str
-    ) -> None:
+    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> None:
         """Create (or replace) a table from a query or an Arrow table."""
         ...
 

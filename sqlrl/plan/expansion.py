@@ -10,9 +10,10 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
-from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
+from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sql import column, integer, named
+from sqlrl.plan.witnesses import witness_lists
 
 
 def expand(

@@ -7,9 +7,10 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.grounding import clause_body, open_literals, witness_lists
+from sqlrl.plan.grounding import clause_body, open_literals
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sql import column, integer, named
+from sqlrl.plan.witnesses import witness_lists
 
 
 def violated_by_evidence(

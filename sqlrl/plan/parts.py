@@ -1,0 +1,173 @@
+"""The parts of a clause as factors: what is true of each in a world, and what changes between two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.slots import BoundShape, outer_slots
+from sqlrl.plan.sources import Source, absent, fact_source
+from sqlrl.plan.sql import column, cte, integer, named, subquery, union_all
+from sqlrl.plan.tuples import holding
+from sqlrl.plan.worlds import World, changed_rows, true_rows
+
+Part = ShapeLiteral | ShapeEquality | ShapeExists
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every term of one counting query shares."""
+
+    bound: BoundShape
+    parameters: TableName | None
+    examples: TableName | None
+    steps: Steps
+
+    @property
+    def keep(self) -> frozenset[Slot]:
+        return frozenset(Slot(True, i) for i in range(len(self.bound.shape.parameters)))
+
+
+def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:
+    """Share out the positive parts: closed literals that a negative literal covers guard it; the rest is counted by terms."""
+    shape = bound.shape
+    guards: dict[ShapeLiteral, tuple[ShapeLiteral, ...]] = {}
+    rest: list[Part] = []
+    for literal in (x for x in shape.literals if x.positive):
+        slots = {slot for _, slot in bound.columns(literal)}
+        host = next((x for x in shape.literals if not x.positive and slots <= {s for _, s in bound.columns(x)}), None)
+        if host is not None and not bound.info(literal).open:
+            guards[host] = (*guards.get(host, ()), literal)
+        else:
+            rest.append(literal)
+    rest += [x for x in shape.equalities if x.positive]
+    rest += shape.exists
+    return guards, tuple(rest)
+
+
+def is_positive(part: Part) -> bool:
+    return isinstance(part, ShapeExists) or part.positive
+
+
+def mentions_open(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> bool:
+    literals = part.literals if isinstance(part, ShapeExists) else (part,)
+    return any(bound.info(x).open for x in literals)
+
+
+def subsets(parts: Sequence[Part]) -> Iterable[tuple[Part, ...]]:
+    return chain.from_iterable(combinations(parts, k) for k in range(len(parts) + 1))
+
+
+def true_query(context: Context, part: ShapeLiteral | ShapeExists, world: World) -> tuple[exp.Query, int]:
+    """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number."""
+    if isinstance(part, ShapeExists):
+        return _witnessed(context, part, world)
+    info = context.bound.info(part)
+    return true_rows(info, world), info.rows + info.atom_count
+
+
+def _witnessed(context: Context, group: ShapeExists, world: World) -> tuple[exp.Query, int]:
+    """Select the distinct outer slots for which an existential group has a witness in a world."""
+    bound = context.bound
+    outer = outer_slots(bound, group)
+    inside = [Slot(False, i) for i in group.variables]
+    query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=context.examples)
+    rows = 1
+    for slot in outer:
+        rows *= max(domain_size(bound, slot), 1)
+    return query, rows
+
+
+def _columns(context: Context, part: ShapeLiteral | ShapeExists) -> tuple[tuple[str, Slot], ...]:
+    if isinstance(part, ShapeExists):
+        return tuple((f"x{i}", slot) for i, slot in enumerate(outer_slots(context.bound, part)))
+    return context.bound.columns(part)
+
+
+def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tuple[exp.Query, int]) -> Factor:
+    """Return a part as a factor of weight 1."""
+    query, rows = relation
+    alias = f"f{context.steps.fresh()}"
+    if isinstance(part, ShapeLiteral) and not context.bound.info(part).open:
+        source = fact_source(context.bound, part, alias)
+    else:
+        source = Source(subquery(query.copy(), alias), alias, _columns(context, part))
+    return Factor(source, None, rows)
+
+
+def guarded_factor(
+    context: Context,
+    literal: ShapeLiteral,
+    guards: Sequence[ShapeLiteral],
+    relation: Callable[[ShapeLiteral | ShapeExists], tuple[exp.Query, int]],
+) -> Factor:
+    """Return a negative literal as a factor, without the tuples for which a guard is true."""
+    factor = part_factor(context, literal, relation(literal))
+    if not guards:
+        return factor
+    known = {slot: column(name, factor.source.alias) for name, slot in reversed(factor.source.columns)}
+    query = exp.select(*(column(name, factor.source.alias) for name, _ in factor.source.columns))
+    query = query.from_(factor.source.relation)
+    for i, guard in enumerate(guards):
+        query = query.where(absent(fact_source(context.bound, guard, f"g{i}"), known))
+    alias = f"{factor.source.alias}g"
+    return Factor(Source(subquery(query, alias), alias, factor.source.columns), None, factor.rows)
+
+
+def change_factor(
+    context: Context,
+    part: ShapeLiteral | ShapeExists,
+    first: World,
+    second: World,
+    known: dict[str | ShapeExists, str],
+) -> Factor:
+    """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
+
+    `known` has the steps there are: one for each predicate and existential group.
+    """
+    key = part if isinstance(part, ShapeExists) else part.predicate
+    if isinstance(part, ShapeLiteral):
+        info = context.bound.info(part)
+        query, rows = changed_rows(info, first, second), info.atom_count
+    else:
+        (here, rows), (there, _) = (_witnessed(context, part, world) for world in (first, second))
+        names = [name for name, _ in _columns(context, part)]
+        query = union_all(
+            exp.select(*(column(n) for n in names), named(integer(sign), "change")).from_(
+                subquery(exp.Except(this=a.copy(), expression=b.copy(), distinct=True), "e")
+            )
+            for a, b, sign in ((here, there, 1), (there, here, -1))
+        )
+    name = known[key] if key in known else known.setdefault(key, context.steps.add("c", query))
+    return Factor(Source(cte(name, name), name, _columns(context, part)), "change", rows)
+
+
+def reduced_factor(factor: Factor, change: Factor) -> Factor:
+    """Keep the rows of a factor that share their slots with some changed tuple."""
+    shared = {slot: name for name, slot in change.source.columns}
+    alias = f"{factor.source.alias}r"
+    conditions = [
+        exp.In(
+            this=column(name, factor.source.alias),
+            query=exp.Subquery(this=exp.select(column(shared[slot])).from_(cte(change.source.alias))),
+        )
+        for name, slot in factor.source.columns
+        if slot in shared
+    ]
+    if not conditions:
+        return factor
+    columns = [column(name, factor.source.alias) for name, _ in factor.source.columns]
+    query = exp.select(*columns).from_(factor.source.relation).where(*conditions)
+    return Factor(Source(subquery(query, alias), alias, factor.source.columns), factor.weight, factor.rows)
+
+
+def domain_size(bound: BoundShape, slot: Slot) -> int:
+    """Return the number of constants over which a slot ranges, all examples together."""
+    kind = bound.kind(slot)
+    return bound.layout.example_count if kind is None else bound.layout.types[kind].size
