@@ -28,7 +28,7 @@ from sqlrl.plan.parts import (
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sql import column, integer, named, subquery
-from sqlrl.plan.terms import term, total
+from sqlrl.plan.terms import term_query, total_query
 from sqlrl.plan.worlds import World
 
 MOST_POSITIVE = 8
@@ -73,8 +73,8 @@ def count_violated(
     for chosen in subsets(parts):
         factors = [guarded_factor(context, x, guards.get(x, ()), relation) for x in shape.literals if not x.positive]
         factors += [part_factor(context, x, relation(x)) for x in chosen if not isinstance(x, ShapeEquality)]
-        terms.append(term(context, factors, chosen, -1 if len(chosen) % 2 else 1))
-    return total(context, [t for t in terms if t is not None])
+        terms.append(term_query(context, factors, chosen, -1 if len(chosen) % 2 else 1))
+    return total_query(context, [t for t in terms if t is not None])
 
 
 def count_groundings(
@@ -94,8 +94,8 @@ def count_groundings(
     'SELECT CAST(9 AS INT128) AS "n"'
     """
     context = Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
-    term = term(context, [], (), 1, equalities=False)
-    return total(context, [] if term is None else [term])
+    single = term_query(context, [], (), 1, equalities=False)
+    return total_query(context, [] if single is None else [single])
 
 
 def count_difference(
@@ -148,8 +148,8 @@ def count_difference(
                 world = first if member in changing[:i] else second
                 factor = part_factor(context, member, true_query(context, member, world))
                 factors.append(reduced_factor(factor, change))
-            terms.append(term(context, factors, chosen, sign))
-    return total(context, [t for t in terms if t is not None])
+            terms.append(term_query(context, factors, chosen, sign))
+    return total_query(context, [t for t in terms if t is not None])
 
 
 def _enumerated_difference(context: Context, first: World, second: World) -> exp.Select:
@@ -160,4 +160,4 @@ def _enumerated_difference(context: Context, first: World, second: World) -> exp
         query = enumerate_violated(context.bound, world, parameters=context.parameters, examples=context.examples)
         change = exp.Mul(this=column("n"), expression=integer(sign))
         signed.append(exp.select(*group, named(change, "n")).from_(subquery(query, f"world{i}")))
-    return total(context, signed)
+    return total_query(context, signed)

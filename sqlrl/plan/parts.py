@@ -31,11 +31,21 @@ class Context:
 
     @property
     def keep(self) -> frozenset[Slot]:
+        """The parameters: they are never summed out."""
         return frozenset(Slot(True, i) for i in range(len(self.bound.shape.parameters)))
 
 
 def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:
-    """Share out the positive parts: closed literals that a negative literal covers guard it; the rest is counted by terms."""
+    """Share out the positive parts: closed literals that a negative literal covers guard it; the rest is counted by terms.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> guards, parts = split_parts(bind(friends_smoke(), people()))
+    >>> guards, [str(part) for part in parts]
+    ({}, ['Smokes(v1)'])
+    """
     shape = bound.shape
     guards: dict[ShapeLiteral, tuple[ShapeLiteral, ...]] = {}
     rest: list[Part] = []
@@ -52,20 +62,54 @@ def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLitera
 
 
 def is_positive(part: Part) -> bool:
+    """True for what a violated clause needs to be false.
+
+    Examples
+    --------
+    >>> is_positive(ShapeLiteral("Smokes", False, ()))
+    False
+    """
     return isinstance(part, ShapeExists) or part.positive
 
 
 def mentions_open(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> bool:
+    """True if a part has an open predicate, so that worlds differ about it.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> [mentions_open(bound, literal) for literal in bound.shape.literals]
+    [False, True]
+    """
     literals = part.literals if isinstance(part, ShapeExists) else (part,)
     return any(bound.info(x).open for x in literals)
 
 
 def subsets(parts: Sequence[Part]) -> Iterable[tuple[Part, ...]]:
+    """Yield all subsets of some parts, the terms of inclusion-exclusion.
+
+    Examples
+    --------
+    >>> len(list(subsets([ShapeLiteral("Smokes", True, ()), ShapeLiteral("Cancer", True, ())])))
+    4
+    """
     return chain.from_iterable(combinations(parts, k) for k in range(len(parts) + 1))
 
 
 def true_query(context: Context, part: ShapeLiteral | ShapeExists, world: World) -> tuple[exp.Query, int]:
-    """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number."""
+    """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> true_query(context, friends_smoke().literals[1], OBSERVED)[1]
+    3
+    """
     if isinstance(part, ShapeExists):
         return _witnessed(context, part, world)
     info = context.bound.info(part)
@@ -91,7 +135,18 @@ def _columns(context: Context, part: ShapeLiteral | ShapeExists) -> tuple[tuple[
 
 
 def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tuple[exp.Query, int]) -> Factor:
-    """Return a part as a factor of weight 1."""
+    """Return a part as a factor of weight 1.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> smokes = friends_smoke().literals[1]
+    >>> sorted(map(str, part_factor(context, smokes, true_query(context, smokes, OBSERVED)).slots))
+    ['v1']
+    """
     query, rows = relation
     alias = f"f{context.steps.fresh()}"
     if isinstance(part, ShapeLiteral) and not context.bound.info(part).open:
@@ -107,7 +162,20 @@ def guarded_factor(
     guards: Sequence[ShapeLiteral],
     relation: Callable[[ShapeLiteral | ShapeExists], tuple[exp.Query, int]],
 ) -> Factor:
-    """Return a negative literal as a factor, without the tuples for which a guard is true."""
+    """Return a negative literal as a factor, without the tuples for which a guard is true.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> friends = friends_smoke().literals[0]
+    >>> back = ShapeLiteral("Friends", True, friends.terms[::-1])
+    >>> factor = guarded_factor(context, friends, [back], lambda part: true_query(context, part, OBSERVED))
+    >>> factor.source.relation.sql("duckdb").count("NOT EXISTS")
+    1
+    """
     factor = part_factor(context, literal, relation(literal))
     if not guards:
         return factor
@@ -130,6 +198,15 @@ def change_factor(
     """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
 
     `known` has the steps there are: one for each predicate and existential group.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> first, second = World(table_name("first")), World(table_name("second"))
+    >>> change_factor(context, friends_smoke().literals[1], first, second, {}).weight
+    'change'
     """
     key = part if isinstance(part, ShapeExists) else part.predicate
     if isinstance(part, ShapeLiteral):
@@ -149,7 +226,18 @@ def change_factor(
 
 
 def reduced_factor(factor: Factor, change: Factor) -> Factor:
-    """Keep the rows of a factor that share their slots with some changed tuple."""
+    """Keep the rows of a factor that share their slots with some changed tuple.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sql import table
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> friends = Factor(Source(table(table_name("friends"), "f"), "f", (("a0", x), ("a1", y))))
+    >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
+    >>> reduced_factor(friends, change).source.relation.sql("duckdb").count("IN (SELECT")
+    1
+    """
     shared = {slot: name for name, slot in change.source.columns}
     alias = f"{factor.source.alias}r"
     conditions = [
@@ -168,6 +256,14 @@ def reduced_factor(factor: Factor, change: Factor) -> Factor:
 
 
 def domain_size(bound: BoundShape, slot: Slot) -> int:
-    """Return the number of constants over which a slot ranges, all examples together."""
+    """Return the number of constants over which a slot ranges, all examples together.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> domain_size(bind(friends_smoke(), people()), Slot(False, 0))
+    3
+    """
     kind = bound.kind(slot)
     return bound.layout.example_count if kind is None else bound.layout.types[kind].size

@@ -155,6 +155,8 @@ def bind(
 def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
     """Return the slots of an existential group that come from outside it, in order of first occurrence.
 
+    Among them are the examples over whose domains its local variables range, whether its literals mention them or not.
+
     Examples
     --------
     >>> from sqlrl.plan.sample import people
@@ -166,4 +168,5 @@ def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
     found = [slot for x in group.literals for _, slot in bound.columns(x)]
     found += [slot for x in group.equalities for slot in (x.left, x.right)]
     inside = {Slot(False, i) for i in group.variables}
+    found += [owner for slot in (*found, *sorted(inside)) for owner in bound.owners.get(slot, ())]
     return tuple(slot for slot in dict.fromkeys(found) if slot not in inside)

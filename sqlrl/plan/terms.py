@@ -13,10 +13,19 @@ from sqlrl.plan.sources import Source, domain_source, filter_source
 from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
 
 
-def term(
+def term_query(
     context: Context, factors: list[Factor], chosen: Sequence[Part], sign: int, *, equalities: bool = True
 ) -> exp.Select | None:
-    """Plan one term of inclusion-exclusion: the factors, domains for what they leave free, and the equalities that hold."""
+    """Plan one term of inclusion-exclusion: the factors, domains for what they leave free, and the equalities that hold.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.semiring import Steps
+    >>> from sqlrl.plan.slots import bind
+    >>> term_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), [], (), -1).sql("duckdb")
+    'SELECT CAST((-9) AS INT128) AS "n"'
+    """
     bound = context.bound
     shape = bound.shape
     same = _Union()
@@ -93,8 +102,17 @@ def _renamed(factor: Factor, same: _Union) -> Factor:
     return Factor(Source(factor.source.relation, factor.source.alias, columns), factor.weight, factor.rows)
 
 
-def total(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
-    """Add up the terms of a query, with its steps in front."""
+def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
+    """Add up the terms of a query, with its steps in front.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.semiring import Steps
+    >>> from sqlrl.plan.slots import bind
+    >>> total_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), []).sql("duckdb")
+    'SELECT 0 AS "n" WHERE FALSE'
+    """
     group = [column("clause")] if context.parameters is not None else []
     if not terms:
         empty = [named(integer(0), "clause")] if group else []

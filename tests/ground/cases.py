@@ -37,7 +37,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
-from tests.ground.brute import Data, Formulas, Ground, atoms_of, parts_of
+from tests.ground.brute import Data, Formulas, Ground, atoms_of, equalities_of, parts_of
 
 TYPES = {"bib": ("B1", "B2", "B3"), "pos": ("P1", "P2", "P3"), "fld": ("F", "G")}
 CLOSED = {"Tok": ("pos", "fld"), "Mark": ("pos",), "Next": ("pos", "pos"), "Cap": ("fld",)}
@@ -273,7 +273,8 @@ def rules(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
         formula = draw(quantified(case, plus, bib))
     # A tautology is dropped before anyone asks over whose positions its variables range.
     atoms = list(atoms_of(formula))
-    if not well_typed(formula) or (bib is not None and len(set(atoms)) < len(atoms)):
+    trivial = len(set(atoms)) < len(atoms) or any(e.left == e.right for e in equalities_of(formula))
+    if not well_typed(formula) or (bib is not None and trivial):
         formula = draw(language.atom())
     hard = draw(st.integers(0, 6)) == 0
     return Rule(formula, None if hard else 1.0, hard=hard)

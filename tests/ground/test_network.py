@@ -14,11 +14,12 @@ import pytest
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.errors import CountOverflowError, InfeasibleError, ModelError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, InfeasibleError, ModelError
 from sqlrl.ground import counts as sql
 from sqlrl.ground.assemble import _per_clause, check_sizes, ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.expanding import Unseen, unseen
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.rows import Rows
@@ -302,6 +303,22 @@ def test_counts_past_64_bits_are_exact() -> None:
         assert sql.groundings(program).tolist() == [3000**6]
         assert sql.violated(program).tolist() == [3000**6]
         assert sql.true_counts(program).tolist() == [0]
+
+
+def test_grounding_past_the_limit_names_the_shape() -> None:
+    model = parse_mln("Smokes(p)\nKnown(p)\n1 Smokes(a) v Smokes(b)", query=("Smokes",))
+    with (
+        bound(model, {"Known": [(str(i),) for i in range(200)]}) as program,
+        pytest.raises(GroundingLimitError, match=r"Smokes\(v0\) v Smokes\(v1\).*limit of 100"),
+    ):
+        ground_network(program, limit=100)
+
+
+def test_combinations_never_seen_in_training_are_counted() -> None:
+    model = parse_mln("Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)", query=("Topic",))
+    model = model.with_rules((Rule(model.rules[0].formula, expansions=Expansions(("w",), (("a",),), (1.0,))),))
+    with bound(model, {"Token": [("a", "B1"), ("b", "B1"), ("c", "B2")]}, example="bib") as program:
+        assert unseen(program) == Unseen(combinations=2, atoms=2)
 
 
 def test_sums_of_multiplicities_do_not_wrap() -> None:
