@@ -39,24 +39,21 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     total = _zeros(program)
     seen = np.zeros(program.clause_count, bool)
     for use in program.shapes.values():
-        found = _run(
-            program, use, count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
-        )
+        plan = count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
+        found = _run(program, use, plan)
+        # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
+        rows = {
+            feature: sum(instance.shape == use.shape for instance in program.features[feature].instances)
+            for feature in {program.feature_of[clause] for clause, _ in found}
+        }
         for clause, n in found:
             if not seen[clause]:
-                # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
-                rows = _instances(program, clause, use) if use.parameters is not None else 1
-                seen[clause], total[clause] = True, n // rows
+                seen[clause] = True
+                total[clause] = n if use.parameters is None else n // rows[program.feature_of[clause]]
     for clause, feature in enumerate(program.feature_of):
         if not program.features[feature].instances:
             total[clause] = _without_clauses(program, feature, examples)
     return total
-
-
-def _instances(program: Program, clause: int, use: ShapeUse) -> int:
-    """Return how many clauses of a formula have a shape."""
-    instances = program.features[program.feature_of[clause]].instances
-    return sum(instance.shape == use.shape for instance in instances)
 
 
 def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:

@@ -19,7 +19,7 @@ from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import Case, Names, completed, formulas_of, label_world, load, programs, world_table
 
 # A case is a database with five rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=24 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=16 if settings().max_examples <= 60 else settings().max_examples)
 
 
 def check(case: Case, seed: int) -> None:
