@@ -15,8 +15,9 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
+from sqlrl.engine.nodes import column
 from sqlrl.logic.model import Model
-from sqlrl.plan.sql import column, table
+from sqlrl.plan.sql import table
 from sqlrl.report import Console, QuietConsole, Table
 
 if TYPE_CHECKING:

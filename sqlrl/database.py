@@ -20,6 +20,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.sources import open_source
 from sqlrl.data import Data
 from sqlrl.engine.connecting import connect as connect_engine
+from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.evaluate import Scores
 from sqlrl.explaining import Explanation, explain
@@ -33,7 +34,6 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.sql import column
 from sqlrl.plan.worlds import OBSERVED, World
 from sqlrl.prediction import Prediction
 from sqlrl.report import Table, console_for

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.records import Records
 from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
@@ -22,7 +23,7 @@ from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.scratch import shown_rows
-from sqlrl.plan.sql import column, table
+from sqlrl.plan.sql import table
 from sqlrl.report import Table
 from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status

@@ -10,13 +10,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.records import Records
+from sqlrl.engine.nodes import column
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.sql import column, table
+from sqlrl.plan.sql import table
 from sqlrl.report import Console
 
 IntArray = npt.NDArray[np.int64]

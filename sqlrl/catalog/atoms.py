@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import ExampleSource
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, aliased, column, equal_columns
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, equal_columns
+from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError
 
 ATOM_LIMIT = 100_000_000
@@ -64,14 +65,14 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
             given = exp.Not(this=exp.Is(this=column("truth"), expression=exp.null()))
         outputs = [
             *map(column, opening.keys),
-            aliased(truth, "truth"),
-            aliased(given, "given"),
-            aliased(prior, "prior"),
+            named(truth, "truth"),
+            named(given, "given"),
+            named(prior, "prior"),
         ]
         parts.append(exp.select(*outputs).from_(store.table(source.storage)))
     if not parts:
         kinds = [*((k, "int") for k in opening.keys), ("truth", "boolean"), ("given", "boolean"), ("prior", "double")]
-        nothing = [aliased(exp.cast(exp.null(), kind), name) for name, kind in kinds]
+        nothing = [named(exp.cast(exp.null(), kind), name) for name, kind in kinds]
         return exp.select(*nothing).where(exp.false())
     union = parts[0]
     for part in parts[1:]:
@@ -93,10 +94,10 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
         return
     group = exp.select(
         *map(column, keys),
-        aliased(exp.LogicalOr(this=column("truth")), "truth"),
-        aliased(exp.LogicalOr(this=column("given")), "given"),
-        aliased(exp.Max(this=column("prior")), "prior"),
-        aliased(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"),
+        named(exp.LogicalOr(this=column("truth")), "truth"),
+        named(exp.LogicalOr(this=column("given")), "given"),
+        named(exp.Max(this=column("prior")), "prior"),
+        named(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"),
     ).from_(rows.subquery("rows"))
     group = group.group_by(*map(column, keys)) if keys else group
     store.create(table, group, f"gather the facts of {opening.record.predicate}")
@@ -178,13 +179,13 @@ def _full_scope(
 ) -> exp.Select:
     """Return the query of all type-consistent tuples of each example."""
     fixed = source.argument(record) if source.kind == "type" else None
-    outputs: list[exp.Expr] = [aliased(column("example", "e"), "example")]
+    outputs: list[exp.Expr] = [named(column("example", "e"), "example")]
     query = exp.select().from_(store.table("example", "e"))
     for i, name in enumerate(record.known_types()):
         if i == fixed:
-            outputs.append(aliased(column("example", "e"), f"a{i}"))
+            outputs.append(named(column("example", "e"), f"a{i}"))
             continue
-        outputs.append(aliased(column("id", f"d{i}"), f"a{i}"))
+        outputs.append(named(column("id", f"d{i}"), f"a{i}"))
         domain = types[name].domain if types[name].local else None
         if domain is not None:
             on = column("example", f"d{i}").eq(column("example", "e"))
@@ -200,7 +201,7 @@ def _listed_scope(store: Store, opening: Opening, source: ExampleSource, known: 
     example = source.of(opening.record)
     if example is None:
         raise CatalogError(f"{opening.record.predicate} has no example.")
-    outputs = [aliased(example, "example"), *names]
+    outputs = [named(example, "example"), *names]
     soft = exp.select(*[o.copy() for o in outputs]).from_(store.table(known))
     parts: list[exp.Query] = [soft.where(exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))]
     if opening.scope is not None:
@@ -225,11 +226,11 @@ def full_scope_size(
     query = exp.select().from_(store.table("example", "e"))
     product: exp.Expr = exp.cast(exp.convert(1), "double")
     for i, domain in enumerate(local):
-        sizes = exp.select(column("example"), aliased(exp.Count(this=exp.Star()), "n")).from_(store.table(domain))
+        sizes = exp.select(column("example"), named(exp.Count(this=exp.Star()), "n")).from_(store.table(domain))
         grouped = sizes.group_by(column("example")).subquery(f"d{i}")
         query = query.join(grouped, on=column("example", f"d{i}").eq(column("example", "e")))
         product = exp.Mul(this=product, expression=column("n", f"d{i}"))
-    counted = store.rows(query.select(aliased(exp.Sum(this=product), "n")), f"estimate the atoms of {record.predicate}")
+    counted = store.rows(query.select(named(exp.Sum(this=product), "n")), f"estimate the atoms of {record.predicate}")
     return total * float(counted[0]["n"] or 0.0)
 
 
@@ -278,10 +279,10 @@ def build_atoms(
     if opening.labelled:
         label = exp.Coalesce(this=label, expressions=[exp.false()])
     outputs = [
-        aliased(exp.cast(exp.Add(this=number, expression=exp.convert(first - 1)), "bigint"), "atom"),
+        named(exp.cast(exp.Add(this=number, expression=exp.convert(first - 1)), "bigint"), "atom"),
         *[column(c, "s") for c in _atom_columns(record)],
-        aliased(label, "truth"),
-        aliased(column("prior", "k"), "prior"),
+        named(label, "truth"),
+        named(column("prior", "k"), "prior"),
     ]
     joined = exp.select(*outputs).from_(scope)
     joined = joined.join(store.table(known, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
@@ -306,7 +307,7 @@ def _write_facts(store: Store, opening: Opening, known: str, atoms: str) -> str:
     outputs = [
         *[column(c, "k") for c in opening.keys],
         column("truth", "k"),
-        aliased(exp.or_(column("given", "k"), outside), "given"),
+        named(exp.or_(column("given", "k"), outside), "given"),
         column("prior", "k"),
     ]
     query = exp.select(*outputs).from_(store.table(known, "k"))

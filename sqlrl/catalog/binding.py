@@ -15,7 +15,8 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import ExampleSource, build_domain, build_examples, example_source, local_types
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord, aliased, column
+from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 
@@ -234,14 +235,14 @@ def readable_views(store: Store) -> None:
             name = str(row["column_name"])
             if name == "example":
                 query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
-                outputs.append(aliased(column("name", "e"), _unique("example", taken)))
+                outputs.append(named(column("name", "e"), _unique("example", taken)))
             elif name.startswith("a") and name[1:].isdigit():
                 i = int(name[1:])
                 dictionary = types[record.known_types()[i]].dictionary
                 query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
-                outputs.append(aliased(column("name", f"d{i}"), _unique(record.arguments[i].name, taken)))
+                outputs.append(named(column("name", f"d{i}"), _unique(record.arguments[i].name, taken)))
             else:
-                outputs.append(aliased(column(name, "f"), _unique(name, taken)))
+                outputs.append(named(column(name, "f"), _unique(name, taken)))
         view = record.readable or store.free_name("named", record.predicate)
         store.drop_view(view)
         store.create_view(view, query.select(*outputs), f"show {record.predicate}")

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names, text_of
 from sqlrl.catalog.sources import Source
-from sqlrl.catalog.store import aliased, argument_columns, column
+from sqlrl.catalog.store import argument_columns
+from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
 
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
@@ -254,9 +255,9 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
     outputs = [*(["example"] if mapped.example_column else []), *argument_columns(len(mapped.arguments))]
     for name, output in zip(names, outputs, strict=True):
-        parts.append(aliased(_renamed(text_of(column(name), fold_case=options.fold_case), options.constants), output))
+        parts.append(named(_renamed(text_of(column(name), fold_case=options.fold_case), options.constants), output))
     if mapped.truth is not None:
-        parts.append(aliased(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
+        parts.append(named(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
     if mapped.probability is not None:
         parts += _evidence(exp.TryCast(this=column(mapped.probability), to=exp.DataType.build("double")))
     return exp.select(*parts).from_(source.table)
@@ -283,4 +284,4 @@ def _evidence(p: exp.Expr) -> list[exp.Expr]:
         this=exp.Div(this=p.copy(), expression=exp.Paren(this=exp.Sub(this=exp.convert(1), expression=p.copy())))
     )
     soft = exp.Case().when(inside, odds)
-    return [aliased(hard, "truth"), aliased(soft, "prior")]
+    return [named(hard, "truth"), named(soft, "prior")]

@@ -12,7 +12,8 @@ from sqlglot import exp
 from sqlrl.catalog.constants import clause_constants
 from sqlrl.catalog.dictionary import add_constants, did_you_mean, missing_constants, nearest_constants
 from sqlrl.catalog.loading import resolve
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, column, with_types
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, with_types
+from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, LoadError, UnseenConstantWarning
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Predicate

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.store import Store, TypeRecord, aliased, column
+from sqlrl.catalog.store import Store, TypeRecord
+from sqlrl.engine.nodes import column, named
 
 NEAREST = 3
 
@@ -65,7 +66,7 @@ def extend(
         order=exp.Order(expressions=[exp.Ordered(this=column(order)), exp.Ordered(this=column("name"))]),
     )
     size = exp.convert(record.size - 1)
-    ids = exp.select(aliased(exp.cast(number + size, "int"), "id"), column("name")).from_(new.subquery("new"))
+    ids = exp.select(named(exp.cast(number + size, "int"), "id"), column("name")).from_(new.subquery("new"))
     store.insert(
         record.dictionary, ids.order_by(column("id")), ["id", "name"], f"extend the dictionary of {record.type}"
     )
@@ -83,7 +84,7 @@ def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first
     present = exp.Not(this=exp.Is(this=column("name"), expression=exp.null()))
     unseen = exp.Not(this=exp.In(this=column("name"), query=known.subquery()))
     if first_seen is not None:
-        places = exp.select(column("name"), aliased(exp.Min(this=column("place")), "place")).from_(
+        places = exp.select(column("name"), named(exp.Min(this=column("place")), "place")).from_(
             first_seen.subquery("seen")
         )
         condition = exp.and_(present, unseen) if record.size else present

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import extend, numeric_name
-from sqlrl.catalog.store import Store, TypeRecord, aliased, argument_columns, column
+from sqlrl.catalog.store import Store, TypeRecord, argument_columns
+from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
 
 _SHOWN = 5
@@ -52,7 +53,7 @@ def encode(
     for i, name in enumerate(types):
         record = store.type_record(name, records)
         text = _name(column(f"a{i}"), record)
-        by_type.setdefault(name, []).append(exp.select(aliased(text, "name")).from_(raw.subquery("raw")))
+        by_type.setdefault(name, []).append(exp.select(named(text, "name")).from_(raw.subquery("raw")))
     for name, queries in by_type.items():
         seen = _first_seen(raw, types.index(name)) if name == example_type and not records[name].numeric else None
         records[name] = extend(store, records[name], queries, first_seen=seen)
@@ -69,15 +70,15 @@ def _name(value: exp.Expr, record: TypeRecord) -> exp.Expr:
 def _first_seen(raw: exp.Query, position: int) -> exp.Select:
     """Return the query of (name, place) of one argument in the order of the rows."""
     place = exp.Window(this=exp.RowNumber())
-    return exp.select(aliased(column(f"a{position}"), "name"), aliased(place, "place")).from_(raw.subquery("raw"))
+    return exp.select(named(column(f"a{position}"), "name"), named(place, "place")).from_(raw.subquery("raw"))
 
 
 def _extend_examples(store: Store, raw: exp.Query) -> None:
     """Add the examples that a column names, in order of first appearance."""
     place = exp.Window(this=exp.RowNumber())
-    seen = exp.select(aliased(column("example"), "name"), aliased(place, "place")).from_(raw.subquery("raw"))
+    seen = exp.select(named(column("example"), "name"), named(place, "place")).from_(raw.subquery("raw"))
     known = exp.select(column("name")).from_(store.table("example"))
-    new = exp.select(column("name"), aliased(exp.Min(this=column("place")), "place")).from_(seen.subquery("seen"))
+    new = exp.select(column("name"), named(exp.Min(this=column("place")), "place")).from_(seen.subquery("seen"))
     new = new.where(
         exp.Not(this=exp.Is(this=column("name"), expression=exp.null())),
         exp.Not(this=exp.In(this=column("name"), query=known.subquery())),
@@ -85,7 +86,7 @@ def _extend_examples(store: Store, raw: exp.Query) -> None:
     start = store.count(store.table("example"), "count the examples")
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column("place"))]))
     ident = exp.cast(number + exp.convert(start - 1), "int")
-    rows = exp.select(aliased(ident, "example"), column("name"), aliased(ident.copy(), "ordinal")).from_(
+    rows = exp.select(named(ident, "example"), column("name"), named(ident.copy(), "ordinal")).from_(
         new.subquery("new")
     )
     store.insert("example", rows, ["example", "name", "ordinal"], "extend the examples")
@@ -104,17 +105,17 @@ def _write(
     outputs: list[exp.Expr] = []
     query = exp.select().from_(raw.subquery("raw"))
     if example_column:
-        outputs.append(aliased(column("example", "e"), "example"))
+        outputs.append(named(column("example", "e"), "example"))
         query = query.join(
             store.table("example", "e"), on=column("name", "e").eq(column("example", "raw")), join_type="left"
         )
     for i, name in enumerate(types):
-        outputs.append(aliased(column("id", f"d{i}"), f"a{i}"))
+        outputs.append(named(column("id", f"d{i}"), f"a{i}"))
         on = column("name", f"d{i}").eq(_name(column(f"a{i}", "raw"), records[name]))
         query = query.join(store.table(records[name].dictionary, f"d{i}"), on=on, join_type="left")
-    outputs += [aliased(column(c, "raw"), c) for c in extra]
+    outputs += [named(column(c, "raw"), c) for c in extra]
     if not outputs:
-        outputs = [aliased(exp.true(), "present")]
+        outputs = [named(exp.true(), "present")]
     store.create(storage, query.select(*outputs), f"encode {storage}")
 
 
@@ -147,13 +148,13 @@ def check_rows(
     """
     faults: list[str] = []
     table = store.table(storage)
-    counts = [aliased(exp.Count(this=column(k)), k) for k in keys]
+    counts = [named(exp.Count(this=column(k)), k) for k in keys]
     extra = _value_check(signed, soft)
     if extra is not None:
-        counts.append(aliased(exp.Anonymous(this="count_if", expressions=[extra]), "faulty values"))
-    row = store.rows(
-        exp.select(aliased(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table), f"check {where}"
-    )[0]
+        counts.append(named(exp.Anonymous(this="count_if", expressions=[extra]), "faulty values"))
+    row = store.rows(exp.select(named(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table), f"check {where}")[
+        0
+    ]
     for key in keys:
         if row[key] < row["all rows"]:
             condition = exp.Is(this=column(key), expression=exp.null())
@@ -195,7 +196,7 @@ def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes:
             packed = exp.Add(
                 this=exp.Mul(this=exp.Paren(this=packed), expression=exp.convert(size)), expression=column(key)
             )
-        distinct = exp.select(aliased(packed, "k")).from_(table).distinct()
+        distinct = exp.select(named(packed, "k")).from_(table).distinct()
     else:
         distinct = exp.select(*[column(k) for k in keys]).from_(table).distinct()
     return store.count(distinct.subquery("keys"), f"look for duplicates in {where}") < rows
@@ -205,7 +206,7 @@ def _rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
     """Return the numbers of the first rows, from 1, for which a condition holds."""
     if raw is None:
         return ""
-    numbered = exp.select("*", aliased(exp.Window(this=exp.RowNumber()), "row")).from_(raw.subquery("raw"))
+    numbered = exp.select("*", named(exp.Window(this=exp.RowNumber()), "row")).from_(raw.subquery("raw"))
     query = (
         exp.select(column("row"))
         .from_(numbered.subquery("numbered"))
@@ -220,14 +221,14 @@ def _rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
 def _duplicates(store: Store, raw: exp.Query | None, keys: list[str], signed: bool, table: exp.Table) -> str:
     """Describe the first facts that occur more than once."""
     source = raw.subquery("raw") if raw is not None else table
-    numbered = exp.select("*", aliased(exp.Window(this=exp.RowNumber()), "row")).from_(source).subquery("numbered")
+    numbered = exp.select("*", named(exp.Window(this=exp.RowNumber()), "row")).from_(source).subquery("numbered")
     outputs = [column(k) for k in keys] + [
-        aliased(exp.Count(this=exp.Star()), "times"),
-        aliased(exp.Min(this=column("row")), "first"),
-        aliased(exp.Max(this=column("row")), "last"),
+        named(exp.Count(this=exp.Star()), "times"),
+        named(exp.Min(this=column("row")), "first"),
+        named(exp.Max(this=column("row")), "last"),
     ]
     if signed:
-        outputs.append(aliased(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"))
+        outputs.append(named(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"))
     query = exp.select(*outputs).from_(numbered).order_by(column("first")).limit(_SHOWN)
     if keys:
         query = query.group_by(*[column(k) for k in keys])

@@ -14,7 +14,8 @@ from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.loading import register, write_rows
 from sqlrl.catalog.sources import Source, file_fingerprint
-from sqlrl.catalog.store import Store, argument_columns, column
+from sqlrl.catalog.store import Store, argument_columns
+from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError
 from sqlrl.logic.evidence import EvidenceAtom, read_evidence
 from sqlrl.logic.model import Model

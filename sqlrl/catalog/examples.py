@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.sources import open_source
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord, aliased, column
+from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError
 
 _SHOWN = 5
@@ -63,7 +64,7 @@ def build_examples(store: Store, source: ExampleSource, types: Mapping[str, Type
         raise CatalogError(
             f"The examples are the constants of {source.type!r}, but no predicate has an argument of that type."
         )
-    ids = exp.select(aliased(column("id"), "example"), column("name"), aliased(column("id"), "ordinal"))
+    ids = exp.select(named(column("id"), "example"), column("name"), named(column("id"), "ordinal"))
     ids = ids.from_(store.table(types[source.type].dictionary)).order_by(column("id"))
     store.insert("example", ids, ["example", "name", "ordinal"], "list the examples")
     return types[source.type].size
@@ -102,10 +103,10 @@ def build_domain(
         example = source.of(predicate)
         for i, name in enumerate(predicate.types):
             if name == record.type and example is not None:
-                part = exp.select(aliased(example.copy(), "example"), aliased(column(f"a{i}"), "id"))
+                part = exp.select(named(example.copy(), "example"), named(column(f"a{i}"), "id"))
                 parts.append(part.from_(query.subquery("rows")))
     if not parts:
-        empty = exp.select(aliased(exp.cast(exp.null(), "int"), "example"), aliased(exp.cast(exp.null(), "int"), "id"))
+        empty = exp.select(named(exp.cast(exp.null(), "int"), "example"), named(exp.cast(exp.null(), "int"), "id"))
         parts.append(empty.where(exp.false()))
     union: exp.Query = parts[0]
     for other in parts[1:]:
@@ -137,13 +138,13 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
         if not opened.columns:
             raise CatalogError("examples= names no examples.")
         first = next(iter(opened.columns))
-        names = exp.select(aliased(exp.cast(column(first), "varchar"), "name")).from_(opened.table)
-        place = aliased(exp.Window(this=exp.RowNumber()), "position")
+        names = exp.select(named(exp.cast(column(first), "varchar"), "name")).from_(opened.table)
+        place = named(exp.Window(this=exp.RowNumber()), "position")
         numbered = exp.select(column("name"), place).from_(names.subquery("names"))
         joined = exp.select(
             column("example", "e"),
             column("name", "n"),
-            aliased(exp.cast(column("position", "n") - 1, "int"), "position"),
+            named(exp.cast(column("position", "n") - 1, "int"), "position"),
         ).from_(numbered.subquery("n"))
         on = column("name", "e").eq(column("name", "n"))
         found = joined.join(store.table("example", "e"), on=on, join_type="left")

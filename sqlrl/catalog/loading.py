@@ -13,7 +13,8 @@ from sqlglot import exp
 from sqlrl.catalog.columns import LoadOptions, Mapped, check_options, map_columns, raw_query
 from sqlrl.catalog.encoding import check_rows, drop_duplicates, encode, key_columns
 from sqlrl.catalog.sources import Source, open_source, table_fingerprint
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, column, with_types
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError
 
 _DIRECT = ("table", "object")

@@ -9,7 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sqlglot import exp
 
-from sqlrl.catalog.store import Store, column
+from sqlrl.catalog.store import Store
+from sqlrl.engine.nodes import column
 from sqlrl.errors import MigrationError
 from sqlrl.resources import resource, resource_names
 

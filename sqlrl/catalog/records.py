@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.store import Store, column
+from sqlrl.catalog.store import Store
+from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import model_to_json

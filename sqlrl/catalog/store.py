@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError
 
 
@@ -90,16 +91,6 @@ class PredicateRecord:
         if len(types) < len(self.arguments):
             raise CatalogError(f"The types of {self.predicate} are not known yet: declare a model or pass types=.")
         return types
-
-
-def column(name: str, table: str | None = None) -> exp.Column:
-    """Return a quoted column."""
-    return exp.column(name, table=table, quoted=True)
-
-
-def aliased(expression: exp.Expr, name: str) -> exp.Alias:
-    """Return `expression AS "name"`."""
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
 
 
 def argument_columns(count: int) -> list[str]:

@@ -12,9 +12,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.plan.sources import argument_columns, given_rows
-from sqlrl.plan.sql import column, conjunction, integer, named, subquery, table
+from sqlrl.plan.sql import table
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

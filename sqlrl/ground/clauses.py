@@ -9,12 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.engine.nodes import column, named
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.sql import column, named, table
+from sqlrl.plan.sql import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
 

@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.sql import column, table
+from sqlrl.plan.sql import table
 
 FOREIGN = -1
 """The id of a constant that the data do not have; it joins with nothing."""

@@ -8,12 +8,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.ground.program import Program
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Constant, Variable
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.grounding import ground
-from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
+from sqlrl.plan.sql import table
 
 
 @dataclass(frozen=True)

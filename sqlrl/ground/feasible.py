@@ -9,13 +9,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column
 from sqlrl.errors import InfeasibleError
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
-from sqlrl.plan.sql import column, table
+from sqlrl.plan.sql import table
 from sqlrl.plan.violations import violated_by_evidence
 
 

@@ -14,10 +14,11 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.logic.shapes import Instance, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import column, conjunction, integer, named, subquery, table
+from sqlrl.plan.sql import table
 from sqlrl.plan.tuples import holding
 from sqlrl.plan.worlds import OBSERVED
 

@@ -10,11 +10,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.engine.nodes import column, named
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.terms import Constant, Literal
-from sqlrl.plan.sql import column, named, table
+from sqlrl.plan.sql import table
 
 
 def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.scratch import shown_rows
@@ -25,7 +26,7 @@ from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
-from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
+from sqlrl.plan.sql import table
 
 
 @dataclass(frozen=True)

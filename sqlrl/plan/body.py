@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, conjunction, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source
-from sqlrl.plan.sql import column, conjunction, subquery, table
+from sqlrl.plan.sql import table
 
 
 class Body:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import column, integer, named, subquery
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.enumeration import enumerate_violated
 from sqlrl.plan.parts import (
@@ -27,7 +28,6 @@ from sqlrl.plan.parts import (
 )
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import column, integer, named, subquery
 from sqlrl.plan.terms import term_query, total_query
 from sqlrl.plan.worlds import World
 

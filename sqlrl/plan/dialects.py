@@ -28,10 +28,10 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
 
     Examples
     --------
-    >>> from sqlrl.plan.sql import cast, star_count
+    >>> from sqlrl.engine.nodes import cast, star_count
     >>> for_dialect(cast(star_count(), "HUGEINT"), "spark").sql("spark")
     'CAST(COUNT(*) AS DECIMAL(38, 0))'
-    >>> from sqlrl.plan.sql import column
+    >>> from sqlrl.engine.nodes import column
     >>> for_dialect(cast(exp.Sum(this=column("n")), "HUGEINT"), "spark").sql("spark")
     'SUM(CAST(`n` AS DECIMAL(38, 0)))'
     """

@@ -5,11 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import cast, column, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source
-from sqlrl.plan.sql import cast, column, named, star_count, subquery, table
+from sqlrl.plan.sql import table
 from sqlrl.plan.tuples import holding, true_source
 from sqlrl.plan.worlds import World
 

@@ -7,12 +7,12 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import column, integer, named
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import column, integer, named
 from sqlrl.plan.witnesses import witness_lists
 
 

@@ -13,11 +13,12 @@ from itertools import combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import Source, atom_source, open_source
-from sqlrl.plan.sql import column, integer, named, star_count, table
+from sqlrl.plan.sql import table
 from sqlrl.plan.witnesses import witness_lists
 
 

@@ -9,11 +9,11 @@ from itertools import chain, combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, cte, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, absent, fact_source
-from sqlrl.plan.sql import column, cte, integer, named, subquery, union_all
 from sqlrl.plan.tuples import holding
 from sqlrl.plan.worlds import World, changed_rows, true_rows
 

@@ -13,9 +13,9 @@ from functools import reduce
 
 from sqlglot import exp
 
+from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.sources import Source, connect
-from sqlrl.plan.sql import cast, column, conjunction, cte, integer, named, star_count
 
 BIGINT_LIMIT = 2**63 - 1
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column, conjunction, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sql import column, conjunction, integer, named, subquery, table, union_all
+from sqlrl.plan.sql import table
 
 
 @dataclass(frozen=True)

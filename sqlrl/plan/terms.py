@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.parts import Context, Part, domain_size
 from sqlrl.plan.semiring import Factor, sum_product
 from sqlrl.plan.sources import Source, domain_source, filter_source
-from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
+from sqlrl.plan.sql import table
 
 
 def term_query(

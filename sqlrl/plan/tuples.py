@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import integer, named, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source
-from sqlrl.plan.sql import integer, named, subquery, table
+from sqlrl.plan.sql import table
 from sqlrl.plan.worlds import World, true_rows
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import column, integer, named
 from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.grounding import clause_body, open_literals
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import column, integer, named
 from sqlrl.plan.witnesses import witness_lists
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, integer, named, subquery
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, given_rows, open_source
-from sqlrl.plan.sql import column, integer, named, subquery, table
+from sqlrl.plan.sql import table
 
 
 def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> list[tuple[str | None, int]]:

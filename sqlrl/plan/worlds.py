@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.plan.sources import argument_columns, given_rows
-from sqlrl.plan.sql import column, integer, named, subquery, table, union_all
+from sqlrl.plan.sql import table
 
 
 @dataclass(frozen=True)

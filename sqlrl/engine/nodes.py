@@ -1,0 +1,124 @@
+"""Small builders of sqlglot nodes: quoted names, nothing by string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from sqlglot import exp
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """Return a quoted column, of a table alias if one is given.
+
+    Examples
+    --------
+    >>> column("a0", "t").sql("duckdb")
+    '"t"."a0"'
+    """
+    return exp.column(name, table=table, quoted=True)
+
+
+def cte(name: str, alias: str | None = None) -> exp.Table:
+    """Return a reference to a named step of the same query.
+
+    Examples
+    --------
+    >>> cte("m0").sql("duckdb")
+    '"m0"'
+    """
+    node = exp.table_(name, quoted=True)
+    return node if alias is None else aliased_table(node, alias)
+
+
+def aliased_table(node: exp.Table, alias: str) -> exp.Table:
+    """Return a table under an alias.
+
+    Examples
+    --------
+    >>> aliased_table(exp.table_("m0", quoted=True), "m").sql("duckdb")
+    '"m0" AS "m"'
+    """
+    node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return node
+
+
+def subquery(query: exp.Query, alias: str) -> exp.Subquery:
+    """Return a query as a source under an alias.
+
+    Examples
+    --------
+    >>> subquery(exp.select(column("a0")), "s").sql("duckdb")
+    '(SELECT "a0") AS "s"'
+    """
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def named(node: exp.Expr, name: str) -> exp.Alias:
+    """Return an expression under a column name.
+
+    Examples
+    --------
+    >>> named(integer(1), "one").sql("duckdb")
+    '1 AS "one"'
+    """
+    return exp.Alias(this=node, alias=exp.to_identifier(name, quoted=True))
+
+
+def integer(value: int) -> exp.Expression:
+    """Return an integer literal (negative ones in parentheses).
+
+    Examples
+    --------
+    >>> integer(7).sql(), integer(-7).sql()
+    ('7', '(-7)')
+    """
+    return exp.Literal.number(value) if value >= 0 else exp.paren(exp.Neg(this=exp.Literal.number(-value)))
+
+
+def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression | None:
+    """Return the conditions joined by AND, or None if there are none.
+
+    Examples
+    --------
+    >>> a, b = column("a"), column("b")
+    >>> conjunction([exp.Or(this=a, expression=b), b.copy()]).sql("duckdb")
+    '("a" OR "b") AND "b"'
+    """
+    # sqlglot prints nodes as they nest: an OR below an AND needs its own parentheses.
+    items = [exp.Paren(this=c) if isinstance(c, exp.Or) else c for c in conditions]
+    return reduce(lambda a, b: exp.And(this=a, expression=b), items) if items else None
+
+
+def cast(node: exp.Expression, kind: str) -> exp.Cast:
+    """Return a cast to a type of DuckDB's name (`BIGINT`, `HUGEINT`).
+
+    Examples
+    --------
+    >>> cast(column("n"), "HUGEINT").sql("duckdb")
+    'CAST("n" AS INT128)'
+    """
+    return exp.cast(node, exp.DataType.build(kind, dialect="duckdb"))
+
+
+def star_count() -> exp.Count:
+    """Return `COUNT(*)`.
+
+    Examples
+    --------
+    >>> star_count().sql("duckdb")
+    'COUNT(*)'
+    """
+    return exp.Count(this=exp.Star())
+
+
+def union_all(queries: Iterable[exp.Query]) -> exp.Query:
+    """Return the queries joined by UNION ALL.
+
+    Examples
+    --------
+    >>> union_all([exp.select(integer(1)), exp.select(integer(2))]).sql("duckdb")
+    'SELECT 1 UNION ALL SELECT 2'
+    """
+    items = list(queries)
+    return reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), items)
