@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.failures import in_options
-from sqlrl.cli.interruption import on_interrupt
 from sqlrl.errors import InputError, SqlrlWarning
 
 if TYPE_CHECKING:
@@ -58,10 +57,7 @@ class Session:
 
         if path is not None:
             check_file(path, create=create)
-        with (
-            connect(path or ":memory:", read_only=read_only, progress=False) as database,
-            on_interrupt(database.engine.interrupt),
-        ):
+        with connect(path or ":memory:", read_only=read_only, progress=False) as database:
             yield database
 
     @contextmanager

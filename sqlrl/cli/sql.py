@@ -9,6 +9,7 @@ import typer
 
 from sqlrl.cli.options import Db, Json, Quiet, ReadOnly, Rows, Verbose, with_database
 from sqlrl.cli.session import session
+from sqlrl.engine.interruption import on_interrupt
 from sqlrl.errors import EngineError
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def rows_of(db: Opened, text: str) -> pa.Table | None:
     if relation is None:
         return None
     try:
-        return relation.to_arrow_table()
+        with on_interrupt(db.engine.interrupt):
+            return relation.to_arrow_table()
     except (duckdb.Error, RuntimeError) as error:
         _fail(error, text)
 

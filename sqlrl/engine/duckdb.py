@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.engine.interruption import on_interrupt
 from sqlrl.errors import EngineError
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,8 @@ class DuckDBEngine:
         logger.debug("%s: %s", step, sql)
         try:
             # An unread result would bar the connection from other work (DuckDB 2.0).
-            self.connection.execute(sql).fetchall()
+            with on_interrupt(self.interrupt):
+                self.connection.execute(sql).fetchall()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
 
@@ -123,7 +125,8 @@ class DuckDBEngine:
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
-            return self.connection.sql(sql).to_arrow_table()
+            with on_interrupt(self.interrupt):
+                return self.connection.sql(sql).to_arrow_table()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
 
@@ -142,8 +145,14 @@ class DuckDBEngine:
         cursor = self.connection.cursor()
         self._cursors.add(cursor)
         try:
-            relation = cursor.sql(sql)
-            yield from relation.to_arrow_reader(rows)
+            with on_interrupt(self.interrupt):
+                reader = cursor.sql(sql).to_arrow_reader(rows)
+            while True:
+                with on_interrupt(self.interrupt):
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                yield batch
         except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
             self._fail(error, step, sql)
         finally:
@@ -164,7 +173,8 @@ class DuckDBEngine:
             If the database refuses it.
         """
         try:
-            return self.connection.sql(sql)
+            with on_interrupt(self.interrupt):
+                return self.connection.sql(sql)
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, "run your SQL", sql)
 
@@ -314,8 +324,11 @@ class DuckDBEngine:
             self._forget(name)
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
-        """Raise KeyboardInterrupt if the error reports one (DuckDB raises RuntimeError), else an EngineError."""
-        if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error):
+        """Raise KeyboardInterrupt if the error reports one, else an EngineError."""
+        noticed = (
+            isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
+        )
+        if noticed or isinstance(error, duckdb.InterruptException):
             raise KeyboardInterrupt from error
         raise EngineError(step, str(error).strip(), sql) from error
 
