@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,14 @@ settings.register_profile(
 # For a longer search by hand: HYPOTHESIS_PROFILE=search
 settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sqlrl"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _heed_ctrl_c() -> Iterator[None]:
+    """A shell starts background jobs with Ctrl-C ignored, and processes inherit that; some tests need it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
