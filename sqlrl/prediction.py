@@ -168,10 +168,17 @@ class Prediction:
         -------
         Scores
             Over atoms that have a label.
+
+        Raises
+        ------
+        InputError
+            No atom has one.
         """
         real = ~self.network.helper
         atoms = self.network.atoms[real]
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
+        if not labelled.any():
+            raise InputError("no predicted atom has a label to compare with: load the labels with target=True")
         predicate = np.full(len(atoms), -1, np.int64)
         for i, info in enumerate(self._predicates):
             predicate[np.isin(atoms, self._ids(info))] = i

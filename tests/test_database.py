@@ -180,7 +180,7 @@ def test_the_limit_names_the_shape() -> None:
     model = sqlrl.parse_mln(
         "Friends(person,person)\nSmokes(person)\n1 Smokes(x) v Smokes(y) v Friends(x,y)", query=("Smokes",)
     )
-    with pytest.raises(GroundingLimitError, match=r"Smokes\(v0\) v Smokes\(v1\) has more than 3"):
+    with pytest.raises(GroundingLimitError, match=r"Smokes\(v0\) v Smokes\(v1\) leaves 16 groundings"):
         smokers().predict(model, limit=3)
 
 
@@ -272,3 +272,27 @@ def test_alchemys_reading_is_another_distribution() -> None:
         )
     assert exact.objective == pytest.approx(2.5)
     assert alchemy.objective == pytest.approx(2.5)  # both clauses of the normal form hold: 1 + 1 + 0.5
+
+
+def test_an_unbound_variable_over_a_huge_domain_is_refused_before_any_work() -> None:
+    db = sqlrl.connect()
+    db.load("Friends", "select 'p' || i, 'p' || (i * 7 + 1) % 50000 from range(50000) t(i)", types=("person", "person"))
+    header = "Friends(person, person)\nSmokes(person)\n"
+    wide = sqlrl.parse_mln(header + "1 Friends(x, y) ^ Smokes(x) => Smokes(z)", query=("Smokes",))
+    with pytest.raises(GroundingLimitError, match="leaves 2,500,000,000 groundings"):
+        db.predict(wide)
+    joined = sqlrl.parse_mln(header + "1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=("Smokes",))
+    assert db.ground(joined, limit=50_000).atoms.size == 50_000
+
+
+def test_weights_that_overflow_are_refused() -> None:
+    for text in ("1e308 Friends(x, y) ^ Smokes(x) => Smokes(y)", "1e308 Smokes(x)\n0.9e308 !Smokes(x)"):
+        model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + text, query=("Smokes",))
+        for method in ("elimination" if "!" in text else "auto", "cpsat"):
+            with pytest.raises(sqlrl.SqlrlError, match="scale them down|integer weights cannot hold"):
+                smokers().predict(model, method=method)  # type: ignore[arg-type]
+
+
+def test_evaluation_needs_labels() -> None:
+    with pytest.raises(InputError, match="no predicted atom has a label"):
+        smokers().predict(sqlrl.parse_mln(SMOKERS, query=("Smokes", "Cancer"))).evaluate()

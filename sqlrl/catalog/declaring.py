@@ -148,7 +148,9 @@ def check_constants(store: Store, model: Model, *, training: bool) -> int:
             + "\nConstants match exactly: rename them with constants={...} or declare them in the model."
         )
     if count:
-        warnings.warn(f"{count} constants of the model do not occur in these data", UnseenConstantWarning, stacklevel=2)
+        more = f"; and {count - len(unknown)} more" if count > len(unknown) else ""
+        text = f"{count} constants of the model do not occur in these data: {'; '.join(unknown)}{more}"
+        warnings.warn(text, UnseenConstantWarning, stacklevel=2)
     return count
 
 

@@ -209,7 +209,20 @@ class DuckDBEngine:
             return
         with self.attached(query) as source:
             everything = exp.select("*").from_(source)
-            self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=everything), step=step)
+            if query.num_rows:
+                self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=everything), step=step)
+                return
+            # In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is
+            # inserted in the same transaction, and joins then find nothing.
+            described = self.fetch(exp.Describe(this=everything), step=step)
+            columns = [
+                exp.ColumnDef(
+                    this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb")
+                )
+                for name, kind in zip(*(described.column(i).to_pylist() for i in (0, 1)), strict=True)
+            ]
+            definition = exp.Schema(this=target, expressions=columns)
+            self.execute(exp.Create(this=definition, kind="TABLE", replace=True), step=step)
 
     def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:
         """Drop a table if it exists."""

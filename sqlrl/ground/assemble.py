@@ -13,7 +13,7 @@ from scipy import sparse
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.atoms import Atoms, read_atoms
-from sqlrl.ground.counts import groundings, rule_text, violated_by_evidence
+from sqlrl.ground.counts import groundings, joined_groundings, rule_text, violated_by_evidence
 from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
@@ -125,7 +125,7 @@ def ground_network(
     for shape_plan in plans(program, examples):
         use, plan = shape_plan.use, shape_plan.plan
         if limit is not None:
-            _check_estimate(program, use, plan, limit)
+            _check_estimate(program, use, plan, limit, examples)
         batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
         if limit is not None:
             batches = _limited(batches, use, limit)
@@ -143,7 +143,21 @@ def _with_clause(rows: Rows, clause: int) -> Rows:
     return Rows(np.full(len(rows.clause), clause, np.int64), rows.codes, rows.length, rows.multiplicity)
 
 
-def _check_estimate(program: Program, use: ShapeUse, plan: GroundingQuery, limit: int) -> None:
+def _check_estimate(
+    program: Program, use: ShapeUse, plan: GroundingQuery, limit: int, examples: TableName | None
+) -> None:
+    """Refuse a shape by the groundings that its joins would enumerate, counted without enumerating, or by the database's guess."""
+    size = 1
+    for index in use.shape.universal():
+        size *= max(program.layout.types[use.shape.variables[index]].size, 1)
+    if size * max(program.clauses_of(use), 1) <= limit:
+        return
+    joined = joined_groundings(program, use, examples)
+    if joined > limit:
+        raise GroundingLimitError(
+            f"{use.shape} leaves {joined:,} groundings to enumerate, more than the limit of {limit:,}: a variable that no "
+            "closed literal joins ranges over its whole domain. Join it, narrow a scope, pass fewer examples=, or raise limit="
+        )
     estimate, _ = program.engine.estimate(plan.query, step=f"estimate {use.shape}")
     if estimate > limit:
         raise GroundingLimitError(

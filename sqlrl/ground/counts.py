@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -150,6 +151,20 @@ def violated_by_evidence(program: Program, examples: TableName | None = None) ->
             for clause, n in _run(program, use, query):
                 counts[clause] += n
     return counts
+
+
+def joined_groundings(program: Program, use: ShapeUse, examples: TableName | None = None) -> int:
+    """Return how many groundings of a shape's clauses its negative closed literals leave: what grounding enumerates at the most.
+
+    0 for shapes with an EXIST, whose witnesses come from queries of their own.
+    """
+    if use.shape.exists:
+        return 0
+    bound = bind(use.shape, program.layout)
+    joined = tuple(x for x in use.shape.literals if not x.positive and not bound.info(x).open)
+    shape = replace(use.shape, literals=joined, equalities=(), exists=())
+    query = count_violated(shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)
+    return sum(n for _, n in _run(program, use, query))
 
 
 def _zeros(program: Program) -> Counts:

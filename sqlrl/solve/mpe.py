@@ -169,11 +169,13 @@ class _Run:
 
     def result(self, seconds: Mapping[str, float]) -> MPEResult:
         network, weighed = self.structure.network, self.weighed
-        nothing = np.zeros_like(self.world)
+        objective = weighed_score(weighed.soft, counts(network, self.world), weighed.extra, self.world)
+        constant = weighed_score(weighed.soft, network.base, weighed.extra, np.zeros_like(self.world))
+        _check_finite(np.array([objective, constant, self.gap, self.precision]))
         report = SolverReport(
             status=Status.OPTIMAL if self.proved else Status.FEASIBLE,
-            objective=weighed_score(weighed.soft, counts(network, self.world), weighed.extra, self.world),
-            constant=weighed_score(weighed.soft, network.base, weighed.extra, nothing),
+            objective=objective,
+            constant=constant,
             gap=self.gap,
             precision=self.precision,
             scale=self.scale if np.isfinite(self.scale) else 1.0,
@@ -183,6 +185,7 @@ class _Run:
         return MPEResult(self.world, report)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
 def mpe(
     network: Network | Program,
     weights: npt.ArrayLike,

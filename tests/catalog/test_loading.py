@@ -395,3 +395,11 @@ def test_names_that_differ_in_case_alone_have_tables_of_their_own(catalog: Catal
     catalog.load("p", [("b",)], types=["T"])
     assert facts(catalog, "P") == [("a",)]
     assert facts(catalog, "p") == [("b",)]
+
+
+def test_more_constants_than_a_row_group_load_with_two_threads() -> None:
+    catalog = Catalog(connect(":memory:", threads=2))
+    catalog.load("F", "select 'n' || i as a from range(130000) as t(i)", types=["p"])
+    assert catalog.types()["p"].size == 130_000
+    query = 'select count(*) from sqlrl."fact_F" f join sqlrl."dictionary_p" d on d.id = f.a0'
+    assert catalog.engine.connection.execute(query).fetchall() == [(130_000,)]
