@@ -204,7 +204,7 @@ CREATE TABLE "clause_statistics" (
     "n_predicted" HUGEINT,
     "delta_n" HUGEINT
 );
-COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause in a run.';
+COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause in a run; learning fills groundings, n_observed and delta_n, prediction the others.';
 COMMENT ON COLUMN "clause_statistics"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_statistics"."clause" IS 'Clause.';
 COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes.';
@@ -213,7 +213,7 @@ COMMENT ON COLUMN "clause_statistics"."satisfied_by_evidence" IS 'Groundings tha
 COMMENT ON COLUMN "clause_statistics"."violated_by_evidence" IS 'Groundings that the evidence violates.';
 COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world.';
 COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world.';
-COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'Their difference, observed minus predicted.';
+COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'Learning: n of the labels minus n of the predicted world, summed over the steps.';
 
 CREATE TABLE "weight_history" (
     "run" INTEGER NOT NULL,
@@ -273,8 +273,9 @@ COMMENT ON VIEW "strongest_clauses" IS 'Weighted clauses of the newest model, th
 CREATE VIEW "worst_predicted_examples" AS
 SELECT s.run, e.name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step
 FROM step AS s JOIN example AS e USING (example)
+WHERE s.run = (SELECT max(run) FROM step)
 ORDER BY s.loss DESC, s.run, s.step;
-COMMENT ON VIEW "worst_predicted_examples" IS 'Examples by the loss of their prediction before learning, the worst first.';
+COMMENT ON VIEW "worst_predicted_examples" IS 'Examples of the newest learning run by the loss of their prediction before they were learned, the worst first.';
 
 CREATE VIEW "clauses_by_step" AS
 SELECT model, step, text AS clause, weight, origin, clause AS id

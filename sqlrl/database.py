@@ -26,6 +26,7 @@ from sqlrl.evaluate import Scores
 from sqlrl.explaining import Explanation, explain
 from sqlrl.ground import counts
 from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.expanding import unseen
@@ -34,6 +35,7 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
+from sqlrl.plan.sql import table
 from sqlrl.plan.worlds import OBSERVED, World
 from sqlrl.prediction import Prediction
 from sqlrl.report import Table, console_for
@@ -227,6 +229,15 @@ class Database(Data):
                     f"a world has one column, atom: the ids of the true query atoms; not {[*opened.columns]}"
                 )
             with program.shown(exp.select(column("atom")).from_(opened.table)) as name:
+                ids = self.engine.fetch(exp.select(column("atom")).from_(table(name)), step="read a world").column(0)
+                atoms = read_atoms(self.engine, program.layout, program.blocks, None).ids
+                known = set(atoms.tolist())
+                strange = [atom for atom in ids.to_pylist() if atom not in known]
+                if strange:
+                    raise InputError(
+                        f"{strange[0]!r} is no query atom ({len(strange)} such): a world lists ids from the column atom of "
+                        'the atom tables, such as sqlrl."atom_<predicate>"'
+                    )
                 yield World(name)
 
     # ---- inference --------------------------------------------------------------------------------------

@@ -289,10 +289,28 @@ def test_weights_that_overflow_are_refused() -> None:
     for text in ("1e308 Friends(x, y) ^ Smokes(x) => Smokes(y)", "1e308 Smokes(x)\n0.9e308 !Smokes(x)"):
         model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + text, query=("Smokes",))
         for method in ("elimination" if "!" in text else "auto", "cpsat"):
-            with pytest.raises(sqlrl.SqlrlError, match="scale them down|integer weights cannot hold"):
+            with pytest.raises(sqlrl.SqlrlError, match=r"scale them down|integer weights cannot hold"):
                 smokers().predict(model, method=method)  # type: ignore[arg-type]
 
 
 def test_evaluation_needs_labels() -> None:
     with pytest.raises(InputError, match="no predicted atom has a label"):
         smokers().predict(sqlrl.parse_mln(SMOKERS, query=("Smokes", "Cancer"))).evaluate()
+
+
+def test_counts_in_a_world_of_the_users(tmp_path: Path) -> None:
+    db = smokers()
+    model = sqlrl.parse_mln(SMOKERS, query=("Smokes", "Cancer"))
+    db.predict(model)
+    smoke = (
+        'select atom from sqlrl."atom_Smokes" a join sqlrl."dictionary_person" d on d.id = a.a0 where name = \'Anna\''
+    )
+    by_text = dict(zip(db.count(model, world=smoke)["text"], db.count(model, world=smoke)["n"], strict=True))
+    assert by_text == {
+        "Smokes(x)": 1,
+        "Smokes(x) => Cancer(x)": 3,
+        "Friends(x, y) ^ Smokes(x) => Smokes(y)": 15,
+    }
+    for wrong in ("select 99 as atom", "select null::bigint as atom", "select 'A' as atom"):
+        with pytest.raises(InputError, match="is no query atom"):
+            db.count(model, world=wrong)

@@ -78,7 +78,7 @@ class Catalog:
         ----------
         predicate : str
         source : path, str, Arrow table, pandas or polars frame, DuckDB relation, or iterable of tuples
-            Text is a Parquet or CSV file, the name of a table or view, or a query. CSV columns are read as text.
+            Text is a Parquet or CSV file, the name of a table or view, or a query. A CSV file has a header; its columns are read as text.
         columns : sequence or mapping, optional
             Columns of the arguments in order, by name or position from 0; or from argument (position, or type where
             only one argument has it) to column. By default columns are arguments by their position.
