@@ -178,7 +178,10 @@ class Prediction:
         atoms = self.network.atoms[real]
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
         if not labelled.any():
-            raise InputError("no predicted atom has a label to compare with: load the labels with target=True")
+            raise InputError(
+                "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
+                "that have them"
+            )
         predicate = np.full(len(atoms), -1, np.int64)
         for i, info in enumerate(self._predicates):
             predicate[np.isin(atoms, self._ids(info))] = i

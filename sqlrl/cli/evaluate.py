@@ -25,7 +25,6 @@ from sqlrl.cli.options import (
 )
 from sqlrl.cli.predicting import PATIENCE, DeterministicLimit, How, Seed, predict
 from sqlrl.cli.session import session
-from sqlrl.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,10 +73,6 @@ def evaluate(
                 drop=drop,
             )
             scores = opened.evaluate(prediction)
-            if scores.total.atoms == 0:
-                raise InputError(
-                    "no atom has a label: load the labels with --target, or choose examples that have them"
-                )
             if by_example:
                 run.show(named_examples(opened, scores), title="scores of each example, the worst first")
             else:
