@@ -73,7 +73,14 @@ def disjoin(parts: Iterable[Node]) -> Node:
 
 
 def negate(node: Node) -> Node:
-    """Return the negation, with negation at the literals only."""
+    """Return the negation, with negation at the literals only.
+
+    Examples
+    --------
+    >>> h, s = Signed(Literal("H", ())), Signed(Literal("S", ()))
+    >>> negate(conjoin((h, s))) == disjoin((h.negated(), s.negated()))
+    True
+    """
     match node:
         case Signed():
             return node.negated()
@@ -90,6 +97,12 @@ def disjuncts(node: Node) -> tuple[tuple[Signed, ...], ...]:
     ------
     ModelError
         It has more than `LARGEST_FORM` conjunctions.
+
+    Examples
+    --------
+    >>> h, s, t = (Signed(Literal(name, ())) for name in "HST")
+    >>> [[signed.atom.predicate for signed in found] for found in disjuncts(conjoin((h, disjoin((s, t)))))]
+    [['H', 'S'], ['H', 'T']]
     """
     match node:
         case Signed():
@@ -108,7 +121,14 @@ def disjuncts(node: Node) -> tuple[tuple[Signed, ...], ...]:
 
 
 def prenex(clause: tuple[Signed, ...]) -> tuple[Signed, ...]:
-    """Drop the universal quantifiers of a clause, so that their variables become grounding variables."""
+    """Drop the universal quantifiers of a clause, so that their variables become grounding variables.
+
+    Examples
+    --------
+    >>> p, q = Signed(Literal("P", (Variable("x"),))), Signed(Literal("Q", (Variable("y"),)))
+    >>> prenex((p, Signed(Witness(("y",), (q.negated(),)), False))) == (p, q)  # P(x) v FORALL y Q(y)
+    True
+    """
     found: dict[Signed, None] = {}
     for signed in clause:
         if isinstance(signed.atom, Witness) and not signed.positive:

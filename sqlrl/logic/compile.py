@@ -41,6 +41,8 @@ def compile_rule(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
         normal form with universal quantifiers in front: they say the same, but may have more variables than the
         feature, and one grounding may violate two of them.
 
+        The variables are the free ones and those of the outermost FORALLs, which mean the same (see `normalise`).
+
     Raises
     ------
     ModelError

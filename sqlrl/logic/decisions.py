@@ -112,7 +112,16 @@ class Diagram:
 
 
 def conjuncts(node: Node) -> tuple[Path, ...]:
-    """Return the conjunctive normal form: clauses as tuples of literals in order of appearance, none absorbed."""
+    """Return the conjunctive normal form: clauses as tuples of literals in order of appearance.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.boolean import conjoin, disjoin
+    >>> from sqlrl.logic.terms import Literal
+    >>> h, s, t = (Signed(Literal(name, ())) for name in "HST")
+    >>> conjuncts(disjoin((h, conjoin((s, t))))) == ((h, s), (h, t))
+    True
+    """
     place = {atom: i for i, atom in enumerate(atoms_of(node))}
     clauses = ((s.negated() for s in conjunction) for conjunction in disjuncts(negate(node)))
     return tuple(tuple(sorted(c, key=lambda s: place[Signed(s.atom)])) for c in clauses)

@@ -326,5 +326,11 @@ class FormulaParser:
 
 
 def is_constant(name: str) -> bool:
-    """Tell whether a bare name is a constant (starts with a capital) and not a variable."""
+    """Tell whether a bare name is a constant (starts with a capital) and not a variable.
+
+    Examples
+    --------
+    >>> is_constant("Anna"), is_constant("x"), is_constant("Ängström")
+    (True, False, True)
+    """
     return name[:1].isupper()

@@ -134,7 +134,26 @@ def _token(source: Source, match: re.Match[str]) -> Token:
 
 
 def unescape(text: str, source: Source, offset: int) -> str:
-    """Replace the escapes of a quoted constant."""
+    r"""Replace the escapes of a quoted constant.
+
+    Parameters
+    ----------
+    text : str
+        Between the quotes.
+    source : Source
+    offset : int
+        Where it stands in the source.
+
+    Raises
+    ------
+    ParseError
+        An escape that the language does not have.
+
+    Examples
+    --------
+    >>> unescape(r"one \"word\"", Source("", "<text>"), 0)
+    'one "word"'
+    """
     if "\\" not in text:
         return text
 

@@ -9,6 +9,7 @@ one of its bodies) and a rule of weight ln(p/(1-p)) that says what the body impl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from sqlrl.logic.checks import check
@@ -27,6 +28,7 @@ def parse_mln(
     constants: Mapping[str, str] | None = None,
     fold_case: bool = False,
     semantics: str = "exact",
+    learned: bool = False,
 ) -> Model:
     r"""Parse an `.mln` program.
 
@@ -43,6 +45,8 @@ def parse_mln(
         Read all other constants in lower case.
     semantics : {"exact", "alchemy"}
         "exact": each formula is one feature. "alchemy": its weight is divided over the clauses of its normal form.
+    learned : bool
+        The weights were learned from other data: constants of the rules that the data lack are only counted.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def parse_mln(
     """
     program = Program(constants or {}, fold_case)
     program.read(Source(text, path), None)
-    return program.model(query, semantics)
+    return replace(program.model(query, semantics), learned=learned)
 
 
 def read_mln(
@@ -75,13 +79,14 @@ def read_mln(
     constants: Mapping[str, str] | None = None,
     fold_case: bool = False,
     semantics: str = "exact",
+    learned: bool = False,
 ) -> Model:
     r"""Read an `.mln` file; `#include "other.mln"` is resolved relative to the file that says so.
 
     Parameters
     ----------
     path : str or Path
-    query, constants, fold_case, semantics
+    query, constants, fold_case, semantics, learned
         As in `parse_mln`.
 
     Returns
@@ -103,7 +108,7 @@ def read_mln(
     """
     program = Program(constants or {}, fold_case)
     program.read(Source(read_text(Path(path)), str(path)), Path(path))
-    return program.model(query, semantics)
+    return replace(program.model(query, semantics), learned=learned)
 
 
 def parse_formula(

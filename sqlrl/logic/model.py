@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sqlrl import markup
 from sqlrl.logic.printer import format_model
 from sqlrl.logic.saving import save_model
 from sqlrl.logic.terms import Formula, Predicate
+
+SHOWN = 20
+"""How many lines of a model are shown unless it is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Model:
     query : frozenset of str
         Predicates named as open by the caller (`read_mln(..., query=...)`), beside those that the data open.
     semantics : {"exact", "alchemy"}
+    learned : bool
+        True if a learner chose the weights: then other data may lack constants that its rules name. Not part of equality.
     """
 
     predicates: Mapping[str, Predicate]
@@ -76,9 +82,10 @@ class Model:
     rules: tuple[Rule, ...] = ()
     query: frozenset[str] = frozenset()
     semantics: str = "exact"
+    learned: bool = field(default=False, compare=False)
 
     def save(self, path: str | Path) -> None:
-        """Save as `.mln` (templates written out clause by clause) or `.json`, by the ending of the path.
+        """Save as `.mln` (templates written out clause by clause, named in the first line) or `.json`, by the ending of the path.
 
         `sqlrl.read_model` loads it again to an equal model.
 
@@ -92,6 +99,20 @@ class Model:
     def __str__(self) -> str:
         """Return the model in Alchemy's language."""
         return format_model(self)
+
+    def __repr__(self) -> str:
+        lines = str(self).splitlines()
+        hard, weighted = sum(r.hard for r in self.rules), sum(r.weight is not None for r in self.rules)
+        listed = sum(len(r.expansions.rows) for r in self.rules if r.expansions is not None)
+        sizes = (
+            f"{len(self.rules):,} rules ({hard:,} hard, {weighted:,} with a weight, {listed:,} clauses of templates)"
+        )
+        more = [f"… {len(lines) - SHOWN:,} more lines"] if len(lines) > SHOWN else []
+        return "\n".join([f"Model of {sizes}:", *lines[:SHOWN], *more])
+
+    def _repr_html_(self) -> str:
+        head, *lines = repr(self).split("\n")
+        return markup.paragraph(head) + markup.preformatted("\n".join(lines))
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Model:
         """Return this model with other rules."""

@@ -69,7 +69,11 @@ class Normal:
 
 
 def normalise(formula: Formula, model: Model) -> Normal:
-    """Turn a formula without `*` into a boolean function over literals and witnesses.
+    r"""Turn a formula without `*` into a boolean function over literals and witnesses.
+
+    Free variables and those of the outermost FORALLs are the grounding variables: a free variable is read as universally
+    quantified at the outermost level, so writing that FORALL changes nothing. Alchemy 2 makes every variable of a FORALL
+    a grounding variable (`ListObj::toCNF` in its parser); here only an outermost one does, as the formula is one feature.
 
     Parameters
     ----------
@@ -86,6 +90,21 @@ def normalise(formula: Formula, model: Model) -> Normal:
     ModelError
         An unknown predicate, a wrong arity, a variable of two types or of none, an unused quantified variable,
         a formula that grows too large.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> declared = "Friends(person, person)\nSmokes(person)\n"
+    >>> for formula in (
+    ...     "Friends(x, y) => Smokes(y)",
+    ...     "FORALL y (Friends(x, y) => Smokes(y))",
+    ...     "!(EXIST y (Friends(x, y) ^ !Smokes(y)))",
+    ... ):
+    ...     model = parse_mln(declared + "1 " + formula)
+    ...     print(sorted(name for name, _ in normalise(model.rules[0].formula, model).variables))
+    ['x', 'y']
+    ['x', 'y']
+    ['x']
     """
     apart = Apart(formula)
     types = Types(model, formula, apart)

@@ -2,7 +2,7 @@
 
 JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
 itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
-what the language cannot say (the query predicates and the semantics).
+what the language cannot say (the query predicates, the semantics, that it was learned, and its templates).
 """
 
 from __future__ import annotations
@@ -63,9 +63,41 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def _header(model: Model) -> str:
-    if not model.query and model.semantics == "exact":
+    templates = listed_templates(model)
+    if not model.query and model.semantics == "exact" and not model.learned and not templates:
         return ""
-    return f"// sqlrl {json.dumps({'query': sorted(model.query), 'semantics': model.semantics})}\n"
+    said: dict[str, Any] = {"query": sorted(model.query), "semantics": model.semantics}
+    if model.learned:
+        said["learned"] = True
+    if templates:
+        said["templates"] = templates
+    return f"// sqlrl {json.dumps(said)}\n"
+
+
+def listed_templates(model: Model) -> list[dict[str, Any]]:
+    """Return for each template with clauses the place of its first clause, their number, its `+` variables and its text.
+
+    `sqlrl.logic.templates.with_templates` reads them.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.model import Expansions, Model, Rule
+    >>> from sqlrl.logic.terms import Atom, Variable
+    >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
+    >>> listed_templates(Model({}, rules=(rule,)))
+    [{'rule': 0, 'clauses': 2, 'variables': ['w'], 'formula': 'P(+w)'}]
+    """
+    found: list[dict[str, Any]] = []
+    place = 0
+    for rule in model.rules:
+        if rule.expansions is None:
+            place += 1
+            continue
+        size, variables = len(rule.expansions.rows), list(rule.expansions.variables)
+        text = format_formula(rule.formula)
+        found.append({"rule": place, "clauses": size, "variables": variables, "formula": text})
+        place += size
+    return found
 
 
 def model_to_json(model: Model) -> dict[str, Any]:
@@ -88,6 +120,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
     return {
         "version": VERSION,
         "semantics": model.semantics,
+        **({"learned": True} if model.learned else {}),
         "query": sorted(model.query),
         "types": {name: list(constants) for name, constants in model.types.items()},
         "predicates": [_predicate_to_json(p) for p in model.predicates.values()],

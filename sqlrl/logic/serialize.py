@@ -2,7 +2,7 @@
 
 JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
 itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
-what the language cannot say (the query predicates and the semantics).
+what the language cannot say (the query predicates, the semantics, that it was learned, and its templates).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import VERSION
 from sqlrl.logic.statements import read_text
+from sqlrl.logic.templates import with_templates
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.resources import resource
 
@@ -35,7 +36,7 @@ def read_model(path: str | Path) -> Model:
     Returns
     -------
     Model
-        Equal to the saved one; from `.mln`, equal to its expansion.
+        Equal to the saved one.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def read_model(path: str | Path) -> Model:
     text = read_text(path)
     if path.suffix == ".json":
         return _read_json(text, str(path))
-    return read_mln(path, **_options(text))
+    return _with_templates(read_mln(path, **_options(text, str(path))), text, str(path))
 
 
 def parse_model(text: str, *, path: str = "<text>") -> Model:
@@ -94,7 +95,7 @@ def parse_model(text: str, *, path: str = "<text>") -> Model:
     """
     if text.lstrip().startswith("{"):
         return _read_json(text, path)
-    return parse_mln(text, path=path, **_options(text))
+    return _with_templates(parse_mln(text, path=path, **_options(text, path)), text, path)
 
 
 def _read_json(text: str, path: str) -> Model:
@@ -106,11 +107,33 @@ def _read_json(text: str, path: str) -> Model:
     return model_from_json(value, path=path)
 
 
-def _options(text: str) -> dict[str, Any]:
+def _options(text: str, path: str) -> dict[str, Any]:
     """Return what the first line of a saved `.mln` file says beside the language."""
+    found = _header(text, path)
+    return {
+        "query": found.get("query", ()),
+        "semantics": found.get("semantics", "exact"),
+        "learned": bool(found.get("learned")),
+    }
+
+
+def _with_templates(model: Model, text: str, path: str) -> Model:
+    """Return a model that was read from a saved `.mln` file with its templates in place of their clauses."""
+    listed = _header(text, path).get("templates")
+    return with_templates(model, listed, path) if listed else model
+
+
+def _header(text: str, path: str) -> dict[str, Any]:
     header = _HEADER.match(text)
-    found: dict[str, Any] = json.loads(header[1]) if header else {}
-    return {"query": found.get("query", ()), "semantics": found.get("semantics", "exact")}
+    try:
+        found: dict[str, Any] = json.loads(header[1]) if header else {}
+    except json.JSONDecodeError as error:
+        line = text.split("\n", 1)[0]
+        column = len("// sqlrl ") + error.colno
+        raise ParseError(
+            f"{error.msg}: mend the first line or remove it", text=line, line=1, column=column, path=path
+        ) from error
+    return found
 
 
 def model_from_json(value: Any, *, path: str = "<json>") -> Model:
@@ -157,7 +180,7 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
         for p in value["predicates"]
     }
     types = {name: tuple(constants) for name, constants in value["types"].items()}
-    model = Model(predicates, types, (), frozenset(value["query"]), value["semantics"])
+    model = Model(predicates, types, (), frozenset(value["query"]), value["semantics"], value.get("learned", False))
     return model.with_rules(tuple(_rule_from_json(rule, model, path) for rule in value["rules"]))
 
 

@@ -6,7 +6,7 @@ One shape is one SQL query; the clauses of a shape are rows of its parameter tab
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -113,16 +113,26 @@ class Instance:
     shape : Shape
     arguments : tuple of Term
         One for each parameter: a constant, or a `+` variable of a template.
+    variables : tuple of str
+        What the clause calls the variables of the shape; for printing, so that instances that differ in it are equal.
     """
 
     shape: Shape
     arguments: tuple[Term, ...]
+    variables: tuple[str, ...] = field(default=(), compare=False)
 
 
 def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
     """Return a clause as an instance in which variable i is the i-th one, quantified or not; not canonical.
 
     For queries over a single clause's variables by name; shapes that are to be shared come from `Shaper`.
+
+    Examples
+    --------
+    >>> clause = Clause((("y", "t"), ("x", "t")), (Literal("P", (Variable("x"), Constant("A"), Variable("y"))),))
+    >>> instance = in_given_order(clause, lambda predicate, place: "t")
+    >>> print(instance.shape, *instance.arguments)
+    P(v1, k0, v0) A
     """
     inside = tuple(v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables)
     slots = {name: Slot(False, i) for i, (name, _) in enumerate((*clause.variables, *inside))}
@@ -158,7 +168,8 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
         if isinstance(x, ExistsLiteral)
     )
     types = tuple(kind for _, kind in (*clause.variables, *inside))
-    return Instance(Shape(types, tuple(kinds), plain, equal, exists), tuple(constants))
+    names = tuple(name for name, _ in (*clause.variables, *inside))
+    return Instance(Shape(types, tuple(kinds), plain, equal, exists), tuple(constants), names)
 
 
 TypeOf = Callable[[str, int], str]
@@ -185,7 +196,7 @@ class Shaper:
 
     def __init__(self, type_of: TypeOf) -> None:
         self._type_of = type_of
-        self._known: dict[Clause, tuple[Shape, tuple[int, ...]]] = {}
+        self._known: dict[Clause, tuple[Shape, tuple[int, ...], tuple[str, ...]]] = {}
 
     def __call__(self, clause: Clause, plus: Iterable[str] = ()) -> Instance:
         """Return the instance of a clause; `plus` are the `+` variables of its feature.
@@ -200,9 +211,9 @@ class Shaper:
         skeleton = Clause(clause.variables, tuple(_blank(literal, constants) for literal in clause.literals))
         if skeleton not in self._known:
             self._known[skeleton] = _canonical(skeleton, names, self._type_of)
-        shape, order = self._known[skeleton]
+        shape, order, variables = self._known[skeleton]
         terms = (*constants, *(Variable(name, plus=True) for name in names))
-        return Instance(shape, tuple(terms[i] for i in order))
+        return Instance(shape, tuple(terms[i] for i in order), variables)
 
 
 def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
@@ -224,8 +235,10 @@ def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
             return ExistsLiteral(variables, tuple(p for p in parts if not isinstance(p, ExistsLiteral)))
 
 
-def _canonical(clause: Clause, plus: Sequence[str], type_of: TypeOf) -> tuple[Shape, tuple[int, ...]]:
-    """Return the least shape over the orders of look-alike literals, and the constant that fills each parameter."""
+def _canonical(
+    clause: Clause, plus: Sequence[str], type_of: TypeOf
+) -> tuple[Shape, tuple[int, ...], tuple[str, ...]]:
+    """Return the least shape over the orders of look-alike literals, the constant that fills each parameter, and the variables."""
     groups: dict[tuple[object, ...], list[ClauseLiteral]] = {}
     for literal in clause.literals:
         groups.setdefault(_look(literal), []).append(literal)
@@ -261,7 +274,7 @@ def _pattern(terms: Iterable[Term]) -> tuple[object, ...]:
 
 def _number(
     clause: Clause, literals: Sequence[ClauseLiteral], plus: Sequence[str], type_of: TypeOf
-) -> tuple[Shape, tuple[int, ...]]:
+) -> tuple[Shape, tuple[int, ...], tuple[str, ...]]:
     """Number variables and parameters by first occurrence in the given order of literals."""
     names: dict[str, int] = {}
     types: list[str] = []
@@ -305,7 +318,7 @@ def _number(
         if name not in plus:
             slot(Variable(name), kind)
     shape = Shape(tuple(types), tuple(parameter_types), tuple(plain), equalities, tuple(exists))
-    return shape, tuple(sorted(parameters, key=parameters.__getitem__))
+    return shape, tuple(sorted(parameters, key=parameters.__getitem__)), tuple(names)
 
 
 def _all_terms(literal: ClauseLiteral) -> Iterator[Term]:

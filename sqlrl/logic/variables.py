@@ -130,7 +130,14 @@ class Types:
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield a formula and all formulas inside it, from left to right."""
+    """Yield a formula and all formulas inside it, from left to right.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_formula
+    >>> [type(part).__name__ for part in subformulas(parse_formula("P(x) => EXIST y !Q(y)"))]
+    ['Implies', 'Atom', 'Exist', 'Not', 'Atom']
+    """
     yield formula
     match formula:
         case Not(body) | ForAll(_, body) | Exist(_, body):
@@ -146,7 +153,14 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
 
 def terms_of(formula: Formula) -> Iterator[Term]:
-    """Yield the terms of a formula from left to right."""
+    """Yield the terms of a formula from left to right.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_formula
+    >>> [str(term) for term in terms_of(parse_formula("P(x, Anna) => x != y"))]
+    ['x', 'Anna', 'x', 'y']
+    """
     for part in subformulas(formula):
         if isinstance(part, Atom):
             yield from part.terms

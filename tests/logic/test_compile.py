@@ -65,6 +65,36 @@ def test_a_hard_feature_is_violated_exactly_if_the_formula_is(formula, opened, d
     check_form(feature, frozenset(opened), plain=False)
 
 
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize(
+    ("text", "variables", "true"),
+    [
+        ("Friends(x, y) => Smokes(y)", {"x", "y"}, 7),
+        ("FORALL y (Friends(x, y) => Smokes(y))", {"x", "y"}, 7),
+        ("FORALL x,y (Friends(x, y) => Smokes(y))", {"x", "y"}, 7),
+        ("FORALL x FORALL y (Friends(x, y) => Smokes(y))", {"x", "y"}, 7),
+        # One truth value for each x, and one for all.
+        ("!(EXIST y (Friends(x, y) ^ !Smokes(y)))", {"x"}, 1),
+        ("!!(FORALL y (Friends(x, y) => Smokes(y)))", {"x"}, 1),
+        ("!(EXIST x,y (Friends(x, y) ^ !Smokes(y)))", set(), 0),
+    ],
+)
+def test_outermost_universal_quantifiers_bind_grounding_variables(text, variables, true, hard):
+    """Three people: A smokes, and of the nine pairs (A, B) and (B, C) are friends who do not."""
+    model = parse_mln(f"Friends(s, s)\nSmokes(s)\n{'' if hard else 1} {text}{'.' if hard else ''}")
+    people = ("A", "B", "C")
+    world = {("Friends", pair): pair in (("A", "B"), ("B", "C"), ("C", "A")) for pair in product(people, people)}
+    world |= {("Smokes", (person,)): person == "A" for person in people}
+    reader = Reader({"s": people}, {}, world)
+    (feature,) = compile_rule(model.rules[0], model, frozenset({"Friends", "Smokes"}))
+    assert {name for name, _ in feature.variables} == variables
+    if hard:
+        broken = [reader.violated(c, row, feature) for c in feature.clauses for row in rows(c.variables, {"s": people})]
+        assert any(broken)
+    else:
+        assert reader.count(feature) == true
+
+
 def check_form(feature, opened, plain=True):
     """What the docstrings of the terms promise."""
     defined: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -48,8 +49,47 @@ def test_json_keeps_templates(tmp_path):
 
 def test_mln_holds_each_clause(tmp_path):
     save_model(template(), tmp_path / "m.mln")
-    text = (tmp_path / "m.mln").read_text()
+    header, _, text = (tmp_path / "m.mln").read_text().partition("\n")
+    assert '"formula": "Q(+w, +f) ^ P(+w)"' in header
     assert text == 'Q(w, f)\nP(w)\n\n0.1 Q("a", F1) ^ P("a")\n-2.5 Q("x\\"\\n", F2) ^ P("x\\"\\n")\n'
+
+
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize("rows", [(("a", "F1"), ('x"\n', "F2")), (("a", "b"),), ()])
+def test_mln_keeps_templates_and_where_the_weights_came_from(tmp_path, rows, learned):
+    first = parse_mln("Q(w, f)\nP(w)\n1 P(x)\nP(A).\n2 Q(x, y)").rules
+    known = template(rows, tuple(float(i) for i in range(len(rows))))
+    model = dataclasses.replace(known.with_rules((*first[:2], *known.rules, first[2])), learned=learned)
+    for name in ("m.mln", "m.json"):
+        save_model(model, tmp_path / name)
+        found = read_model(tmp_path / name)
+        assert found == model
+        assert found.learned == learned
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.1 Q(", "1 P(c)\n0.1 Q("),
+        ('P("a")', "P(b)"),
+        ('"clauses": 2', '"clauses": 3'),
+        ("0.1 Q", "Q"),
+        ('"rule": 0, ', ""),
+    ],
+)
+def test_mln_that_was_changed_by_hand_says_how_to_go_on(tmp_path, old, new):
+    path = tmp_path / "m.mln"
+    save_model(template(), path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ParseError, match=r'm\.mln: the first line does not fit the rules: .* remove "templates"'):
+        read_model(path)
+    path.write_text(text.replace("{", "{,", 1))
+    with pytest.raises(ParseError, match=r"m\.mln:1:11: .*mend the first line or remove it"):
+        read_model(path)
+    path.write_text(text.replace("-2.5", "7"))
+    assert read_model(path).rules[0].expansions.weights == (0.1, 7.0)
 
 
 def test_expand_checks_its_rows():

@@ -1,0 +1,29 @@
+"""Models without some of their predicates."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlrl.errors import ModelError
+from sqlrl.logic.dropping import drop_predicates
+from sqlrl.logic.mln import parse_mln
+
+TEXT = "A(t)\nB(t)\nC(t)\n1 A(x) => B(x)\n2 B(x) v (EXIST y (C(y) ^ x != y))\nA(x) => A(x)."
+
+
+def test_rules_and_declarations_go_also_below_quantifiers() -> None:
+    model = parse_mln(TEXT)
+    left = drop_predicates(model, ["C"])
+    assert list(left.predicates) == ["A", "B"]
+    assert left.rules == (model.rules[0], model.rules[2])
+    assert drop_predicates(model, ["B"]).rules == (model.rules[2],)
+    assert drop_predicates(model, []) is model
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [(["c"], "did you mean 'C'"), (["Unlike"], "the model declares A, B, C"), (["A"], "both be dropped and predicted")],
+)
+def test_what_cannot_be_dropped_is_named(names: list[str], problem: str) -> None:
+    with pytest.raises(ModelError, match=problem):
+        drop_predicates(parse_mln(TEXT, query=["A"]), names)
