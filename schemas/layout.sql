@@ -204,16 +204,16 @@ CREATE TABLE "clause_statistics" (
     "n_predicted" HUGEINT,
     "delta_n" HUGEINT
 );
-COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause in a run; learning fills groundings, n_observed and delta_n, prediction the others.';
+COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause over the examples of a run: of a learner, or of predict(keep=True). What a run does not know is NULL.';
 COMMENT ON COLUMN "clause_statistics"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_statistics"."clause" IS 'Clause.';
 COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes.';
-COMMENT ON COLUMN "clause_statistics"."open" IS 'Groundings that the evidence leaves open.';
-COMMENT ON COLUMN "clause_statistics"."satisfied_by_evidence" IS 'Groundings that the evidence satisfies.';
-COMMENT ON COLUMN "clause_statistics"."violated_by_evidence" IS 'Groundings that the evidence violates.';
-COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world.';
-COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world.';
-COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'Learning: n of the labels minus n of the predicted world, summed over the steps.';
+COMMENT ON COLUMN "clause_statistics"."open" IS 'Groundings that the evidence leaves open: groundings minus the two below. These three are NULL for a formula of several ground clauses (P(x) <=> Q(x)), of which the evidence may decide some.';
+COMMENT ON COLUMN "clause_statistics"."satisfied_by_evidence" IS 'Groundings that are true whatever the query atoms are.';
+COMMENT ON COLUMN "clause_statistics"."violated_by_evidence" IS 'Groundings that are false whatever the query atoms are.';
+COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world (the labels). NULL for a prediction until it is evaluated, and if some of its atoms have no label.';
+COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world. NULL for a learner, which predicts each example with other weights.';
+COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'n of the observed world minus n of the predicted one. Of a learner summed over its steps, each predicted with the weights before it. NULL where a prediction has no n_observed.';
 
 CREATE TABLE "weight_history" (
     "run" INTEGER NOT NULL,
@@ -263,6 +263,44 @@ COMMENT ON COLUMN "prediction"."atom" IS 'Query atom.';
 COMMENT ON COLUMN "prediction"."example" IS 'Its example.';
 COMMENT ON COLUMN "prediction"."truth" IS 'Predicted truth.';
 
+CREATE TABLE "explained" (
+    "run" INTEGER NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "example" INTEGER NOT NULL,
+    "name" VARCHAR NOT NULL,
+    "truth" BOOLEAN NOT NULL,
+    "margin" DOUBLE NOT NULL,
+    "gap" DOUBLE NOT NULL
+);
+COMMENT ON TABLE "explained" IS 'Atoms of kept predictions that were explained (Prediction.why).';
+COMMENT ON COLUMN "explained"."run" IS 'Run.';
+COMMENT ON COLUMN "explained"."atom" IS 'Query atom.';
+COMMENT ON COLUMN "explained"."example" IS 'Its example.';
+COMMENT ON COLUMN "explained"."name" IS 'The atom with its constants.';
+COMMENT ON COLUMN "explained"."truth" IS 'Predicted truth.';
+COMMENT ON COLUMN "explained"."margin" IS 'How much the score of the best world falls when the atom must have the other value (log-odds); infinite if no world has it.';
+COMMENT ON COLUMN "explained"."gap" IS 'The margin is off by no more than this.';
+
+CREATE TABLE "reason" (
+    "run" INTEGER NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "side" VARCHAR NOT NULL,
+    "clause" VARCHAR NOT NULL,
+    "ground_clause" VARCHAR NOT NULL,
+    "weight" DOUBLE,
+    "times" HUGEINT NOT NULL,
+    "contribution" DOUBLE NOT NULL
+);
+COMMENT ON TABLE "reason" IS 'The ground clauses that speak for and against the predicted truth of explained atoms.';
+COMMENT ON COLUMN "reason"."run" IS 'Run.';
+COMMENT ON COLUMN "reason"."atom" IS 'Query atom.';
+COMMENT ON COLUMN "reason"."side" IS 'for: flipping the atom alone loses what the ground clause is worth; against: it gains it; neutral: other atoms decide.';
+COMMENT ON COLUMN "reason"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "reason"."ground_clause" IS 'The ground clause with its constants.';
+COMMENT ON COLUMN "reason"."weight" IS 'Weight (log-odds); NULL if hard.';
+COMMENT ON COLUMN "reason"."times" IS 'Groundings with this text.';
+COMMENT ON COLUMN "reason"."contribution" IS 'What flipping the atom alone loses (log-odds); infinite if hard.';
+
 CREATE VIEW "strongest_clauses" AS
 SELECT text AS clause, weight, model, clause AS id, origin, step
 FROM clause
@@ -283,3 +321,10 @@ FROM clause
 WHERE step IS NOT NULL
 ORDER BY model, step, id;
 COMMENT ON VIEW "clauses_by_step" IS 'Clauses that a learner added, in order.';
+
+CREATE VIEW "explanation" AS
+SELECT e.name AS atom, x.name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run
+FROM explained AS e JOIN example AS x USING (example) LEFT JOIN reason AS r USING (run, atom)
+WHERE e.run = (SELECT max(n.run) FROM explained AS n WHERE n.name = e.name AND n.example = e.example)
+ORDER BY e.name, x.ordinal, r.side = 'neutral', r.side DESC, abs(r.contribution) DESC, r.clause, r.ground_clause;
+COMMENT ON VIEW "explanation" IS 'The ground clauses that speak for and against atoms of kept predictions, of the newest run that explained each, the strongest first.';

@@ -5,6 +5,12 @@ Every message says what is wrong, which value, where it stands, and how to mend 
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import os
+import warnings
+from pathlib import Path
+
 
 class SqlrlError(Exception):
     """Root of all errors that sqlrl raises."""
@@ -80,11 +86,13 @@ class EngineError(SqlrlError):
         The database's own message.
     sql : str
         The statement.
+
+    The message shows the beginnings of both; the attributes and the log hold all of them.
     """
 
     def __init__(self, step: str, reason: str, sql: str) -> None:
         self.step, self.reason, self.sql = step, reason, sql
-        super().__init__(f"{step}: {reason}\nwhile running: {sql}")
+        super().__init__(f"{step}: {brief(reason)}\nwhile running: {brief(sql)}")
 
 
 class GroundingLimitError(SqlrlError):
@@ -97,6 +105,10 @@ class CountOverflowError(SqlrlError):
 
 class InfeasibleError(SqlrlError):
     """Hard clauses cannot all hold; the message shows a conflicting set of ground clauses."""
+
+
+class NotFittedError(InputError, AttributeError):
+    """An estimator was asked for what it has not learned yet: call `fit` first."""
 
 
 class NumericError(InputError):
@@ -113,3 +125,58 @@ class InfeasibleTruthWarning(SqlrlWarning):
 
 class UnseenConstantWarning(SqlrlWarning):
     """A learned model meets constants that its training data did not have."""
+
+
+class LoadWarning(SqlrlWarning):
+    """Data were loaded, but perhaps not as they were meant."""
+
+
+class SourceWarning(SqlrlWarning):
+    """A file from which data were loaded is gone; what was loaded is used."""
+
+
+def brief(text: str, *, lines: int = 6, width: int = 300) -> str:
+    r"""Return the first lines of a long message, without the hints that DuckDB gives for its own functions.
+
+    Parameters
+    ----------
+    text : str
+    lines : int
+        Lines that are not empty.
+    width : int
+        Characters of a line.
+
+    Examples
+    --------
+    >>> brief("Error: bad\n\nLINE 1: x\nPossible fixes:\n* Enable it")
+    'Error: bad\nLINE 1: x'
+    """
+    kept = [line.rstrip() for line in text.split("\n") if line.strip()]
+    hints = next((i for i, line in enumerate(kept) if line.startswith("Possible ")), len(kept))
+    shown = [line if len(line) <= width else line[: width - 3] + "..." for line in kept[:hints][:lines]]
+    return "\n".join([*shown, *(["..."] if hints > lines else [])])
+
+
+# `contextlib` calls the functions behind `with`.
+_OURS = (str(Path(__file__).parent) + os.sep, contextlib.__file__)
+
+
+def warn(message: str, category: type[SqlrlWarning]) -> None:
+    """Warn at the line outside of sqlrl that led here.
+
+    Parameters
+    ----------
+    message : str
+    category : type
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn("look", LoadWarning)
+    >>> str(caught[0].message)
+    'look'
+    """
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -10,13 +10,22 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import ATOM_LIMIT, Opening, build_atoms, check_independent
 from sqlrl.catalog.constants import used_predicates
-from sqlrl.catalog.declaring import check_constants, check_declared, compact, declare
+from sqlrl.catalog.declaring import compact, declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.encoding import encode, key_columns
-from sqlrl.catalog.examples import ExampleSource, build_domain, build_examples, example_source, local_types
+from sqlrl.catalog.examples import (
+    ONLY_EXAMPLE,
+    ExampleSource,
+    build_domain,
+    build_examples,
+    example_source,
+    local_types,
+)
+from sqlrl.catalog.fitting import check_constants, check_declared
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
+from sqlrl.catalog.readable import readable_views
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 
@@ -31,7 +40,7 @@ def bind(
     limit: int = ATOM_LIMIT,
 ) -> Layout:
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
-    with store.engine.transaction():
+    with store.binding():
         declare(store, model)
         if store.state("stale") == "1":
             compact(store, json.loads(store.state("declared") or "{}"))
@@ -41,7 +50,8 @@ def bind(
         used = used_predicates(model)
         _check_data(store, used | set(openings), openings, frozenset(drop))
         check_declared(store, model)
-        check_constants(store, model, training=training)
+        learned = model.learned or any(rule.expansions is not None for rule in model.rules)
+        check_constants(store, model, strict=training or not learned)
         chosen = {name: o for name, o in openings.items() if name in used or name in model.query or name in query}
         _build(store, chosen, openings, limit)
         return layout(store, chosen, openings)
@@ -95,6 +105,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     built = json.dumps(
         {
             "data": store.state("data"),
+            "one": ONLY_EXAMPLE,
             "open": {n: o.target for n, o in chosen.items()},
             "others": sorted(set(openings) - set(chosen)),
         },
@@ -219,45 +230,6 @@ def _evidence_rows(store: Store, opening: Opening) -> list[exp.Query]:
     if opening.scope is not None:
         queries.append(exp.select("*").from_(store.table(opening.scope)))
     return queries
-
-
-def readable_views(store: Store) -> None:
-    """Make the views that show facts with names instead of ids."""
-    types = store.types()
-    for record in store.predicates().values():
-        if record.facts is None:
-            continue
-        described = store.rows(exp.Describe(this=exp.select("*").from_(store.table(record.facts))), "describe facts")
-        query = exp.select().from_(store.table(record.facts, "f"))
-        outputs: list[exp.Expr] = []
-        taken: set[str] = set()
-        for row in described:
-            name = str(row["column_name"])
-            if name == "example":
-                query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
-                outputs.append(named(column("name", "e"), _unique("example", taken)))
-            elif name.startswith("a") and name[1:].isdigit():
-                i = int(name[1:])
-                dictionary = types[record.known_types()[i]].dictionary
-                query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
-                outputs.append(named(column("name", f"d{i}"), _unique(record.arguments[i].name, taken)))
-            else:
-                outputs.append(named(column(name, "f"), _unique(name, taken)))
-        view = record.readable or store.free_name("named", record.predicate)
-        store.drop_view(view)
-        store.create_view(view, query.select(*outputs), f"show {record.predicate}")
-        if view != record.readable:
-            store.save_predicate(replace(record, readable=view))
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    """Return a column name that is not taken, and take it; case is ignored as in the database."""
-    free, number = name or "column", 1
-    while free.casefold() in taken:
-        number += 1
-        free = f"{name}_{number}"
-    taken.add(free.casefold())
-    return free
 
 
 def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening]) -> Layout:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from sqlrl.catalog import binding, evidence, examples, loading, refreshing, scopes
@@ -13,12 +12,13 @@ from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.columns import LoadOptions
 from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.fitting import warn_of_types
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.reading import open_store
+from sqlrl.catalog.store import PredicateRecord, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError
-from sqlrl.logic.evidence import EvidenceAtom
 from sqlrl.logic.model import Model
 
 _filters = itertools.count(1)
@@ -52,7 +52,7 @@ class Catalog:
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self.engine = engine
-        self.store = Store(engine)
+        self.store = open_store(engine)
         open_layout(self.store)
 
     def load(
@@ -62,7 +62,7 @@ class Catalog:
         *,
         columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
         types: Sequence[str] | None = None,
-        example: str | None = None,
+        example: str | int | None = None,
         target: bool = False,
         given: bool = False,
         truth: str | int | None = None,
@@ -71,6 +71,9 @@ class Catalog:
         empty: str = "error",
         fold_case: bool = False,
         constants: Mapping[str, str] | None = None,
+        header: bool = True,
+        delimiter: str | None = None,
+        quote: str = '"',
     ) -> None:
         """Load the facts of a predicate, in place of those loaded before in the same role (fact, label, given, soft).
 
@@ -78,15 +81,15 @@ class Catalog:
         ----------
         predicate : str
         source : path, str, Arrow table, pandas or polars frame, DuckDB relation, or iterable of tuples
-            Text is a Parquet or CSV file, the name of a table or view, or a query. A CSV file has a header; its columns are read as text.
+            Text is a Parquet or CSV file, the name of a table or view, or a query. The columns of a CSV file are read as text.
         columns : sequence or mapping, optional
             Columns of the arguments in order, by name or position from 0; or from argument (position, or type where
             only one argument has it) to column. By default columns are arguments by their position.
         types : sequence of str, optional
             Types of the arguments. If neither they nor a model's declaration are there, the facts wait as text for the model.
-        example : str, optional
-            The type or the column of an argument whose constants are the examples, or a column beside the arguments
-            that holds the example.
+        example : str or int, optional
+            The type, the column or the position (from 0) of an argument whose constants are the examples, or a column
+            beside the arguments that holds the example.
         target : bool
             The predicate is to be predicted and the facts are its labels.
         given : bool
@@ -103,6 +106,12 @@ class Catalog:
             Lower the case of all constants.
         constants : mapping of str to str, optional
             New names of constants (after `fold_case`).
+        header : bool
+            The first line of a CSV file names its columns; without a header they are chosen by position.
+        delimiter : str, optional
+            What separates the fields of a CSV file, one character; by default a tab in .tsv files, else a comma.
+        quote : str
+            What encloses fields of a CSV file that hold a delimiter, one character; "" if there is none.
 
         Raises
         ------
@@ -130,31 +139,71 @@ class Catalog:
             empty,
             fold_case,
             dict(constants or {}),
+            header=header,
+            delimiter=delimiter,
+            quote=quote,
         )
+        known = self.store.types()
         loading.load(self.store, predicate, source, options)
+        if known and types is not None:
+            warn_of_types(predicate, types, known)
 
     def load_evidence(
-        self, atoms: Iterable[EvidenceAtom] | str | Path, model: Model, *, given: bool = False, target: bool = False
+        self,
+        source: evidence.Evidence,
+        model: Model,
+        *,
+        given: bool = False,
+        target: bool = False,
+        duplicates: str = "error",
+        empty: str = "error",
+        replace: bool = False,
     ) -> None:
-        """Load the evidence atoms of a file (Alchemy's `.db`) or of an iterable; constants take the model's types.
+        r"""Load evidence atoms (Alchemy's `.db` files); constants take the model's types.
+
+        A later call may load other predicates or roles. The same files again take the place of what they held before;
+        other files with facts of the same predicates and roles are refused, unless they are to replace them.
 
         Parameters
         ----------
-        atoms : path or iterable of EvidenceAtom
-            `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown.
+        source : path, list of paths, or iterable of EvidenceAtom
+            `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown. Several files count as one.
         model : Model
             Declares the predicates.
         given : bool
             Facts of open predicates are evidence, not labels.
         target : bool
-            Every predicate in the file is to be predicted.
+            Every predicate in the files is to be predicted.
+        duplicates : {"error", "drop", "warn"}
+            What to do with atoms that stand more than once with the same value; "warn" drops them with a warning.
+        empty : {"error", "allow", "warn"}
+            What to do with a file that has no atoms.
+        replace : bool
+            Facts loaded before, of the same predicates and roles, are replaced.
 
         Raises
         ------
+        ParseError
+            A line does not parse.
         LoadError, CatalogError
-            With all faults; nothing has changed then.
+            With all faults, their files and lines; nothing has changed then.
+
+        Examples
+        --------
+        >>> from sqlrl.engine.connecting import connect
+        >>> from sqlrl.logic.evidence import parse_evidence
+        >>> from sqlrl.logic.mln import parse_mln
+        >>> model = parse_mln("Smokes(person)\n1 Smokes(x)")
+        >>> catalog = Catalog(connect(":memory:"))
+        >>> catalog.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Anna)"), model)
+        Traceback (most recent call last):
+        sqlrl.errors.LoadError: the evidence: duplicate facts: Smokes(Anna) (lines 1 and 2): remove the repetitions or pass duplicates="drop"
+        >>> catalog.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Bob)"), model)
+        >>> catalog.predicates()["Smokes"].rows
+        2
         """
-        evidence.load_evidence(self.store, atoms, model, given=given, target=target)
+        options = evidence.EvidenceOptions(given, target, duplicates, empty, replace)
+        evidence.load_evidence(self.store, source, model, options)
 
     def declare(self, model: Model) -> None:
         """Take over the declarations of a model: types, blocks, constants. Facts that waited for their types are encoded.
@@ -238,7 +287,8 @@ class Catalog:
         ----------
         model : Model
         training : bool
-            True: a constant of a clause that the data do not have is an error. False: such constants are counted, with a warning.
+            The model is to be learned from these data. Only a learned model (`Model.learned`, or with expansions) that meets
+            other data may name constants that these lack: they are counted, with a warning; otherwise they are an error.
         drop : iterable of str
             Predicates that may lack data; they are absent from the layout.
         query : iterable of str
@@ -253,8 +303,10 @@ class Catalog:
         Raises
         ------
         CatalogError
-            If model and data do not fit.
+            If model and data do not fit, or if a source changed after it was loaded (as far as that shows without reading it:
+            size and time of files, the number of rows of tables).
         """
+        refreshing.check_sources(self.store)
         return binding.bind(self.store, model, training=training, drop=drop, query=query, limit=limit)
 
     def example_filter(self, chosen: Any) -> str:

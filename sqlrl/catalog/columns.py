@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names, text_of
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import argument_columns
+from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
 
@@ -35,7 +37,7 @@ class LoadOptions:
 
     columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
     types: Sequence[str] | None = None
-    example: str | None = None
+    example: str | int | None = None
     target: bool = False
     given: bool = False
     truth: str | int | None = None
@@ -44,6 +46,14 @@ class LoadOptions:
     empty: str = "error"
     fold_case: bool = False
     constants: Mapping[str, str] = field(default_factory=dict)
+    header: bool = True
+    delimiter: str | None = None
+    quote: str = '"'
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the source is written if it is a CSV file."""
+        return Dialect(self.header, self.delimiter, self.quote)
 
     @property
     def role(self) -> str:
@@ -143,7 +153,7 @@ def _nothing(where: str, options: LoadOptions, types: Sequence[str | None] | Non
     if options.example is None:
         return Mapped(arguments)
     position = _example_argument(where, options.example, arguments, types)
-    return Mapped(arguments, position, options.example if position is None else None)
+    return Mapped(arguments, position, str(options.example) if position is None else None)
 
 
 def _check_kinds(where: str, source: Source, mapped: Mapped) -> None:
@@ -185,7 +195,9 @@ def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[st
         )
     arguments = tuple(_find(where, source, c) for c in chosen)
     if types is not None and len(types) != len(arguments):
-        raise LoadError(f"{where}: {len(types)} arguments but {len(arguments)} columns were named.")
+        raise LoadError(
+            f"{where}: {counted(len(types), 'argument')} but {counted(len(arguments), 'column')} named in columns=."
+        )
     if options.example is None:
         return Mapped(arguments)
     position = _example_argument(where, options.example, arguments, types)
@@ -204,7 +216,7 @@ def _in_order(where: str, chosen: Mapping[str | int, str | int], types: Sequence
         found = [i for i, t in enumerate(types or ()) if t == argument]
         if len(found) != 1:
             raise LoadError(
-                f"{where}: columns= names the argument {argument!r}, which {len(found)} arguments have as type: use positions."
+                f"{where}: columns= names the argument {argument!r}, which is the type of {counted(len(found), 'argument')}: use positions."
             )
         places[found[0]] = name
     if sorted(places) != list(range(len(places))):
@@ -215,17 +227,18 @@ def _in_order(where: str, chosen: Mapping[str | int, str | int], types: Sequence
 def _by_position(where: str, free: list[str], options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
     """Map columns by their position; only an example column may stand beside the arguments."""
     example = options.example
-    if types is not None and len(free) == len(types) + 1 and example is not None:
+    if types is not None and len(free) == len(types) + 1 and isinstance(example, str):
         beside = [c for c in free if c.casefold() == example.casefold()]
         if beside:
             return Mapped(tuple(c for c in free if c != beside[0]), example_column=beside[0])
     if types is not None and len(free) != len(types):
-        problem = f"{where}: {len(types)} arguments ({', '.join(t or '?' for t in types)}) but {len(free)} columns ({', '.join(free)})"
+        problem = f"{where}: {counted(len(types), 'argument')} ({', '.join(t or '?' for t in types)}) but {counted(len(free), 'column')} ({', '.join(free)})"
         raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...].")
     if example is None:
         return Mapped(tuple(free))
     position = _example_argument(where, example, tuple(free), types)
     if position is None:
+        example = str(example)
         known = [*free, *(t for t in types or () if t)]
         raise LoadError(
             f"{where}: example={example!r} is neither a column nor the type of an argument{did_you_mean(nearest_names(example, known))}"
@@ -234,15 +247,29 @@ def _by_position(where: str, free: list[str], options: LoadOptions, types: Seque
 
 
 def _example_argument(
-    where: str, example: str, arguments: tuple[str, ...], types: Sequence[str | None] | None
+    where: str, example: str | int, arguments: tuple[str, ...], types: Sequence[str | None] | None
 ) -> int | None:
-    """Return the position of the argument that `example` names by its type or its column."""
+    """Return the position of the argument that `example` names by its position, its type or its column."""
+    if isinstance(example, int):
+        if not 0 <= example < len(arguments):
+            raise LoadError(
+                f"{where}: example={example} names no argument: positions run from 0 to {len(arguments) - 1}."
+            )
+        return example
     by_type = [i for i, t in enumerate(types or ()) if t == example]
+    if len(by_type) > 1 and example in arguments:
+        return arguments.index(example)
+    if len(by_type) > 1:
+        places = " and ".join(f"{i + 1} (column {arguments[i]!r})" for i in by_type)
+        raise LoadError(
+            f"{where}: example={example!r} is the type of the arguments {places}: name one by its column, "
+            f"example={arguments[by_type[0]]!r}, or by its position, example={by_type[0]}."
+        )
     if by_type:
         return by_type[0]
     by_column = [i for i, c in enumerate(arguments) if c.casefold() == example.casefold()]
     if len(by_column) > 1:
-        raise LoadError(f"{where}: example={example!r} names {len(by_column)} columns.")
+        raise LoadError(f"{where}: example={example!r} names {counted(len(by_column), 'column')}.")
     return by_column[0] if by_column else None
 
 

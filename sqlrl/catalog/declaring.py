@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlrl.catalog.constants import clause_constants
-from sqlrl.catalog.dictionary import add_constants, did_you_mean, missing_constants, nearest_constants
+from sqlrl.catalog.dictionary import add_constants, nearest_names
+from sqlrl.catalog.fitting import check_types
 from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, with_types
 from sqlrl.engine.nodes import column
-from sqlrl.errors import CatalogError, LoadError, UnseenConstantWarning
+from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Predicate
-
-_SHOWN = 5
 
 
 def declare(store: Store, model: Model) -> None:
@@ -29,6 +26,7 @@ def declare(store: Store, model: Model) -> None:
     CatalogError
         If declarations and data disagree; all disagreements together.
     """
+    check_types(model)
     faults: list[str] = []
     known, sources = store.predicates(), store.sources()
     loaded = {name for name, _ in sources}
@@ -43,7 +41,8 @@ def declare(store: Store, model: Model) -> None:
             elif record.types != predicate.types:
                 types = ", ".join(map(str, record.types))
                 faults.append(
-                    f"{predicate} is declared, but its data have the types ({types}): load them again with other types=."
+                    f"{predicate} is declared, but its data have the types ({types}){_meant(record, predicate)}: load them again with "
+                    "other types=."
                 )
             else:
                 _blocks(store, predicate, record)
@@ -55,6 +54,15 @@ def declare(store: Store, model: Model) -> None:
     for name in sorted({t for p in model.predicates.values() for t in p.types} | set(model.types)):
         store.type_record(name, known_types)
     _constants(store, model)
+
+
+def _meant(record: PredicateRecord, predicate: Predicate) -> str:
+    """Name the type that a type of the data may have been meant for."""
+    for name in record.types:
+        like = nearest_names(name, set(predicate.types)) if name is not None and name not in predicate.types else []
+        if like:
+            return f", in which {name!r} may be meant for {like[0]!r}"
+    return ""
 
 
 def _note(store: Store, predicate: Predicate, record: PredicateRecord | None) -> None:
@@ -93,65 +101,6 @@ def _constants(store: Store, model: Model) -> None:
         added = add_constants(store, record, declared.get(name, ()))
         if added.declared != (name in declared):
             store.save_type(replace(added, declared=name in declared))
-
-
-def check_declared(store: Store, model: Model) -> None:
-    """Refuse data with constants that a declared type does not list.
-
-    Raises
-    ------
-    CatalogError
-    """
-    faults = []
-    for name, record in store.types().items():
-        if name not in model.types or record.size <= len(set(model.types[name])):
-            continue
-        listed = set(model.types[name])
-        query = exp.select(column("name")).from_(store.table(record.dictionary)).order_by(column("id"))
-        extra = [
-            n
-            for n in (str(row["name"]) for row in store.rows(query, f"list the constants of {name}"))
-            if n not in listed
-        ]
-        shown = ", ".join(map(repr, extra[:_SHOWN])) + (" ..." if len(extra) > _SHOWN else "")
-        faults.append(
-            f"the data have {len(extra)} constants of {name} that the model does not declare: {shown}: declare or rename them."
-        )
-    if faults:
-        raise CatalogError("\n".join(faults))
-
-
-def check_constants(store: Store, model: Model, *, training: bool) -> int:
-    """Look up the constants that the rules name and return how many the data do not have.
-
-    Raises
-    ------
-    CatalogError
-        If `training` and some are unknown; otherwise they are counted, with a warning.
-    """
-    types = store.types()
-    unknown: list[str] = []
-    count = 0
-    for name, constants in sorted(clause_constants(model).items()):
-        for constant in missing_constants(store, types[name], constants):
-            count += 1
-            if len(unknown) < _SHOWN and training:
-                rule = constants[constant]
-                where = f" ({rule.path}:{rule.line})" if rule.line else ""
-                like = did_you_mean(nearest_constants(store, types[name], constant))
-                unknown.append(f"{constant!r} is no constant of {name}{where}{like}")
-    if count and training:
-        more = f"\nand {count - len(unknown)} more" if count > len(unknown) else ""
-        raise CatalogError(
-            "\n".join(unknown)
-            + more
-            + "\nConstants match exactly: rename them with constants={...} or declare them in the model."
-        )
-    if count:
-        more = f"; and {count - len(unknown)} more" if count > len(unknown) else ""
-        text = f"{count} constants of the model do not occur in these data: {'; '.join(unknown)}{more}"
-        warnings.warn(text, UnseenConstantWarning, stacklevel=2)
-    return count
 
 
 def compact(store: Store, declared: Mapping[str, list[str]]) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import extend, numeric_name
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
+from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
 
 _SHOWN = 5
+_WIDTH = 60
 
 
 def key_columns(arity: int, example: bool) -> list[str]:
@@ -55,7 +58,8 @@ def encode(
         text = _name(column(f"a{i}"), record)
         by_type.setdefault(name, []).append(exp.select(named(text, "name")).from_(raw.subquery("raw")))
     for name, queries in by_type.items():
-        seen = _first_seen(raw, types.index(name)) if name == example_type and not records[name].numeric else None
+        places = [i for i, t in enumerate(types) if t == name]
+        seen = _first_seen(raw, places) if name == example_type and not records[name].numeric else None
         records[name] = extend(store, records[name], queries, first_seen=seen)
     if example_column:
         _extend_examples(store, raw)
@@ -67,10 +71,19 @@ def _name(value: exp.Expr, record: TypeRecord) -> exp.Expr:
     return numeric_name(value) if record.numeric else value
 
 
-def _first_seen(raw: exp.Query, position: int) -> exp.Select:
-    """Return the query of (name, place) of one argument in the order of the rows."""
-    place = exp.Window(this=exp.RowNumber())
-    return exp.select(named(column(f"a{position}"), "name"), named(place, "place")).from_(raw.subquery("raw"))
+def _first_seen(raw: exp.Query, positions: Sequence[int]) -> exp.Query:
+    """Return the query of (name, place) of some arguments in the order of the rows, within a row from left to right."""
+    parts: list[exp.Query] = []
+    for number, position in enumerate(positions):
+        row = exp.Mul(this=exp.Window(this=exp.RowNumber()), expression=exp.convert(len(positions)))
+        place = exp.Add(this=row, expression=exp.convert(number))
+        parts.append(
+            exp.select(named(column(f"a{position}"), "name"), named(place, "place")).from_(raw.subquery("raw"))
+        )
+    union = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False)
+    return union
 
 
 def _extend_examples(store: Store, raw: exp.Query) -> None:
@@ -129,6 +142,8 @@ def check_rows(
     soft: bool,
     raw: exp.Query | None,
     sizes: Sequence[int] = (),
+    numeric: Collection[str] = (),
+    null: str = "NULL",
 ) -> None:
     """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
 
@@ -140,6 +155,10 @@ def check_rows(
         The rows as text in the order of the source, from which messages take row numbers.
     sizes : sequence of int
         Number of ids of each key, if the keys are ids: then a row's key packs into one integer.
+    numeric : collection of str
+        Keys whose constants are numbers.
+    null : str
+        What messages call NULL.
 
     Raises
     ------
@@ -157,17 +176,49 @@ def check_rows(
     ]
     for key in keys:
         if row[key] < row["all rows"]:
-            condition = exp.Is(this=column(key), expression=exp.null())
-            faults.append(
-                f"{row['all rows'] - row[key]} rows have no {_word(key)} (NULL, or no number){_rows(store, raw, condition)}: fill or remove them."
-            )
+            faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric=key in numeric)
     if extra is not None and row["faulty values"]:
         what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
-        faults.append(f"{row['faulty values']} rows have a {what}{_rows(store, raw, extra)}: correct them.")
+        number = row["faulty values"]
+        faults.append(
+            f"{counted(number, 'row')} {'has' if number == 1 else 'have'} a {what}{_rows(store, raw, extra)}: correct "
+            f"{'it' if number == 1 else 'them'}."
+        )
     if not faults and row["all rows"] and _repeated(store, table, keys, row["all rows"], sizes, where):
-        faults.append(_duplicates(store, raw, keys, signed, table))
+        faults += _repetitions(store, raw, keys, table, signed=signed, soft=soft, numeric=numeric)
     if faults:
         raise LoadError(f"{where}: " + "\n  ".join(faults))
+
+
+def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: str, *, numeric: bool) -> list[str]:
+    """Describe the rows without a constant: those with NULL and, of a numeric type, those with what is no number."""
+    empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
+    texts: list[str] = []
+    if numeric and raw is not None:
+        strange = exp.and_(exp.Not(this=empty.copy()), exp.Is(this=numeric_name(column(key)), expression=exp.null()))
+        query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
+        others = store.count(query.subquery("strange"), "count what is no number")
+        if others:
+            shown = store.rows(query.limit(1), "find what is no number")[0][key]
+            verb = "has" if others == 1 else "have"
+            texts.append(
+                f"{counted(others, 'row')} {verb} an {_word(key)} that is no number, such as {_cut(shown)!r}"
+                f"{_rows(store, raw, strange)}: correct or remove {'it' if others == 1 else 'them'}."
+            )
+        number -= others
+    if number:
+        one = number == 1
+        texts.insert(
+            0,
+            f"{counted(number, 'row')} {'has' if one else 'have'} {null} for {_word(key)}{_rows(store, raw, empty)}: fill or remove "
+            f"{'it' if one else 'them'}.",
+        )
+    return texts
+
+
+def _cut(text: str) -> str:
+    """Return the start of a text."""
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
 
 
 def _value_check(signed: bool, soft: bool) -> exp.Condition | None:
@@ -180,7 +231,7 @@ def _value_check(signed: bool, soft: bool) -> exp.Condition | None:
 
 def _word(key: str) -> str:
     """Return what messages call a key column."""
-    return "example" if key == "example" else f"argument {int(key[1:]) + 1}"
+    return "the example" if key == "example" else f"argument {int(key[1:]) + 1}"
 
 
 def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes: Sequence[int], where: str) -> bool:
@@ -212,37 +263,82 @@ def _rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
         .from_(numbered.subquery("numbered"))
         .where(condition)
         .order_by(column("row"))
-        .limit(_SHOWN)
+        .limit(_SHOWN + 1)
     )
     found = [str(r["row"]) for r in store.rows(query, "find the rows")]
-    return f" (row {', '.join(found)})" if found else ""
+    if len(found) > _SHOWN:
+        found = [*found[:_SHOWN], "..."]
+    return f" (row{'' if len(found) == 1 else 's'} {', '.join(found)})" if found else ""
 
 
-def _duplicates(store: Store, raw: exp.Query | None, keys: list[str], signed: bool, table: exp.Table) -> str:
-    """Describe the first facts that occur more than once."""
+def _repetitions(
+    store: Store,
+    raw: exp.Query | None,
+    keys: list[str],
+    table: exp.Table,
+    *,
+    signed: bool,
+    soft: bool,
+    numeric: Collection[str],
+) -> list[str]:
+    """Describe the first facts that contradict each other, and the first that occur more than once."""
     source = raw.subquery("raw") if raw is not None else table
-    numbered = exp.select("*", named(exp.Window(this=exp.RowNumber()), "row")).from_(source).subquery("numbered")
-    outputs = [column(k) for k in keys] + [
+    values = [*(["truth"] if signed else []), *(["prior"] if soft else [])]
+    # Numbers are equal by what they say: 1 and 1.0 are one constant.
+    names = [named(numeric_name(column(k)) if raw is not None and k in numeric else column(k), k) for k in keys]
+    row = named(exp.Window(this=exp.RowNumber()), "row")
+    numbered = exp.select(*names, *map(column, values), row).from_(source).subquery("numbered")
+    faults = _contradictions(store, numbered, keys, soft=soft) if values else []
+    rows = store.count(table, "count the rows")
+    distinct = exp.select("*").from_(table.copy()).distinct().subquery("distinct_rows")
+    if store.count(distinct, "look for equal rows") == rows:
+        return faults  # those that were equal are dropped
+    outputs = [
+        *[column(k) for k in keys],
         named(exp.Count(this=exp.Star()), "times"),
         named(exp.Min(this=column("row")), "first"),
         named(exp.Max(this=column("row")), "last"),
     ]
-    if signed:
-        outputs.append(named(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"))
     query = exp.select(*outputs).from_(numbered).order_by(column("first")).limit(_SHOWN)
+    if keys or values:
+        query = query.group_by(*[column(c) for c in (*keys, *values)])
+    repeated = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))
+    texts = [
+        f"({', '.join(str(row[k]) for k in keys)}) occurs {row['times']} times (rows {row['first']} and {row['last']})"
+        for row in store.rows(query.having(repeated), "find the duplicates")
+    ]
+    if texts:
+        faults.append(f'duplicate facts: {"; ".join(texts)}: remove them or pass duplicates="drop".')
+    return faults
+
+
+def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], *, soft: bool) -> list[str]:
+    """Describe facts with two truths or probabilities: a row of each."""
+    # Of soft evidence a probability of 0 or 1 is a truth, any other one log-odds.
+    odds = exp.Case().when(column("truth"), exp.cast(exp.convert("inf"), "double"))
+    odds = odds.when(exp.Not(this=column("truth")), exp.cast(exp.convert("-inf"), "double"))
+    value: exp.Expr = odds.else_(column("prior")) if soft else odds
+    valued = exp.select(*[column(k) for k in keys], column("row"), named(value, "value")).from_(numbered)
+    least, most = (
+        named(exp.Anonymous(this=f"arg_{end}", expressions=[column("row"), column("value")]), end)
+        for end in ("min", "max")
+    )
+    low, high = (
+        named(exp.Anonymous(this=end, expressions=[column("value")]), f"{end} value") for end in ("min", "max")
+    )
+    query = exp.select(*[column(k) for k in keys], least, most, low, high).from_(valued.subquery("valued"))
     if keys:
         query = query.group_by(*[column(k) for k in keys])
-    repeated = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))
+    query = query.having(exp.LT(this=exp.Min(this=column("value")), expression=exp.Max(this=column("value"))))
+    order = exp.Anonymous(this="least", expressions=[column("min"), column("max")])
     texts = []
-    contradiction = False
-    for row in store.rows(query.having(repeated), "find the duplicates"):
-        name = ", ".join(str(row[k]) for k in keys)
-        contradicts = signed and row["truths"] > 1
-        contradiction = contradiction or contradicts
-        verb = "is both true and false" if contradicts else f"occurs {row['times']} times"
-        texts.append(f"({name}) {verb} (rows {row['first']} and {row['last']})")
-    remedy = "remove one of the contradictory facts" if contradiction else 'remove them or pass duplicates="drop"'
-    return f"duplicate facts: {'; '.join(texts)}: {remedy}."
+    for row in store.rows(query.order_by(order).limit(_SHOWN), "find the contradictions"):
+        what, rows = "is both true and false", sorted((row["min"], row["max"]))
+        if soft:
+            low_p, high_p = ((1 + math.tanh(row[f"{end} value"] / 2)) / 2 for end in ("min", "max"))
+            what = f"has the probabilities {low_p:.6g} and {high_p:.6g}"
+        texts.append(f"({', '.join(str(row[k]) for k in keys)}) {what} (rows {rows[0]} and {rows[1]})")
+    return [f"contradictory facts: {'; '.join(texts)}: remove one of each."] if texts else []
 
 
 def drop_duplicates(store: Store, storage: str) -> None:

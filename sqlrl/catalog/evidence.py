@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,80 +14,236 @@ from sqlglot import exp
 from sqlrl.catalog.columns import LoadOptions, Mapped
 from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.loading import register, write_rows
-from sqlrl.catalog.sources import Source, file_fingerprint
+from sqlrl.catalog.readable import show_loaded
+from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import Store, argument_columns
+from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column
-from sqlrl.errors import LoadError
+from sqlrl.errors import LoadError, LoadWarning, warn
 from sqlrl.logic.evidence import EvidenceAtom, read_evidence
 from sqlrl.logic.model import Model
 
 _SHOWN = 5
+_UNNAMED = "the evidence"
+
+Evidence = Iterable[EvidenceAtom] | Iterable[str | Path] | str | Path
 
 
-def load_evidence(
-    store: Store, atoms: Iterable[EvidenceAtom] | str | Path, model: Model, *, given: bool = False, target: bool = False
-) -> None:
+@dataclass(frozen=True, slots=True)
+class EvidenceOptions:
+    """The options of `Catalog.load_evidence`, which explains them."""
+
+    given: bool = False
+    target: bool = False
+    duplicates: str = "error"
+    empty: str = "error"
+    replace: bool = False
+
+
+class _File(NamedTuple):
+    """A file, or atoms without one, and what it holds."""
+
+    label: str
+    fingerprint: str
+    atoms: Sequence[EvidenceAtom]
+
+
+class _Found(NamedTuple):
+    """An atom and the number of the file in which it stands."""
+
+    atom: EvidenceAtom
+    file: int
+
+
+_Groups = Mapping[tuple[str, str], list[_Found]]
+"""Atoms by predicate and role."""
+
+
+def load_evidence(store: Store, evidence: Evidence, model: Model, options: EvidenceOptions) -> None:
     """Load evidence atoms; `Catalog.load_evidence` explains it."""
-    label, fingerprint = "the evidence", ""
-    if isinstance(atoms, str | Path):
-        path = Path(atoms).expanduser()
-        label, fingerprint = str(path), file_fingerprint(path)
-        if fingerprint == "missing":
-            raise LoadError(f"{label}: there is no such file. The working directory is {Path.cwd()}.")
-        atoms = read_evidence(path, model_or_predicates=model)
-    groups: dict[tuple[str, str], list[EvidenceAtom]] = {}
-    opened = model.query | {name for name, record in store.predicates().items() if record.open}
-    for atom in atoms:
-        hard = "label" if target else "given" if given and atom.predicate in opened else "fact"
-        role = "soft" if atom.truth is None else hard
-        groups.setdefault((atom.predicate, role), []).append(atom)
-    _check(groups, model, label)
+    _check_options(options)
+    files = list(_files(evidence, model))
+    groups = _grouped(store, files, model, options)
+    _check(groups, files, model, options)
     with store.writing():
         declare(store, model)
+        _make_room(store, groups, files, replacing=options.replace)
         for (predicate, role), found in sorted(groups.items()):
-            _load_group(store, predicate, role, found, label, fingerprint)
+            _load_group(store, predicate, role, [f.atom for f in found], files)
 
 
-def _check(groups: dict[tuple[str, str], list[EvidenceAtom]], model: Model, label: str) -> None:
-    """Refuse unknown predicates, wrong arities, probabilities that are none, duplicates and contradictions, all together."""
+def _check_options(options: EvidenceOptions) -> None:
+    """Refuse options that do not exist."""
+    choices = {"duplicates": ("error", "drop", "warn"), "empty": ("error", "allow", "warn")}
+    for name, allowed in choices.items():
+        if getattr(options, name) not in allowed:
+            texts = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
+            raise LoadError(f"load_evidence: {name}={getattr(options, name)!r} must be {texts}.")
+    if options.target and options.given:
+        raise LoadError("load_evidence: target=True makes facts labels, given=True makes them evidence: choose one.")
+
+
+def _files(evidence: Evidence, model: Model) -> Iterator[_File]:
+    """Yield the files that were named, read and parsed; atoms given as such are one file without a name."""
+    if isinstance(evidence, str | Path):
+        evidence = [evidence]
+    atoms: list[EvidenceAtom] = []
+    for item in evidence:
+        if isinstance(item, str | Path):
+            path = Path(item).expanduser()
+            fingerprint = file_fingerprint(path)
+            if fingerprint == "missing":
+                raise LoadError(f"{path}: there is no such file. The working directory is {Path.cwd()}.")
+            yield _File(str(path), fingerprint, read_evidence(path, model_or_predicates=model))
+        elif isinstance(item, EvidenceAtom):
+            atoms.append(item)
+        else:
+            raise LoadError(f"load_evidence takes paths or evidence atoms, not {item!r}.")
+    if atoms:
+        yield _File(_UNNAMED, "", atoms)
+
+
+def _grouped(store: Store, files: Sequence[_File], model: Model, options: EvidenceOptions) -> _Groups:
+    """Return the atoms by predicate and role."""
+    groups: dict[tuple[str, str], list[_Found]] = {}
+    opened = model.query | {name for name, record in store.predicates().items() if record.open}
+    for number, file in enumerate(files):
+        for atom in file.atoms:
+            hard = "label" if options.target else "given" if options.given and atom.predicate in opened else "fact"
+            role = "soft" if atom.truth is None else hard
+            groups.setdefault((atom.predicate, role), []).append(_Found(atom, number))
+    return groups
+
+
+def _check(groups: _Groups, files: Sequence[_File], model: Model, options: EvidenceOptions) -> None:
+    """Refuse unknown predicates, wrong arities, probabilities that are none, contradictions, duplicates and empty files, all together."""
     faults: list[str] = []
-    for (predicate, _), atoms in sorted(groups.items()):
+    for (predicate, _), found in sorted(groups.items()):
         declared = model.predicates.get(predicate)
         if declared is None:
             like = did_you_mean(nearest_names(predicate, model.predicates))
-            faults.append(f"line {atoms[0].line}: {predicate} is not declared{like}")
+            faults.append(f"{_places(files, found[0])}: {predicate} is not declared{like}")
             continue
-        for atom in atoms:
-            if len(atom.constants) != len(declared.arguments):
-                faults.append(
-                    f"line {atom.line}: {predicate} has {len(declared.arguments)} arguments, found {len(atom.constants)}"
-                )
+        arity = len(declared.arguments)
+        for each in found:
+            atom = each.atom
+            if len(atom.constants) != arity:
+                problem = f"{predicate} has {counted(arity, 'argument')}, found {len(atom.constants)}"
+                faults.append(f"{_places(files, each)}: {problem}")
             if atom.probability is not None and not 0 <= atom.probability <= 1:
-                faults.append(f"line {atom.line}: probability {atom.probability} is outside [0, 1]")
-    faults += _contradictions(groups)
+                faults.append(f"{_places(files, each)}: probability {atom.probability} is outside [0, 1]")
+    contradictions, repeated = _repetitions(groups)
+    faults += [
+        f"{_places(files, one, other)} contradict each other about {_text(one.atom)}: remove one"
+        for one, other in contradictions
+    ]
+    if repeated and options.duplicates == "error":
+        faults.append(f'{_duplicates(files, repeated)}: remove the repetitions or pass duplicates="drop"')
+    nothing = [file.label for file in files if not file.atoms] if files else [_UNNAMED]
+    empty = "there are no atoms" + (f" in {', '.join(nothing)}" if len(files) > 1 else "")
+    if nothing and options.empty == "error":
+        faults.append(f'{empty}; pass empty="allow" if that is right')
+    label = _label(files)
     if faults:
         more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         raise LoadError(f"{label}: " + "\n  ".join(faults[:_SHOWN]) + more)
+    if repeated and options.duplicates == "warn":
+        warn(f"{label}: {_duplicates(files, repeated)}; each counts once", LoadWarning)
+    if nothing and options.empty == "warn":
+        warn(f"{label}: {empty}", LoadWarning)
 
 
-def _contradictions(groups: dict[tuple[str, str], list[EvidenceAtom]]) -> list[str]:
-    """Describe atoms that stand twice with different values; equal lines are one fact, as in Alchemy."""
-    faults = []
-    seen: dict[tuple[str, tuple[str, ...]], EvidenceAtom] = {}
-    for atoms in groups.values():
-        for atom in atoms:
-            first = seen.setdefault((atom.predicate, atom.constants), atom)
-            if (first.truth, first.probability) != (atom.truth, atom.probability):
-                name = f"{atom.predicate}({', '.join(atom.constants)})"
-                lines = sorted((first.line, atom.line))
-                faults.append(f"lines {lines[0]} and {lines[1]} contradict each other about {name}: remove one")
-    return faults
+def _repetitions(groups: _Groups) -> tuple[list[tuple[_Found, _Found]], list[tuple[_Found, _Found]]]:
+    """Return pairs of the first and a later place of an atom: those with another value, and those with the same."""
+    contradictions: list[tuple[_Found, _Found]] = []
+    repeated: list[tuple[_Found, _Found]] = []
+    seen: dict[tuple[str, tuple[str, ...]], _Found] = {}
+    for found in groups.values():
+        for each in found:
+            atom = each.atom
+            first = seen.setdefault((atom.predicate, atom.constants), each)
+            if first is each:
+                continue
+            same = (first.atom.truth, first.atom.probability) == (atom.truth, atom.probability)
+            # Groups come by role, so the later place may be met first.
+            pair = (first, each) if (first.file, first.atom.line) <= (each.file, atom.line) else (each, first)
+            (repeated if same else contradictions).append(pair)
+    return contradictions, repeated
 
 
-def _load_group(
-    store: Store, predicate: str, role: str, atoms: list[EvidenceAtom], label: str, fingerprint: str
-) -> None:
+def _duplicates(files: Sequence[_File], repeated: Sequence[tuple[_Found, _Found]]) -> str:
+    """Describe atoms that stand more than once."""
+    shown = [f"{_text(one.atom)} ({_places(files, one, other)})" for one, other in repeated[:_SHOWN]]
+    more = f" and {counted(len(repeated) - _SHOWN, 'other')}" if len(repeated) > _SHOWN else ""
+    return f"duplicate facts: {', '.join(shown)}{more}"
+
+
+def _places(files: Sequence[_File], *found: _Found) -> str:
+    """Return where atoms stand: lines, with the names of the files if there are several."""
+    if len(files) > 1:
+        return " and ".join(f"{files[f.file].label}:{f.atom.line}" for f in found)
+    lines = " and ".join(str(f.atom.line) for f in found)
+    return f"line{'s' if len(found) > 1 else ''} {lines}"
+
+
+def _text(atom: EvidenceAtom) -> str:
+    """Return an atom as text."""
+    return f"{atom.predicate}({', '.join(atom.constants)})"
+
+
+def _label(files: Sequence[_File]) -> str:
+    """Return what messages and the catalog call the files."""
+    return ", ".join(file.label for file in files) or _UNNAMED
+
+
+def _make_room(store: Store, groups: _Groups, files: Sequence[_File], *, replacing: bool) -> None:
+    """Refuse to replace what other files said of the same predicates, and forget what these files said before.
+
+    Raises
+    ------
+    LoadError
+    """
+    label, sources = _label(files), store.sources()
+    again = {key for key, source in sources.items() if source.source == label and label != _UNNAMED}
+    faults = [
+        f"{predicate} has facts from {sources[predicate, role].source} already"
+        for predicate, role in sorted(groups)
+        if (predicate, role) in sources and (predicate, role) not in again
+    ]
+    if faults and not replacing:
+        raise LoadError(
+            f"{label}: {'; '.join(faults)}: name all files in one load_evidence, or pass replace=True to put these facts in "
+            "their place."
+        )
+    for predicate, role in sorted(again - groups.keys()):
+        _forget(store, predicate, role)
+
+
+def _forget(store: Store, predicate: str, role: str) -> None:
+    """Remove what was loaded of a predicate in one role."""
+    record, sources = store.predicates()[predicate], store.sources()
+    storage = sources.pop((predicate, role)).storage
+    store.drop_view(record.readable)
+    store.drop(storage)
+    store.delete("source", predicate=predicate, role=role)
+    left = {r: s for (name, r), s in sources.items() if name == predicate}
+    store.save_predicate(
+        replace(
+            record,
+            readable=None,
+            facts=None if record.facts == storage else record.facts,
+            rows=sum(s.rows for s in left.values()),
+            open=bool({"label", "given", "soft"} & left.keys()),
+        )
+    )
+    show_loaded(store, predicate)
+    store.set_state("stale", "1")
+    store.touch()
+
+
+def _load_group(store: Store, predicate: str, role: str, atoms: Sequence[EvidenceAtom], files: Sequence[_File]) -> None:
     """Load the atoms of one predicate and role."""
     unique = list({a.constants: a for a in atoms}.values())
     record = store.predicates()[predicate]
@@ -99,8 +257,9 @@ def _load_group(
     if role == "soft":
         arrays["prior"] = pa.array([_prior(a) for a in unique], pa.float64())
     data = pa.table(arrays)
+    fingerprint = " ".join(file.fingerprint for file in files)
     with store.engine.attached(data) as table:
-        source = Source(table, dict.fromkeys(data.column_names, "VARCHAR"), label, "object", fingerprint)
+        source = Source(table, dict.fromkeys(data.column_names, "VARCHAR"), _label(files), "object", fingerprint)
         loaded = write_rows(
             store,
             record,

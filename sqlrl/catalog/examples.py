@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.catalog.sources import open_source
+from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, LoadError
+
+ONLY_EXAMPLE = "all"
+"""Name of the example if all data are one."""
 
 _SHOWN = 5
 
@@ -32,10 +36,14 @@ class ExampleSource:
     type: str | None = None
 
     def argument(self, record: PredicateRecord) -> int | None:
-        """Return the position of the argument that holds a predicate's example, None if there is none."""
+        """Return the position of the argument that holds a predicate's example, None if there is none.
+
+        Of several arguments of the type it is the one named when the predicate was loaded, else the first.
+        """
         if self.type is None or self.type not in record.types:
             return None
-        return record.types.index(self.type)
+        places = [i for i, argument in enumerate(record.arguments) if argument.type == self.type]
+        return next((i for i in places if record.arguments[i].example), places[0])
 
     def of(self, record: PredicateRecord, table: str | None = None) -> exp.Expr | None:
         """Return the expression of the example of a predicate's row, None for a global predicate."""
@@ -58,11 +66,12 @@ def build_examples(store: Store, source: ExampleSource, types: Mapping[str, Type
         return store.count(store.table("example"), "count the examples")
     store.delete("example")
     if source.type is None:
-        store.put("example", [{"example": 0, "name": "", "ordinal": 0}], "make the one example")
+        store.put("example", [{"example": 0, "name": ONLY_EXAMPLE, "ordinal": 0}], "make the one example")
         return 1
     if source.type not in types:
         raise CatalogError(
-            f"The examples are the constants of {source.type!r}, but no predicate has an argument of that type."
+            f"the examples are the constants of {source.type!r}, but no predicate has an argument of that type"
+            f"{did_you_mean(nearest_names(source.type, types)) or '.'}"
         )
     ids = exp.select(named(column("id"), "example"), column("name"), named(column("id"), "ordinal"))
     ids = ids.from_(store.table(types[source.type].dictionary)).order_by(column("id"))
@@ -134,7 +143,7 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
     """
     engine = store.engine
     catalog, schema = engine.scratch
-    with open_source(engine, chosen) as opened:
+    with _opened(store, chosen) as opened:
         if not opened.columns:
             raise CatalogError("examples= names no examples.")
         first = next(iter(opened.columns))
@@ -159,6 +168,27 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
         step="select examples",
     )
     return store.count(target, "count the selected examples")
+
+
+@contextmanager
+def _opened(store: Store, chosen: Any) -> Iterator[Source]:
+    """Open what names examples; a text that is neither a query nor a table may be the name of one."""
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(open_source(store.engine, chosen))
+        except LoadError as error:
+            if not isinstance(chosen, str):
+                raise
+            named_so = exp.select("*").from_(store.table("example")).where(column("name").eq(exp.convert(chosen)))
+            # One word is no query, so nothing that DuckDB says of it helps.
+            if not store.count(named_so.subquery("found"), "look for an example") and len(chosen.split()) > 1:
+                raise CatalogError(f"examples= {error}") from error
+            query = exp.select(exp.convert(chosen)).sql(dialect="duckdb")
+            raise CatalogError(
+                "examples= takes a list of names, a query, a table, a frame or a file, and "
+                f"{chosen!r} is none of these; did you mean the list [{chosen!r}] or the query {query}?"
+            ) from error
+        yield opened
 
 
 def _check_filter(store: Store, target: exp.Table) -> None:

@@ -106,7 +106,7 @@ class Layout:
         The type whose constants are the examples (`bib`); None if examples come from a column or all data
         are one example.
     examples : TableName
-        The example table; one row (0, '', 0) if all data are one example.
+        The example table; one row (0, 'all', 0) if all data are one example.
     example_count : int
     scratch : (str, str)
         Catalog and schema in which sqlrl may create and drop tables of its own.

@@ -12,8 +12,11 @@ from sqlglot import exp
 
 from sqlrl.catalog.columns import LoadOptions, Mapped, check_options, map_columns, raw_query
 from sqlrl.catalog.encoding import check_rows, drop_duplicates, encode, key_columns
-from sqlrl.catalog.sources import Source, open_source, table_fingerprint
+from sqlrl.catalog.fingerprints import table_fingerprint
+from sqlrl.catalog.readable import show_loaded
+from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError
 
@@ -33,7 +36,7 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     check_options(predicate, options)
     known = store.predicates().get(predicate)
     types = _types(predicate, known, options)
-    with store.writing(), open_source(store.engine, source) as opened:
+    with store.writing(), open_source(store.engine, source, options.dialect) as opened:
         mapped = map_columns(predicate, opened, options, types)
         record = _predicate(predicate, known, mapped, types)
         loaded = _read(store, record, opened, mapped, options)
@@ -145,13 +148,18 @@ def write_rows(
         raw = exp.select("*").from_(store.table(staged))
         if known:
             _encode(store, raw, storage, record, extra, example)
+        elif options.duplicates == "drop":
+            # Messages number the rows of the source, so those stay until they are checked.
+            storage = store.free_name("staged", record.predicate)
+            store.create(storage, raw, f"copy {where}")
         else:
             storage = staged
     if options.duplicates == "drop":
         drop_duplicates(store, storage)
     sizes = _sizes(store, record, example) if known else []
-    check_rows(store, storage, keys, where, signed=signed, soft=soft, raw=raw, sizes=sizes)
-    if known:
+    numeric, null = _numeric(store, record), "an empty field" if source.delimited else "NULL"
+    check_rows(store, storage, keys, where, signed=signed, soft=soft, raw=raw, sizes=sizes, numeric=numeric, null=null)
+    if storage != staged:
         store.drop(staged)
     rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
     return SourceRecord(
@@ -162,7 +170,7 @@ def write_rows(
         signed,
         example,
         source.kind,
-        source.label,
+        source.address or source.label,
         fingerprint,
         json.dumps(asdict(options), sort_keys=True, ensure_ascii=False),
         rows,
@@ -185,12 +193,19 @@ def _sizes(store: Store, record: PredicateRecord, example: bool) -> list[int]:
     return [store.count(store.table("example"), "count the examples"), *sizes] if example else sizes
 
 
+def _numeric(store: Store, record: PredicateRecord) -> set[str]:
+    """Return the argument columns that hold numbers."""
+    numbers = {name for name, known in store.types().items() if known.numeric}
+    return {f"a{i}" for i, name in enumerate(record.types) if name in numbers}
+
+
 def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped: Mapped) -> None:
     """Record what was loaded, in place of an earlier load of the same role."""
     old = store.sources().get((record.predicate, loaded.role))
     if old is not None:
         store.drop_view(record.readable)
-        record = replace(record, readable=None)
+        facts = None if record.facts == old.storage else record.facts
+        record = replace(record, readable=None, facts=facts)
         store.drop(old.storage)
         store.set_state("stale", "1")
     store.save_source(loaded)
@@ -206,6 +221,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
     )
     store.save_predicate(record)
     _note_examples(store, record, mapped.example_argument, loaded.example)
+    show_loaded(store, record.predicate)
     store.touch()
 
 
@@ -247,13 +263,15 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
     if len(types) != len(record.arguments) and not moved:
         names = ", ".join(a.name for a in record.arguments)
         raise LoadError(
-            f"{record.predicate} was loaded from {record.source} with {len(record.arguments)} columns ({names}), but has the {len(types)} "
-            f"arguments ({', '.join(types)}): load it again and name their columns with columns=[...]."
+            f"{record.predicate} was loaded from {record.source} with {counted(len(record.arguments), 'column')} ({names}), but has "
+            f"{counted(len(types), 'argument')} ({', '.join(types)}): load it again and name their columns with columns=[...]."
         )
     if moved:
         kept = tuple(a for i, a in enumerate(record.arguments) if i != beside[0])
         record = replace(record, arguments=kept, example="column")
-    record = with_types(record, types)
+    # The view of text goes before the rows that it shows.
+    store.drop_view(record.readable)
+    record = with_types(replace(record, readable=None), types)
     for source in staged:
         _encode_staged(store, record, source, beside[0] if moved else None)
     store.save_predicate(record)
@@ -262,8 +280,9 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
         _note_examples(store, record, None, in_column=True)
     elif named and named[0] is not None:
         _note_examples(store, record, [a.example for a in record.arguments].index(True), in_column=False)
+    show_loaded(store, record.predicate)
     store.touch()
-    return record
+    return store.predicates()[record.predicate]
 
 
 def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, moved: int | None) -> None:
@@ -289,6 +308,7 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         soft=source.role == "soft",
         raw=raw,
         sizes=_sizes(store, record, example),
+        numeric=_numeric(store, record),
     )
     store.drop(source.storage)
     store.save_source(replace(source, storage=storage, staged=False, example=example))

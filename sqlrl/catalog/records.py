@@ -91,6 +91,10 @@ class Records:
             raise CatalogError(f"{wanted}: the table sqlrl.model lists those that are there")
         return model_from_json(json.loads(rows[0]["json"]), path=f"model {number or 'newest'}")
 
+    def atoms(self) -> str:
+        """Return what the query atoms were built from; their ids hold as long as this is the same."""
+        return self._store.state("atoms") or ""
+
     def begin_run(self, learner: str, parameters: Mapping[str, Any], seed: int | None) -> int:
         """Record the start of a run; return its number."""
         run = self._next("run", "run")
@@ -132,6 +136,35 @@ class Records:
         """Append rows of a run to `step`, `weight_history`, `clause_statistics` or `prediction`."""
         data = data.append_column("run", pa.array([run] * len(data), pa.int32()))
         self._store.insert(table, data, list(data.column_names), f"append to {table}")
+
+    def replace(self, table: str, run: int, data: pa.Table, *, key: str, value: int) -> None:
+        """Put rows of a run in place of those that have a value in a column."""
+        with self._store.engine.transaction():
+            mine = exp.and_(column("run").eq(exp.convert(run)), column(key).eq(exp.convert(value)))
+            delete = exp.Delete(this=self._store.table(table), where=exp.Where(this=mine))
+            self._store.engine.execute(delete, step=f"clear rows of {table}")
+            self.append(table, run, data)
+
+    def column(self, table: str, run: int, name: str, *, order: str) -> list[Any]:
+        """Return a column of a run's rows in the order of another one."""
+        query = exp.select(column(name)).from_(self._store.table(table)).order_by(column(order))
+        query = query.where(column("run").eq(exp.convert(run)))
+        values: list[Any] = self._store.engine.fetch(query, step=f"read {table}").column(0).to_pylist()
+        return values
+
+    def fill(self, table: str, run: int, data: pa.Table, *, key: str) -> None:
+        """Write columns into the rows of a run that agree with the data in a key."""
+        with self._store.engine.attached(data) as source:
+            source.set("alias", exp.TableAlias(this=exp.to_identifier("new", quoted=True)))
+            names = [name for name in data.column_names if name != key]
+            mine = column("run", "old").eq(exp.convert(run))
+            statement = exp.Update(
+                this=self._store.table(table, "old"),
+                expressions=[column(name).eq(column(name, "new")) for name in names],
+                from_=exp.From(this=source),
+                where=exp.Where(this=exp.and_(mine, column(key, "old").eq(column(key, "new")))),
+            )
+            self._store.engine.execute(statement, step=f"complete {table}")
 
     def _next(self, table: str, key: str) -> int:
         newest = exp.select(exp.Max(this=column(key))).from_(self._store.table(table))

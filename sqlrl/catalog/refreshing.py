@@ -3,15 +3,160 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlglot import exp
 
 from sqlrl.catalog.columns import LoadOptions
+from sqlrl.catalog.fingerprints import (
+    MISSING,
+    changed_since,
+    is_pattern_fingerprint,
+    matching_files,
+    parse_fingerprint,
+    pattern_fingerprint,
+    table_fingerprint,
+)
 from sqlrl.catalog.loading import load
-from sqlrl.catalog.sources import open_source, table_fingerprint
+from sqlrl.catalog.sources import find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
+from sqlrl.catalog.wording import counted
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import integer, named, star_count, union_all
+from sqlrl.errors import CatalogError, SourceWarning, warn
+
+_EVIDENCE = ", "
+"""What stands between the files of evidence that were loaded together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A source that is not what was loaded.
+
+    Parameters
+    ----------
+    record : SourceRecord
+    then, now : str
+        What is known of it.
+    gone : bool
+        A file that is not there any more.
+    """
+
+    record: SourceRecord
+    then: str
+    now: str
+    gone: bool = False
+
+    @property
+    def again(self) -> bool:
+        """True if `refresh` can load it again."""
+        return self.record.kind not in ("object", "relation")
+
+
+def quick_changes(engine: DuckDBEngine, records: Iterable[SourceRecord]) -> list[Change]:
+    """Return the sources that show at a glance that they changed.
+
+    Of a file size and time of the last change are compared, and the content of a small one whose time alone differs; of a
+    pattern the names, sizes and times of its files; of a table in DuckDB the number of rows. A view, a query, a table of
+    another system or one that is gone would have to be read and is left to `changed_sources`; objects of Python cannot be
+    looked at again.
+
+    Parameters
+    ----------
+    engine : DuckDBEngine
+    records : iterable of SourceRecord
+    """
+    records = list(records)
+    changes = [change for record in records if (change := _changed_files(engine, record)) is not None]
+    return changes + _changed_tables(engine, [r for r in records if r.kind == "table"])
+
+
+def _changed_files(engine: DuckDBEngine, record: SourceRecord) -> Change | None:
+    """Return the change of a source that is files, None if there is none."""
+    if record.kind == "file" and is_pattern_fingerprint(record.fingerprint):
+        files = matching_files(engine, record.source)
+        number = int(record.fingerprint.split(":")[1])
+        if not files:
+            return Change(record, counted(number, "file"), MISSING, gone=True)
+        if pattern_fingerprint(files) == record.fingerprint:
+            return None
+        return Change(
+            record, counted(number, "file"), f"{counted(len(files), 'file')}, of which some are new or changed"
+        )
+    if record.kind not in ("file", "object"):
+        return None
+    evidence = record.kind == "object"
+    prints = record.fingerprint.split(" ") if evidence else [record.fingerprint]
+    paths = record.source.split(_EVIDENCE) if len(prints) > 1 else [record.source]
+    for path, fingerprint in zip(map(Path, paths), prints, strict=len(paths) == len(prints)):
+        before = parse_fingerprint(fingerprint)
+        if before is None or (evidence and before.time is None):
+            continue
+        if not path.exists():
+            # Of evidence only the name is known that the user gave, which may be one of another directory.
+            return None if evidence else Change(record, before.describe(), MISSING, gone=True)
+        now = changed_since(path, fingerprint, thorough=False)
+        if now is not None:
+            return Change(record, before.describe(), now.describe())
+    return None
+
+
+def _changed_tables(engine: DuckDBEngine, records: Sequence[SourceRecord]) -> list[Change]:
+    """Return the tables that have another number of rows now."""
+    if not records:
+        return []
+    found = find_tables(engine, [record.source for record in records])
+    queries: list[exp.Query] = [
+        exp.select(named(integer(i), "i"), named(star_count(), "n")).from_(table)
+        for i, record in enumerate(records)
+        if (table := found.get(record.source)) is not None
+    ]
+    if not queries:
+        return []
+    rows = engine.fetch(union_all(queries), step="count the rows of sources").to_pylist()
+    changes = []
+    for row in sorted(rows, key=lambda r: int(r["i"])):
+        record = records[row["i"]]
+        before = record.fingerprint.split(":")[0]
+        if before.isdecimal() and int(before) != row["n"]:
+            changes.append(Change(record, counted(int(before), "row"), counted(row["n"], "row")))
+    return changes
+
+
+def check_sources(store: Store) -> None:
+    """Refuse to go on if a source shows at a glance that it changed; warn of one that is gone, since its facts are kept.
+
+    Raises
+    ------
+    CatalogError
+        Names every source, how it was when it was loaded, how it is now, and the remedy.
+    """
+    changes = quick_changes(store.engine, store.sources().values())
+    for change in changes:
+        if change.gone:
+            warn(
+                f"{change.record.source}, from which {change.record.predicate} was loaded, is gone: what was loaded from it is used.",
+                SourceWarning,
+            )
+    changed = [change for change in changes if not change.gone]
+    if not changed:
+        return
+    texts = [
+        f"{c.record.predicate} was loaded from {c.record.source}, which had {c.then}, and now has {c.now}"
+        for c in changed
+    ]
+    remedies = []
+    if any(change.again for change in changed):
+        remedies.append("call refresh() to load what changed again")
+    if any(not change.again for change in changed):
+        remedies.append("load evidence again with load_evidence")
+    raise CatalogError(f"a source changed after it was loaded: {'; '.join(texts)}: {', and '.join(remedies)}.")
 
 
 def changed_sources(store: Store) -> list[SourceRecord]:
-    """Return the loads whose source can be read again and has other content now.
+    """Return the loads whose source can be read again and has other content now; tables, views and queries are read.
 
     Raises
     ------
@@ -22,9 +167,13 @@ def changed_sources(store: Store) -> list[SourceRecord]:
     for record in store.sources().values():
         if record.kind in ("object", "relation"):
             continue
-        with open_source(store.engine, record.source) as source:
-            now = source.fingerprint or table_fingerprint(store.engine, source.table)
-        if now != record.fingerprint:
+        options = LoadOptions(**json.loads(record.options))
+        with open_source(store.engine, record.source, options.dialect) as source:
+            if parse_fingerprint(source.fingerprint) is not None:
+                same = changed_since(Path(record.source), record.fingerprint, thorough=True) is None
+            else:
+                same = record.fingerprint == (source.fingerprint or table_fingerprint(store.engine, source.table))
+        if not same:
             changed.append(record)
     return changed
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,20 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.delimited import COMPRESSED, SUFFIXES, Dialect, delimited_fault, delimited_table, is_delimited
+from sqlrl.catalog.fingerprints import file_fingerprint, matching_files, pattern_fingerprint
+from sqlrl.catalog.quoting import WrittenName
+from sqlrl.catalog.wording import counted
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import EngineError, LoadError
+from sqlrl.errors import EngineError, LoadError, brief
 
 PARQUET = {".parquet", ".parq", ".pq"}
-TEXT = {".csv", ".tsv", ".txt"}
-_SMALL = 1 << 24
+# These say nothing of the source, only of the machine.
+_OURS = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException, duckdb.TransactionException)
+
+
+_Named = tuple[str, str, str, str]
+"""Database, schema, name and kind (table or view)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,8 @@ class Source:
     kind : {"file", "table", "view", "query", "relation", "object"}
         How it can be read again; a relation or another object of Python cannot.
     fingerprint : str
+    address : str
+        What finds it again: the full path of a file; by default the label.
     """
 
     table: exp.Expr
@@ -44,10 +54,16 @@ class Source:
     label: str
     kind: str
     fingerprint: str
+    address: str = ""
+
+    @property
+    def delimited(self) -> bool:
+        """True if this is delimited text, in which an empty field is NULL."""
+        return isinstance(self.table, exp.Anonymous) and self.table.name == "read_csv"
 
 
 @contextmanager
-def open_source(engine: DuckDBEngine, source: Any) -> Iterator[Source]:
+def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = None) -> Iterator[Source]:
     """Make a source readable while the context is open.
 
     Parameters
@@ -55,32 +71,97 @@ def open_source(engine: DuckDBEngine, source: Any) -> Iterator[Source]:
     engine : DuckDBEngine
     source : path, str, Arrow table, pandas or polars frame, relation, or iterable of tuples
         Text is a path if it ends in .parquet, .csv or .tsv or names a file, else the name of a table or view, else a query.
+    dialect : Dialect, optional
+        How a CSV file is written.
 
     Raises
     ------
     LoadError
-        If there is no such file or table, if a file is damaged, or if the object is of an unknown kind.
+        If there is no such file or table, if a file is damaged (also when that is noticed later, while it is read), or if the
+        object is of an unknown kind.
     """
+    with _opened(engine, source, dialect or Dialect()) as opened:
+        try:
+            yield opened
+        except EngineError as error:
+            fault = _reading_fault(engine, opened, error)
+            if fault is None:
+                raise
+            raise LoadError(fault) from error
+
+
+@contextmanager
+def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Source]:
+    """Make a source readable while the context is open."""
     if isinstance(source, Path) or (isinstance(source, str) and _is_path(source)):
-        yield _file(engine, Path(source))
-    elif isinstance(source, str):
+        yield _file(engine, Path(source), dialect)
+        return
+    _no_dialect(dialect, _short(source) if isinstance(source, str) else f"a {type(source).__name__}")
+    if isinstance(source, str):
         found = find_table(engine, source)
         if found is not None:
-            yield _described(engine, found[0], source, found[1], "")
+            yield _described(engine, Source(found[0], {}, source, found[1], ""))
         else:
             with engine.attached(_query(engine, source)) as name:
-                yield _described(engine, name, source, "query", "")
+                yield _described(engine, Source(name, {}, source, "query", ""))
     else:
         data, label = _object(source)
         kind = "object"
         if isinstance(data, duckdb.DuckDBPyRelation):
             data, kind = _reachable(engine, data)
         if isinstance(data, pa.Table) and not data.num_columns:
-            nothing = exp.select(exp.true().as_("nothing")).where(exp.false()).subquery("nothing")
-            yield Source(nothing, {}, label, "object", "0:")
+            yield _nothing(label, "object", "0:")
             return
-        with engine.attached(data) as name:
-            yield _described(engine, name, label, kind, "")
+        with _attached(engine, data, label) as name:
+            yield _described(engine, Source(name, {}, label, kind, ""))
+
+
+@contextmanager
+def _attached(engine: DuckDBEngine, data: Any, label: str) -> Iterator[exp.Table]:
+    """Show an object of Python to SQL; one that DuckDB does not take is named."""
+    with ExitStack() as stack:
+        try:
+            name = stack.enter_context(engine.attached(data))
+        except EngineError as error:
+            raise LoadError(f"{label} cannot be read: {brief(error.reason)}") from error
+        yield name
+
+
+def _nothing(label: str, kind: str, fingerprint: str, address: str = "") -> Source:
+    """Return a source that has neither rows nor columns."""
+    nothing = exp.select(exp.true().as_("nothing")).where(exp.false()).subquery("nothing")
+    return Source(nothing, {}, label, kind, fingerprint, address)
+
+
+def _no_dialect(dialect: Dialect, label: str) -> None:
+    """Refuse options of CSV files for other sources.
+
+    Raises
+    ------
+    LoadError
+    """
+    if dialect != Dialect():
+        raise LoadError(
+            f"header, delimiter and quote say how a CSV file is written, but {label} is none: leave them out."
+        )
+
+
+def _reading_fault(engine: DuckDBEngine, source: Source, error: EngineError) -> str | None:
+    """Return what to say if a statement failed because of the source that it read, None if it failed for another reason."""
+    full = "No space left" in error.reason
+    if full or isinstance(error.__cause__, _OURS) or engine.render(source.table) not in error.sql:
+        return None
+    if source.delimited:
+        return delimited_fault(error.reason, source.label, pattern=not Path(source.label).exists())
+    # The line that DuckDB shows is of a statement of ours.
+    reason = brief(error.reason.split("\n\nLINE ")[0])
+    if source.kind == "file":
+        return f"{source.label} cannot be read, it may be damaged: write it again or name another file. ({reason})"
+    if source.kind in ("table", "view"):
+        return f"the {source.kind} {source.label} cannot be read: {reason}\nRead it by itself and mend what fails."
+    if source.kind == "query":
+        return f"the query {_short(source.label)} fails: {reason}\nRun it by itself and mend what fails."
+    return f"{source.label} cannot be read: {reason}"
 
 
 def _is_path(text: str) -> bool:
@@ -89,77 +170,111 @@ def _is_path(text: str) -> bool:
         return False
     if re.match(r"\s*(select|from|with|values|table)\b", text, re.IGNORECASE) and not Path(text).is_file():
         return False
-    return Path(text).suffix.lower() in PARQUET | TEXT or Path(text).expanduser().is_file()
+    path = Path(text)
+    return path.suffix.lower() in PARQUET or is_delimited(path) or path.expanduser().is_file()
 
 
-def _file(engine: DuckDBEngine, path: Path) -> Source:
+def _file(engine: DuckDBEngine, path: Path, dialect: Dialect) -> Source:
     """Read a Parquet or CSV file, or the files that a pattern names."""
     path = path.expanduser()
-    text, suffix = str(path), path.suffix.lower()
-    if suffix not in PARQUET | TEXT:
-        known = ", ".join(sorted(PARQUET | TEXT))
-        raise LoadError(f"{text}: sqlrl reads files ending in {known}; evidence files (.db) go to load_evidence.")
+    text, parquet = str(path), path.suffix.lower() in PARQUET
+    if not parquet and not is_delimited(path):
+        known = ", ".join(sorted(PARQUET | SUFFIXES))
+        raise LoadError(
+            f"{text}: sqlrl reads files ending in {known} (text also compressed: {', '.join(sorted(COMPRESSED))}); evidence files "
+            "(.db) go to load_evidence."
+        )
     if path.is_dir():
         raise LoadError(f"{text} is a directory: name a file, or a pattern such as {path / '*.parquet'}")
     if not path.exists() and not re.search(r"[*?\[]", text):
         raise LoadError(f"{text}: there is no such file. The working directory is {Path.cwd()}.")
+    if parquet:
+        _no_dialect(dialect, text)
     # A file whose own name has wildcard characters in it is one file.
     name = re.sub(r"([*?\[])", r"[\1]", text) if path.exists() else text
-    if suffix in PARQUET:
+    files = matching_files(engine, name)
+    if not files:
+        raise LoadError(f"{text}: there is no such file. The working directory is {Path.cwd()}.")
+    fingerprint = file_fingerprint(path) if path.exists() else pattern_fingerprint(files)
+    address = str(path.absolute())
+    if parquet:
         table: exp.Expr = exp.Anonymous(this="read_parquet", expressions=[exp.convert(name)])
-    else:
-        # Automatic typing would turn `f` into a boolean; an empty unquoted field is missing, "" is an empty text.
-        options: dict[str, Any] = {"all_varchar": True, "header": True, "allow_quoted_nulls": False}
-        settings = [exp.EQ(this=exp.to_identifier(k), expression=exp.convert(v)) for k, v in options.items()]
-        table = exp.Anonymous(this="read_csv", expressions=[exp.convert(name), *settings])
-    return _described(engine, table, text, "file", file_fingerprint(path) if path.exists() else "")
+        return _described(engine, Source(table, {}, text, "file", fingerprint, address))
+    table, columns = delimited_table(engine, name, files, path, dialect)
+    if not columns:
+        return _nothing(text, "file", fingerprint, address)
+    return Source(table, dict.fromkeys(columns, "VARCHAR"), text, "file", fingerprint, address)
 
 
-def file_fingerprint(path: Path) -> str:
-    """Return size, time of change and (of a small file) a hash of the content.
+def read_delimited(engine: DuckDBEngine, data: bytes, label: str, dialect: Dialect) -> pa.Table:
+    """Return delimited text that is no file as an Arrow table of texts.
 
-    Examples
-    --------
-    >>> file_fingerprint(Path("does not exist"))
-    'missing'
+    Parameters
+    ----------
+    engine : DuckDBEngine
+    data : bytes
+    label : str
+        What messages call it.
+    dialect : Dialect
+
+    Raises
+    ------
+    LoadError
+        With the line.
     """
-    if not path.exists():
-        return "missing"
-    state = path.stat()
-    if state.st_size > _SMALL:
-        return f"{state.st_size}:{state.st_mtime_ns}"
-    return f"{state.st_size}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-
-
-def table_fingerprint(engine: DuckDBEngine, table: exp.Expr) -> str:
-    """Return the number of rows and an order-free hash of all rows of a relation."""
-    row_hash = exp.cast(exp.Anonymous(this="hash", expressions=[exp.column("s")]), "hugeint")
-    total = exp.Sum(this=row_hash)
-    query = exp.select(exp.Count(this=exp.Star()).as_("n"), exp.cast(total, "varchar").as_("h")).from_(
-        exp.select("*").from_(table).subquery("s")
-    )
-    row = engine.fetch(query, step="fingerprint a source").to_pylist()[0]
-    return f"{row['n']}:{row['h']}"
+    with tempfile.TemporaryDirectory(prefix="sqlrl-") as folder:
+        path = Path(folder) / "text.csv"
+        path.write_bytes(data)
+        try:
+            with open_source(engine, path, dialect) as source:
+                if not source.columns:
+                    return pa.table({})
+                return engine.fetch(exp.select("*").from_(source.table), step=f"read {label}")
+        except LoadError as error:
+            raise LoadError(str(error).replace(str(path), label)) from error
 
 
 def find_table(engine: DuckDBEngine, name: str) -> tuple[exp.Table, str] | None:
-    """Return the table or view that a text names (`t`, `schema.t` or `catalog.schema.t`, case ignored) and its kind.
+    """Return the table or view that a text names (as `WrittenName` reads it) and its kind.
 
     Names of tables come before names of views, and both before queries.
     """
-    found: list[tuple[str, str, str, str]] = []
+    listed: list[_Named] = []
     for kind in ("table", "view"):
         query = exp.select("database_name", "schema_name", f"{kind}_name AS name").from_(
             exp.Anonymous(this=f"duckdb_{kind}s")
         )
         rows = engine.fetch(query, step="look for a table").to_pylist()
-        found += [(r["database_name"], r["schema_name"], r["name"], kind) for r in rows]
-    searched = engine.connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
-    wanted = name.casefold()
-    for catalog, schema, table, kind in sorted(found, key=lambda f: (f[0] != "temp", f[:2] != searched, f)):
+        listed += [(r["database_name"], r["schema_name"], r["name"], kind) for r in rows]
+    return _first(listed, _searched(engine), name)
+
+
+def find_tables(engine: DuckDBEngine, names: Iterable[str]) -> dict[str, exp.Table]:
+    """Return the tables in files of DuckDB's or in memory that texts name, as far as they exist."""
+    ours = (
+        exp.select("database_name").from_(exp.Anonymous(this="duckdb_databases")).where(exp.column("type").eq("duckdb"))
+    )
+    query = exp.select("database_name", "schema_name", "table_name").from_(exp.Anonymous(this="duckdb_tables"))
+    query = query.where(exp.In(this=exp.column("database_name"), query=ours.subquery()))
+    rows = engine.fetch(query, step="look for tables").to_pylist()
+    listed: list[_Named] = [(r["database_name"], r["schema_name"], r["table_name"], "table") for r in rows]
+    searched = _searched(engine)
+    found = {name: _first(listed, searched, name) for name in names}
+    return {name: match[0] for name, match in found.items() if match is not None}
+
+
+def _searched(engine: DuckDBEngine) -> tuple[str, str]:
+    """Return the database and schema in which plain names are looked for."""
+    catalog, schema = engine.connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
+    return catalog, schema
+
+
+def _first(listed: Iterable[_Named], searched: tuple[str, str], name: str) -> tuple[exp.Table, str] | None:
+    """Return the first of the tables and views that a text names."""
+    wanted = WrittenName(name)
+    for catalog, schema, table, kind in sorted(listed, key=lambda f: (f[0] != "temp", f[:2] != searched, f)):
         short = (catalog, schema) == searched or catalog == "temp"
-        names = {f"{schema}.{table}", f"{catalog}.{schema}.{table}"} | ({table} if short else set())
-        if wanted in {n.casefold() for n in names}:
+        if wanted.names(catalog, schema, table, short=short):
             return exp.table_(table, db=schema, catalog=catalog, quoted=True), kind
     return None
 
@@ -173,7 +288,7 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         return engine.connection.sql(text)
     except duckdb.Error as error:
         raise LoadError(
-            f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {error}"
+            f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}"
         ) from error
 
 
@@ -191,7 +306,7 @@ def _reachable(engine: DuckDBEngine, relation: duckdb.DuckDBPyRelation) -> tuple
         try:
             return relation.to_arrow_table(), "object"
         except duckdb.Error as failure:
-            raise LoadError(f"the relation cannot be read: {failure}") from error
+            raise LoadError(f"the relation cannot be read: {brief(str(failure))}") from error
 
 
 def _object(source: Any) -> tuple[Any, str]:
@@ -227,7 +342,7 @@ def _tuples(rows: Iterable[Any]) -> pa.Table:
     for number, row in enumerate(data, start=1):
         if len(row) != width:
             raise LoadError(
-                f"row {number} of the tuples has {len(row)} values, row 1 has {width}: make them equally long."
+                f"row {number} of the tuples has {counted(len(row), 'value')}, row 1 has {width}: make them equally long."
             )
     names = [f"column{i}" for i in range(width)]
     return pa.table({name: _array([row[i] for row in data]) for i, name in enumerate(names)})
@@ -243,15 +358,19 @@ def _array(values: list[Any]) -> pa.Array:
     return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
-def _described(engine: DuckDBEngine, table: exp.Expr, label: str, kind: str, fingerprint: str) -> Source:
-    """Find the columns of a relation, which also shows whether it can be read at all."""
+def _described(engine: DuckDBEngine, source: Source) -> Source:
+    """Find the columns of a relation, which also shows whether it can be read at all.
+
+    Raises
+    ------
+    LoadError
+    """
+    describe = exp.Describe(this=exp.select("*").from_(source.table))
     try:
-        found = engine.fetch(exp.Describe(this=exp.select("*").from_(table)), step=f"read {label}").to_pylist()
+        found = engine.fetch(describe, step=f"read {source.label}").to_pylist()
     except EngineError as error:
-        if kind != "file":
+        fault = _reading_fault(engine, source, error)
+        if fault is None:
             raise
-        reason = error.reason.split("\n\nLINE")[0]
-        raise LoadError(
-            f"{label} cannot be read, it may be damaged: write it again or name another file. ({reason})"
-        ) from error
-    return Source(table, {r["column_name"]: r["column_type"] for r in found}, label, kind, fingerprint)
+        raise LoadError(fault) from error
+    return replace(source, columns={r["column_name"]: r["column_type"] for r in found})

@@ -125,45 +125,67 @@ class Store:
         CatalogError
             If the database was opened for reading.
         """
-        if not self.engine.writable:
-            raise CatalogError(f"{self.engine.path} was opened read-only: connect to it for writing.")
+        self.check_writable()
         with self.engine.transaction():
             yield
 
+    @contextmanager
+    def binding(self) -> Iterator[None]:
+        """Write what follows from the data and a model, in a transaction; `ReadingStore` does so in memory."""
+        with self.engine.transaction():
+            yield
+
+    def check_writable(self) -> None:
+        """Refuse to go on if the database was opened for reading.
+
+        Raises
+        ------
+        CatalogError
+        """
+        if not self.engine.writable:
+            raise CatalogError(f"{self.engine.path} was opened read-only: connect to it for writing.")
+
+    def home(self, table: str) -> tuple[str, str]:
+        """Return the catalog and schema of one of our tables."""
+        return self.catalog, self.schema
+
+    def replacing(self, table: str) -> None:
+        """Make ready for a table or view to be created or replaced."""
+
+    def changing(self, table: str) -> None:
+        """Make ready for rows of a table to be added or deleted."""
+
     def name(self, table: str) -> TableName:
         """Return the full name of one of our tables."""
-        return TableName(self.catalog, self.schema, table)
+        return TableName(*self.home(table), table)
 
     def table(self, table: str, alias: str | None = None) -> exp.Table:
         """Return a reference to one of our tables."""
-        node = exp.table_(table, db=self.schema, catalog=self.catalog, quoted=True)
+        catalog, schema = self.home(table)
+        node = exp.table_(table, db=schema, catalog=catalog, quoted=True)
         if alias is not None:
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
         return node
 
     def create(self, table: str, query: exp.Expr | pa.Table, step: str) -> None:
         """Create or replace one of our tables."""
-        self.engine.create_table(self.catalog, self.schema, table, query, step=step)
+        self.replacing(table)
+        self.engine.create_table(*self.home(table), table, query, step=step)
 
     def create_view(self, view: str, query: exp.Expr, step: str) -> None:
         """Create or replace one of our views."""
+        self.replacing(view)
         self.engine.execute(exp.Create(this=self.table(view), kind="VIEW", replace=True, expression=query), step=step)
 
     def drop(self, table: str | None) -> None:
         """Drop one of our tables; None drops nothing."""
         if table is not None:
-            self.engine.drop_table(self.catalog, self.schema, table, step=f"drop {table}")
+            self.engine.drop_table(*self.home(table), table, step=f"drop {table}")
 
     def drop_view(self, view: str | None) -> None:
         """Drop one of our views; None drops nothing."""
         if view is not None:
             self.engine.execute(exp.Drop(tables=[self.table(view)], kind="VIEW", exists=True), step=f"drop {view}")
-
-    def rename(self, table: str, new: str) -> None:
-        """Give one of our tables a new name, in place of the table that has it."""
-        self.drop(new)
-        target = exp.AlterRename(this=exp.table_(new, quoted=True))
-        self.engine.execute(exp.Alter(this=self.table(table), kind="TABLE", actions=[target]), step=f"rename {table}")
 
     def rows(self, query: exp.Expr, step: str) -> list[dict[str, Any]]:
         """Return the rows of a small query."""
@@ -180,6 +202,7 @@ class Store:
 
     def insert(self, table: str, data: pa.Table | exp.Expr, columns: list[str], step: str) -> None:
         """Append rows to the named columns of one of our tables."""
+        self.changing(table)
         target = exp.Schema(this=self.table(table), expressions=[exp.to_identifier(c, quoted=True) for c in columns])
         if isinstance(data, exp.Expr):
             self.engine.execute(exp.Insert(this=target, expression=data), step=step)
@@ -190,6 +213,7 @@ class Store:
 
     def delete(self, table: str, **where: str) -> None:
         """Delete the rows whose columns have these values."""
+        self.changing(table)
         conditions = [column(c).eq(exp.convert(v)) for c, v in where.items()]
         statement = exp.Delete(this=self.table(table))
         if conditions:
@@ -270,6 +294,12 @@ class Store:
         """Record that the data changed, so that what was built from them is built again."""
         self.set_state("data", str(int(self.state("data") or 0) + 1))
 
+    def table_names(self) -> set[str]:
+        """Return the names of our tables and views."""
+        tables = exp.select(column("table_name")).from_(exp.table_("tables", db="information_schema"))
+        home = exp.and_(column("table_catalog").eq(self.catalog), column("table_schema").eq(self.schema))
+        return {str(row["table_name"]) for row in self.rows(tables.where(home), "list the tables")}
+
     def free_name(self, prefix: str, name: str) -> str:
         """Return a table name that no other table has; DuckDB ignores case even in quoted names.
 
@@ -281,11 +311,7 @@ class Store:
         >>> store.free_name("fact", "P")
         'fact_P_2'
         """
-        tables = exp.select(exp.Lower(this=column("table_name")).as_("name")).from_(
-            exp.table_("tables", db="information_schema")
-        )
-        home = exp.and_(column("table_catalog").eq(self.catalog), column("table_schema").eq(self.schema))
-        taken = {str(row["name"]).casefold() for row in self.rows(tables.where(home), "list the tables")}
+        taken = {found.casefold() for found in self.table_names()}
         wanted, number = f"{prefix}_{name}", 1
         while (wanted if number == 1 else f"{wanted}_{number}").casefold() in taken:
             number += 1

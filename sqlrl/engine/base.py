@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import pyarrow as pa
@@ -36,6 +36,10 @@ class Engine(Protocol):
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query."""
+        ...
+
+    def check_free(self, names: Iterable[str], *, replace: bool = False) -> None:
+        """Check that tables of the user's can be created in the current schema of the connection."""
         ...
 
     def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:

@@ -11,7 +11,8 @@ import duckdb
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import BusyError, EngineError, InputError
+from sqlrl.engine.recognizing import check_database_file
+from sqlrl.errors import BusyError, EngineError, InputError, brief
 
 # A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
 _RESERVED = {"sqlrl"}
@@ -47,7 +48,7 @@ def connect(
     BusyError
         If another process holds the file.
     InputError
-        If the file is damaged, its directory is missing, or a setting is wrong.
+        If the file is no DuckDB database or damaged, its directory is missing, or a setting is wrong.
 
     Examples
     --------
@@ -65,8 +66,18 @@ def connect(
         _set(target, settings)
         return _guest(target, owned=False, path="your connection")
     path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    file = None if path == ":memory:" else Path(path)
+    existed = file is None or file.exists()
+    if file is not None:
+        check_database_file(file)
     connection = _open(path, read_only and path != ":memory:")
-    _set(connection, settings)
+    try:
+        _set(connection, settings)
+    except InputError:
+        connection.close()
+        if file is not None and not existed:
+            file.unlink(missing_ok=True)
+        raise
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
         return _reader(connection, catalog, path)
@@ -98,7 +109,9 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
         remedy = f"Wait until it ends or close its connection; several processes can read the file together: {_HINT}."
         return BusyError(f"{path} is held by {holder}. {remedy}")
     if "already" in reason and "attach" in reason.lower():
-        return BusyError(f"{path} is already open in this process: pass that connection to connect(). ({reason})")
+        return BusyError(
+            f"{path} is already open in this process: pass that connection to connect(). ({brief(reason)})"
+        )
     if Path(path).is_dir():
         return InputError(f"{path} is a directory, not a database file.")
     if not Path(path).parent.is_dir():
@@ -107,9 +120,9 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
         return InputError(f"{path} does not exist, and read_only=True cannot create it.")
     if "not a valid DuckDB" in reason or "orrupt" in reason:
         return InputError(
-            f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file. ({reason})"
+            f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file. ({brief(reason)})"
         )
-    return InputError(f"{path} cannot be opened: {reason}")
+    return InputError(f"{path} cannot be opened: {brief(reason)}")
 
 
 _HINT = "connect(path, read_only=True)"
@@ -121,7 +134,7 @@ def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int]) 
         try:
             connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
         except duckdb.Error as error:
-            raise InputError(f"{name}={value!r} is not accepted by DuckDB: {error}") from error
+            raise InputError(f"{name}={value!r} is not accepted by DuckDB: {brief(str(error))}") from error
 
 
 def _current_catalog(connection: duckdb.DuckDBPyConnection) -> str:

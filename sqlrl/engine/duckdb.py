@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
-from sqlrl.engine.interruption import on_interrupt
-from sqlrl.errors import EngineError
+from sqlrl.engine.interruption import interruptible, on_interrupt
+from sqlrl.errors import EngineError, InputError
 
 logger = logging.getLogger(__name__)
 _names = itertools.count(1)
@@ -145,14 +145,15 @@ class DuckDBEngine:
         cursor = self.connection.cursor()
         self._cursors.add(cursor)
         try:
-            with on_interrupt(self.interrupt):
-                reader = cursor.sql(sql).to_arrow_reader(rows)
-            while True:
-                with on_interrupt(self.interrupt):
-                    batch = next(reader, None)
-                if batch is None:
-                    return
-                yield batch
+            with interruptible(self.interrupt) as watched:
+                with watched():
+                    reader = cursor.sql(sql).to_arrow_reader(rows)
+                while True:
+                    with watched():
+                        batch = next(reader, None)
+                    if batch is None:
+                        return
+                    yield batch
         except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
             self._fail(error, step, sql)
         finally:
@@ -183,9 +184,10 @@ class DuckDBEngine:
 
         Raises
         ------
-        EngineError
-            If it exists and may not be replaced.
+        InputError
+            If it exists and may not be replaced, or if the database can only be read.
         """
+        self.check_free([name], replace=replace)
         with self.attached(data) as source:
             statement = exp.Create(
                 this=exp.table_(name, quoted=True),
@@ -194,6 +196,42 @@ class DuckDBEngine:
                 expression=exp.select("*").from_(source),
             )
             self.execute(statement, step=f"create the table {name}")
+
+    def check_free(self, names: Iterable[str], *, replace: bool = False) -> None:
+        """Check that tables of the user's can be created in the current schema of the connection.
+
+        Parameters
+        ----------
+        names : iterable of str
+        replace : bool
+            Tables that exist may be replaced; views may not.
+
+        Raises
+        ------
+        InputError
+            If one is there already, or if the database can only be read.
+        """
+        query = """
+            SELECT lower(table_name) AS name, 'table' AS kind FROM duckdb_tables()
+            WHERE database_name = current_database() AND schema_name = current_schema()
+            UNION ALL SELECT lower(view_name), 'view' FROM duckdb_views()
+            WHERE database_name = current_database() AND schema_name = current_schema()
+        """
+        rows = self.fetch(parse_one(query, dialect=self.dialect), step="look for tables").to_pylist()
+        there = {str(row["name"]): str(row["kind"]) for row in rows}
+        place = "SELECT database_name, readonly FROM duckdb_databases() WHERE database_name = current_database()"
+        [database] = self.fetch(parse_one(place, dialect=self.dialect), step="look at the database").to_pylist()
+        for name in names:
+            if database["readonly"]:
+                raise InputError(
+                    f"the table {name} cannot be created, since the database {database['database_name']} was opened read-only: "
+                    "open it for writing, or take the atoms as they are returned."
+                )
+            kind = there.get(name.lower())
+            if kind == "view":
+                raise InputError(f"there is a view {name} already: choose another name, or drop the view.")
+            if kind == "table" and not replace:
+                raise InputError(f"there is a table {name} already: choose another name, or pass replace=True.")
 
     def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> None:
         """Create (or replace) a table from a query or an Arrow table.
@@ -343,7 +381,10 @@ class DuckDBEngine:
         )
         if noticed or isinstance(error, duckdb.InterruptException):
             raise KeyboardInterrupt from error
-        raise EngineError(step, str(error).strip(), sql) from error
+        reason = str(error).strip()
+        # Messages show the beginning of either.
+        logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
+        raise EngineError(step, reason, sql) from error
 
 
 def _estimated_rows(plan: list[dict[str, Any]]) -> int:

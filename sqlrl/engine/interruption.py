@@ -11,7 +11,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 
 @contextmanager
@@ -23,8 +23,21 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     stop : callable
         Lets the main thread return from what it waits for.
     """
-    if threading.current_thread() is not threading.main_thread():
+    with interruptible(stop) as watched, watched():
         yield
+
+
+@contextmanager
+def interruptible(stop: Callable[[], None]) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Give what makes contexts like those of `on_interrupt`, for work in many short pieces: one thread serves them all.
+
+    Parameters
+    ----------
+    stop : callable
+        Lets the main thread return from what it waits for.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield nullcontext
         return
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
@@ -35,13 +48,19 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
             if signal.SIGINT in arrived:
                 stop()
 
+    @contextmanager
+    def watched() -> Iterator[None]:
+        before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+
     watcher = threading.Thread(target=watch, name="sqlrl-interrupt", daemon=True)
     watcher.start()
-    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     try:
-        yield
+        yield watched
     finally:
-        signal.set_wakeup_fd(before)
         sender.close()
         watcher.join()
         receiver.close()

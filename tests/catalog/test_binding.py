@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,15 +112,21 @@ def test_predicates_without_data_are_listed_together(loaded: Catalog) -> None:
     assert set(layout.predicates) == {"Word", "Next", "Field"}
 
 
-def test_constants_that_the_data_do_not_have(loaded: Catalog) -> None:
+@pytest.mark.parametrize("training", [True, False])
+def test_constants_that_the_data_do_not_have(loaded: Catalog, training: bool) -> None:
     model = parse_mln(TEXT + '\nField(b, Titel, p) ^ p != "p9"')
     with pytest.raises(
         CatalogError,
         match=r"'Titel' is no constant of field.*; did you mean 'title'(.|\n)*'p9' is no constant of position",
     ):
-        loaded.bind(model, training=True)
-    with pytest.warns(UnseenConstantWarning, match="2 constants"):
-        loaded.bind(model, training=False)
+        loaded.bind(model, training=training)
+    learned = replace(model, learned=True)
+    with pytest.raises(CatalogError, match="'Titel' is no constant"):
+        loaded.bind(learned, training=True)
+    with pytest.warns(
+        UnseenConstantWarning, match="2 constants of the model do not occur in these data: 'Titel', 'p9'"
+    ):
+        loaded.bind(learned, training=False)
 
 
 def test_declared_constants_are_part_of_the_domain_and_bound_it(catalog: Catalog) -> None:
@@ -128,7 +136,7 @@ def test_declared_constants_are_part_of_the_domain_and_bound_it(catalog: Catalog
     narrow = parse_mln("t = {A, B}\nP(t)\nP(x)")
     assert catalog.bind(narrow, training=True).types["t"].size == 2
     assert catalog.bind(parse_mln("P(t)\nP(x)"), training=True).types["t"].size == 1
-    with pytest.raises(CatalogError, match="1 constants of t that the model does not declare: 'A'"):
+    with pytest.raises(CatalogError, match=r"the data have 1 other:\n  'A' in P\(A\) from the tuples"):
         catalog.bind(parse_mln("t = {B}\nP(t)\nP(x)"), training=True)
 
 
@@ -137,9 +145,7 @@ def test_declarations_that_contradict_the_data(loaded: Catalog) -> None:
         CatalogError, match=r"Word\(bib, word\) is declared, but its data have the types \(bib, position, word\)"
     ):
         loaded.bind(parse_mln("Word(bib, word)\nWord(b, w)"), training=True)
-    with pytest.raises(
-        CatalogError, match=r"Next was loaded from the tuples with 2 columns .* but has the 1 arguments"
-    ):
+    with pytest.raises(CatalogError, match=r"Next was loaded from the tuples with 2 columns .* but has 1 argument"):
         loaded.bind(parse_mln("Next(position)\nNext(p)"), training=True)
     with pytest.raises(
         CatalogError, match="query= names predicates that the model does not declare: Fild; did you mean 'Field'"
@@ -206,3 +212,99 @@ def test_given_atoms_are_evidence_and_loads_in_a_file_survive(tmp_path: Path) ->
     again = reader.bind(model, training=True)
     assert again.predicates == layout.predicates
     reader.engine.close()
+
+
+def test_the_one_example_has_a_name() -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.load("P", [("A",)], types=["t"], target=True)
+    model = parse_mln("P(t)\n1 P(x)")
+    catalog.bind(model, training=True)
+    assert rows(catalog, "example") == [{"example": 0, "name": "all", "ordinal": 0}]
+    assert rows(catalog, catalog.example_filter(["all"])) == [{"example": 0, "position": 0}]
+    # A file of an earlier version calls it by an empty text, until it is bound again.
+    catalog.engine.execute_sql("update sqlrl.example set name = ''", step="as before")
+    catalog.store.set_state("atoms", json.dumps({"data": "1", "open": {"P": True}, "others": []}, sort_keys=True))
+    catalog.bind(model, training=True)
+    assert rows(catalog, "example")[0]["name"] == "all"
+
+
+def test_examples_as_a_text_that_is_no_query(loaded: Catalog) -> None:
+    loaded.bind(parse_mln(TEXT), training=True)
+    for name in ("b1", "b99"):
+        with pytest.raises(CatalogError) as raised:
+            loaded.example_filter(name)
+        assert str(raised.value) == (
+            f"examples= takes a list of names, a query, a table, a frame or a file, and {name!r} is none of these; "
+            f"did you mean the list [{name!r}] or the query SELECT {name!r}?"
+        )
+    with pytest.raises(CatalogError, match="examples= 'select bib frm test' is neither a file, nor a table"):
+        loaded.example_filter("select bib frm test")
+
+
+def test_two_arguments_of_the_example_type(catalog: Catalog) -> None:
+    same = pa.table({"one": ["b1", "b2"], "other": ["b9", "b1"]})
+    with pytest.raises(LoadError) as raised:
+        catalog.load("Same", same, types=["bib", "bib"], example="bib")
+    assert str(raised.value) == (
+        "Same from an Arrow table: example='bib' is the type of the arguments 1 (column 'one') and 2 (column 'other'): "
+        "name one by its column, example='one', or by its position, example=0."
+    )
+    with pytest.raises(LoadError, match="example=2 names no argument: positions run from 0 to 1"):
+        catalog.load("Same", same, types=["bib", "bib"], example=2)
+    for named in ("other", 1):
+        catalog.load("Same", same, types=["bib", "bib"], example=named)
+        assert [a.example for a in catalog.predicates()["Same"].arguments] == [False, True]
+    # A column may have the name of the type.
+    catalog.load("Like", same.rename_columns(["other", "bib"]), types=["bib", "bib"], example="bib")
+    assert [a.example for a in catalog.predicates()["Like"].arguments] == [False, True]
+
+
+def test_the_named_argument_is_the_example(catalog: Catalog) -> None:
+    catalog.load("Has", [("b1", "b2", "x"), ("b2", "b1", "y")], types=["bib", "bib", "word"], example=1)
+    model = parse_mln("Has(bib, bib, word)\nGood(bib, word)\nHas(c, b, w) => Good(b, w)")
+    catalog.bind(model, training=True, query=["Good"])
+    atoms = 'from sqlrl."named_Has" select * order by all'
+    assert catalog.engine.connection.sql(atoms).fetchall() == [("b1", "b2", "x"), ("b2", "b1", "y")]
+    words = """select b.name, w.name from sqlrl."domain_word" d join sqlrl."dictionary_word" w using (id)
+        join sqlrl."dictionary_bib" b on b.id = d.example order by all"""
+    assert catalog.engine.connection.sql(words).fetchall() == [("b1", "y"), ("b2", "x")]
+
+
+def test_examples_that_only_the_second_argument_names(loaded: Catalog) -> None:
+    loaded.load("Same", [("b1", "b7"), ("b8", "b2")], types=["bib", "bib"])
+    names = "select name from sqlrl.dictionary_bib order by id"
+    assert loaded.engine.connection.sql(names).fetchall() == [("b2",), ("b1",), ("b3",), ("b7",), ("b8",)]
+    query = 'select * from sqlrl."named_Same" order by all'
+    assert loaded.engine.connection.sql(query).fetchall() == [("b1", "b7"), ("b8", "b2")]
+
+
+def test_views_with_names_exist_as_soon_as_facts_are_loaded(loaded: Catalog) -> None:
+    def shown(name: str) -> tuple[list[str], list[Any]]:
+        relation = loaded.engine.connection.sql(f'from sqlrl."named_{name}" order by all')
+        return relation.columns, relation.fetchall()
+
+    before = {name: shown(name) for name in ("Word", "Next", "Field")}
+    assert before["Word"] == (["column0", "column1", "column2"], sorted(WORDS))
+    # Types are unknown yet: the view shows the text that waits.
+    assert before["Next"] == (["column0", "column1"], [("p1", "p0"), ("p2", "p1")])
+    assert before["Field"][0][3:] == ["truth", "given", "prior"]
+    loaded.bind(parse_mln(TEXT), training=True)
+    assert {name: shown(name) for name in before} == before
+    loaded.load("Next", [("p5", "p0")])
+    assert shown("Next")[1] == [("p5", "p0")]
+    loaded.load("Field", [("b2", "title", "p0", True), ("b2", "date", "p0", False)], given=True, truth=3)
+    assert ("b2", "date", "p0", False, True, None) in shown("Field")[1]
+    assert len(shown("Field")[1]) == 4
+    loaded.load("Word", [("b1", "p0", "or", False), ("b1", "p1", "be", True)], truth=3)
+    assert shown("Word")[1] == [("b1", "p1", "be")]
+    loaded.load("Flag", pa.table({"yes": [True]}), types=[], truth="yes")
+    assert shown("Flag") == (["truth"], [(True,)])
+
+
+def test_a_predicate_that_is_loaded_again_in_another_role_can_be_left_out_of_a_model(loaded: Catalog) -> None:
+    other = parse_mln("Word(bib, position, word)\nGood(bib)\nWord(b, p, w) => Good(b)", query=("Good",))
+    loaded.load("Old", [("b1",)], types=["bib"])
+    loaded.bind(other, training=True)
+    loaded.load("Old", [("b2",)])
+    loaded.load("Old", [("b3",)], target=True)
+    assert loaded.bind(other, training=True).predicates["Good"].atom_count == 3

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.errors import CatalogError, LoadError, ParseError, SqlrlError
+from sqlrl.errors import CatalogError, EngineError, LoadError, LoadWarning, ParseError
 from sqlrl.logic.evidence import EvidenceAtom
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
@@ -130,7 +130,9 @@ def test_numeric_types_hold_numbers(catalog: Catalog) -> None:
     catalog.set_numeric("year")
     catalog.load("P", [("01", "1.0"), ("2.50", "-3"), ("9007199254740993", "1e3")], types=["year", "year"])
     assert sorted(facts(catalog)) == [("1", "1"), ("2.5", "-3"), ("9007199254740993", "1000")]
-    with pytest.raises(LoadError, match="1 rows have no argument 1"):
+    with pytest.raises(
+        LoadError, match=r"1 row has an argument 1 that is no number, such as 'later' \(row 1\): correct or remove it"
+    ):
         catalog.load("Q", [("later",)], types=["year"])
     catalog.load("R", [("a",)], types=["name"])
     with pytest.raises(CatalogError, match="before loading"):
@@ -147,7 +149,7 @@ def test_truth_and_probability(catalog: Catalog) -> None:
 FAULTS: list[tuple[dict[str, Any], str]] = [
     (
         {"source": [("a", "b"), (None, "c"), ("d", None)]},
-        r"1 rows have no argument 1 .*\(row 2\)(.|\n)*argument 2 .*\(row 3\)",
+        r"1 row has NULL for argument 1 \(row 2\): fill or remove it\.\n  1 row has NULL for argument 2 \(row 3\)",
     ),
     (
         {"source": [("a", "b"), ("c", "d"), ("a", "b")]},
@@ -162,7 +164,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"source": pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.string())})}, "there are no rows"),
     (
         {"source": [("a", "b", 1.5), ("c", "d", 0.5)], "probability": 2},
-        r"1 rows have a probability outside .*\(row 1\)",
+        r"1 row has a probability outside .*\(row 1\): correct it",
     ),
     ({"source": [("a", "b", math.nan)], "probability": 2}, "probability outside"),
     ({"source": [("a", "b", "often")], "probability": 2}, "probability outside .* not a number"),
@@ -176,7 +178,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"source": [("a", "b")], "target": True, "given": True}, "choose one"),
     ({"source": [("a", "b")], "duplicates": "keep"}, "'error' or 'drop'"),
     ({"source": [("a", "b")], "example": "bib"}, "neither a column nor the type"),
-    ({"source": [("a", "b"), ("c",)]}, "row 2 of the tuples has 1 values"),
+    ({"source": [("a", "b"), ("c",)]}, "row 2 of the tuples has 1 value, row 1 has 2"),
     ({"source": "nothing.parquet"}, r"nothing.parquet: there is no such file"),
     ({"source": "no_table"}, "neither a file, nor a table or view, nor a query"),
     ({"source": "select 1; drop table t"}, "must be one query"),
@@ -222,8 +224,13 @@ def test_a_damaged_parquet_file_is_named(catalog: Catalog, tmp_path: Path, damag
     content = bytearray(good.read_bytes())
     content[200:2000] = b"\x07" * 1800
     good.write_bytes(bytes(content))
-    with pytest.raises(SqlrlError):
-        catalog.load("P", good, types=["s"])
+    for types in (["s"], None):
+        with pytest.raises(
+            LoadError, match=r"good\.parquet cannot be read, it may be damaged: write it again"
+        ) as caught:
+            catalog.load("P", good, types=types)
+        assert isinstance(caught.value.__cause__, EngineError)
+        assert "CREATE" not in str(caught.value)
     assert catalog.predicates() == {}
 
 
@@ -233,7 +240,7 @@ def test_empty_and_missing_fields_of_csv_differ(catalog: Catalog, tmp_path: Path
     catalog.load("P", path, types=["s", "s"])
     assert sorted(facts(catalog)) == [("", "f"), ("x", "true")]
     path.write_text("a,b\n,f\n")
-    with pytest.raises(LoadError, match=r"argument 1 .*\(row 1\)"):
+    with pytest.raises(LoadError, match=r"1 row has an empty field for argument 1 \(row 1\)"):
         catalog.load("P", path, types=["s", "s"])
 
 
@@ -315,7 +322,7 @@ def test_faults_of_evidence_name_their_lines(catalog: Catalog, tmp_path: Path) -
         with pytest.raises(LoadError, match=message):
             catalog.load_evidence(path, MODEL)
     bad = [EvidenceAtom("R", ("A",), True, None, 7), EvidenceAtom("P", ("A", "B"), True, None, 9)]
-    with pytest.raises(LoadError, match=r"line 9: P has 1 arguments, found 2\n  line 7: R is not declared"):
+    with pytest.raises(LoadError, match=r"line 9: P has 1 argument, found 2\n  line 7: R is not declared"):
         catalog.load_evidence(bad, MODEL)
     with pytest.raises(LoadError, match="no such file"):
         catalog.load_evidence(tmp_path / "none.db", MODEL)
@@ -392,7 +399,8 @@ def test_hostile_file_and_column_names(catalog: Catalog, tmp_path: Path, name: s
 
 def test_names_that_differ_in_case_alone_have_tables_of_their_own(catalog: Catalog) -> None:
     catalog.load("P", [("a",)], types=["t"])
-    catalog.load("p", [("b",)], types=["T"])
+    with pytest.warns(LoadWarning, match="did you mean 't'"):
+        catalog.load("p", [("b",)], types=["T"])
     assert facts(catalog, "P") == [("a",)]
     assert facts(catalog, "p") == [("b",)]
 

@@ -67,6 +67,46 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
         connect(":memory:", threads=0)
 
 
+def test_a_setting_that_is_refused_leaves_no_file_and_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "new.duckdb"
+    with pytest.raises(InputError, match="threads=0"):
+        connect(path, threads=0)
+    assert not path.exists()
+    load(path).engine.close()
+    with pytest.raises(InputError, match="threads=0"):
+        connect(path, threads=0)
+    with connect(path).connection as again:
+        assert again.execute("select count(*) from sqlrl.predicate").fetchall() == [(1,)]
+
+
+OTHERS: list[tuple[str, bytes, str]] = [
+    ("x.parquet", b"PAR1" * 100, r"is a Parquet file, not a DuckDB database: .*db\.load\(PREDICATE, '.*x\.parquet'\)"),
+    ("parquet.duckdb", b"PAR1" * 100, "is a Parquet file, not a DuckDB database"),
+    ("x.csv", b"a,b\n1,2\n", r"is a text file, not a DuckDB database: .*\(such as x\.duckdb\).*db\.load\("),
+    ("x.json", b'[{"a": 1}]', r"is a JSON file, not a DuckDB database: .*db\.load\(PREDICATE, \"from read_json\('"),
+    ("e.db", b"// comment\nFriends(Anna, Bob)\n!Smokes(Bob)\n", r"perhaps Alchemy's evidence, .*db\.load_evidence\('"),
+    ("m.mln", b"1 P(x)\n", r"is a model, not a DuckDB database: .*read_mln\("),
+    ("s.db", b"SQLite format 3\0" * 10, "is a database of SQLite, not a DuckDB database: copy its tables"),
+    ("n.db", b"Friends\n", "is not a DuckDB database, or it is damaged: restore a copy"),
+    ("new.parquet", b"", r"has the name of a Parquet file, not of a DuckDB database: .*\(such as new\.duckdb\)"),
+    ("new.csv", b"", "has the name of a text file, not of a DuckDB database"),
+]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(("name", "content", "message"), OTHERS, ids=[o[0] for o in OTHERS])
+def test_files_of_another_kind_are_named_and_left_alone(
+    tmp_path: Path, name: str, content: bytes, message: str, read_only: bool
+) -> None:
+    path = tmp_path / name
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        connect(path, read_only=read_only)
+    assert (path.read_bytes() if content else b"") == content
+    assert [file.name for file in tmp_path.iterdir()] == ([name] if content else [])
+
+
 def test_nothing_is_written_to_the_users_database(tmp_path: Path) -> None:
     own = duckdb.connect(str(tmp_path / "own.duckdb"))
     own.execute("create table facts as select 'a' as x union all select 'b'")

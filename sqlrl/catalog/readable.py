@@ -1,0 +1,87 @@
+"""Views that show facts with names instead of ids: `named_...`, one for each predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlrl.catalog.atoms import Opening, known_rows
+from sqlrl.catalog.encoding import key_columns
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store
+from sqlrl.engine.nodes import column, named
+
+
+def show_loaded(store: Store, predicate: str) -> None:
+    """Make the view of a predicate as it was loaded, before any model is bound; an earlier view is replaced.
+
+    It has the columns that it will have once a model is bound; while types are unknown, those of the source. A predicate
+    whose facts are gone loses its view.
+    """
+    record = store.predicates()[predicate]
+    sources = {role: s for (name, role), s in store.sources().items() if name == predicate}
+    if sources:
+        _show(store, record, _loaded_rows(store, record, sources))
+    elif record.readable is not None:
+        store.drop_view(record.readable)
+        store.save_predicate(replace(record, readable=None))
+
+
+def readable_views(store: Store) -> None:
+    """Make the views of all predicates that are bound."""
+    for record in store.predicates().values():
+        if record.facts is not None:
+            _show(store, record, exp.select("*").from_(store.table(record.facts)))
+
+
+def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, SourceRecord]) -> exp.Query:
+    """Return the query of the facts of a predicate: true facts of a closed one, of an open one also `truth`, `given`, `prior`."""
+    fact = sources.get("fact")
+    if len(sources) > 1 or fact is None:
+        target = bool({"label", "given"} & sources.keys()) or record.scope is not None
+        return known_rows(store, Opening(record, sources, target))
+    rows = exp.select("*").from_(store.table(fact.storage))
+    if not fact.signed:
+        return rows
+    keys = key_columns(len(record.arguments), fact.example) or ["truth"]
+    return exp.select(*map(column, keys)).from_(store.table(fact.storage)).where(column("truth"))
+
+
+def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
+    """Make the view of a predicate over rows of ids, or of text while a type is unknown."""
+    typed = None not in record.types
+    query = exp.select().from_(rows.subquery("f"))
+    outputs: list[exp.Expr] = []
+    taken: set[str] = set()
+    types = store.types() if typed else {}
+    for row in store.rows(exp.Describe(this=rows), f"describe {record.predicate}"):
+        name = str(row["column_name"])
+        if name.startswith("a") and name[1:].isdigit():
+            i = int(name[1:])
+            shown = column(name, "f")
+            if typed:
+                dictionary = types[record.known_types()[i]].dictionary
+                query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
+                shown = column("name", f"d{i}")
+            outputs.append(named(shown, _unique(record.arguments[i].name, taken)))
+        elif name == "example" and typed:
+            query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
+            outputs.append(named(column("name", "e"), _unique("example", taken)))
+        else:
+            outputs.append(named(column(name, "f"), _unique(name, taken)))
+    view = record.readable or store.free_name("named", record.predicate)
+    store.drop_view(view)
+    store.create_view(view, query.select(*outputs), f"show {record.predicate}")
+    if view != record.readable:
+        store.save_predicate(replace(record, readable=view))
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """Return a column name that is not taken, and take it; case is ignored as in the database."""
+    free, number = name or "column", 1
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free.casefold())
+    return free
