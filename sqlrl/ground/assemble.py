@@ -11,13 +11,15 @@ import pyarrow as pa
 from scipy import sparse
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.errors import CountOverflowError, GroundingLimitError
+from sqlrl.errors import CountOverflowError
 from sqlrl.ground.atoms import Atoms, read_atoms
-from sqlrl.ground.counts import groundings, joined_groundings, rule_text, violated_by_evidence
+from sqlrl.ground.counts import groundings, rule_place, violated_by_evidence
 from sqlrl.ground.feasible import check_evidence
+from sqlrl.ground.limits import check_limit, limited
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows
+from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows, repeated, single
+from sqlrl.ground.wide import narrowed
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import bind
 
@@ -100,7 +102,7 @@ def ground_network(
     Raises
     ------
     GroundingLimitError
-        If the database's estimate, or the rows that came, pass the limit; names the shape and the estimate.
+        If a shape would enumerate more groundings than the limit; names the clause, where it stands, and the count.
     InfeasibleError
         If the evidence makes every world impossible; shows the ground clause.
     CountOverflowError
@@ -122,74 +124,66 @@ def ground_network(
     atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
     index = AtomIndex(atoms.ids)
     pieces = []
+    evidence = violated_by_evidence(program, examples)
     for shape_plan in plans(program, examples):
         use, plan = shape_plan.use, shape_plan.plan
         if limit is not None:
-            _check_estimate(program, use, plan, limit, examples)
+            check_limit(program, use, limit, examples)
         batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
         if limit is not None:
-            batches = _limited(batches, use, limit)
+            batches = limited(batches, program, use, limit)
+        batches = narrowed(batches, plan, program, use, evidence)
         first = use.clauses[0] if use.clauses else 0
         rows = read_rows(batches, plan, index, first, program.clause_count)
-        copies = [rows] if plan.has_clause else [_with_clause(rows, clause) for clause in use.clauses]
+        copies = [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
         pieces.extend(copies)
-    network = _assemble(program, atoms, pieces, examples)
+    network = assemble(program, atoms, pieces, evidence, examples)
     if check:
         check_evidence(program, network, examples)
     return network
 
 
-def _with_clause(rows: Rows, clause: int) -> Rows:
-    return Rows(np.full(len(rows.clause), clause, np.int64), rows.codes, rows.length, rows.multiplicity)
+def with_clause(rows: Rows, clause: int) -> Rows:
+    """Return the rows of a shape without parameters as those of one of its clauses.
+
+    Examples
+    --------
+    >>> with_clause(Rows(*(np.array(x) for x in ([0, 0], [-1, 2], [1, 1], [1, 1]))), 7).clause.tolist()
+    [7, 7]
+    """
+    return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
 
 
-def _check_estimate(
-    program: Program, use: ShapeUse, plan: GroundingQuery, limit: int, examples: TableName | None
-) -> None:
-    """Refuse a shape by the groundings that its joins would enumerate, counted without enumerating, or by the database's guess."""
-    size = 1
-    for index in use.shape.universal():
-        size *= max(program.layout.types[use.shape.variables[index]].size, 1)
-    if size * max(program.clauses_of(use), 1) <= limit:
-        return
-    joined = joined_groundings(program, use, examples)
-    if joined > limit:
-        raise GroundingLimitError(
-            f"{use.shape} leaves {joined:,} groundings to enumerate, more than the limit of {limit:,}: a variable that no "
-            "closed literal joins ranges over its whole domain. Join it, narrow a scope, pass fewer examples=, or raise limit="
-        )
-    estimate, _ = program.engine.estimate(plan.query, step=f"estimate {use.shape}")
-    if estimate > limit:
-        raise GroundingLimitError(
-            f"{use.shape} has about {estimate:,} ground clauses, more than the limit of {limit:,}; "
-            "narrow a scope, pass fewer examples=, or raise limit="
-        )
+def assemble(
+    program: Program,
+    atoms: Atoms,
+    pieces: list[Rows],
+    evidence: npt.NDArray[np.object_],
+    examples: TableName | None,
+) -> Network:
+    """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause.
 
+    `evidence` has the groundings that the evidence violates, as far as they are not among the rows.
 
-def _limited(batches: Iterator[pa.RecordBatch], use: ShapeUse, limit: int) -> Iterator[pa.RecordBatch]:
-    seen = 0
-    for batch in batches:
-        seen += batch.num_rows
-        if seen > limit:
-            raise GroundingLimitError(
-                f"{use.shape} has more than {limit:,} ground clauses, which its estimate did not show; "
-                "narrow a scope, pass fewer examples=, or raise limit="
-            )
-        yield batch
-
-
-def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: TableName | None) -> Network:
-    """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause."""
+    Examples
+    --------
+    >>> from sqlrl.ground.counts import violated_by_evidence
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
+    >>> rows = Rows(*(np.array(x) for x in ([0], [-1, 2], [2], [1])))
+    >>> assemble(program, atoms, [rows], violated_by_evidence(program), None).literals.tolist()
+    [-1, 2]
+    """
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
     opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
-    evidence = violated_by_evidence(program, examples)
     for rows in pieces:
-        empty, unit = rows.length == 0, rows.length == 1
-        evidence[:m] += _per_clause(rows, empty, m)
-        opened += _per_clause(rows, ~empty, m)
-        unit_parts.append(rows.take(unit))
-        row_parts.append(rows.take(~(empty | unit)))
+        empty, unit, longer = rows.split()
+        evidence += per_clause(empty, m)
+        opened += per_clause(unit, m) + per_clause(longer, m)
+        unit_parts.append(unit)
+        row_parts.append(longer)
     check_sizes(program, opened)
     units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
     decided = np.flatnonzero(atoms.decided)
@@ -198,17 +192,16 @@ def _assemble(program: Program, atoms: Atoms, pieces: list[Rows], examples: Tabl
     total = groundings(program, examples)
     signed = sign.astype(object)
     base = np.where(sign > 0, total, 0) - signed * (evidence + positive_units)
-    codes = multi.codes
     return Network(
         atoms=atoms.ids,
         example=atoms.example,
         clauses=np.arange(m, dtype=np.int64),
         sign=sign,
         hard=hard,
-        indptr=np.concatenate([[0], np.cumsum(multi.length)]).astype(np.int64),
-        literals=np.where(codes & 1, -(codes >> 1) - 1, (codes >> 1) + 1),
-        row_clause=multi.clause,
-        multiplicity=multi.multiplicity,
+        indptr=multi.starts(),
+        literals=multi.literals,
+        row_clause=np.require(multi.clause, requirements="W"),
+        multiplicity=np.require(multi.multiplicity, requirements="W"),
         units=units,
         base=base,
         total=total,
@@ -234,20 +227,29 @@ def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
     >>> check_sizes(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([2**63], dtype=object))
     Traceback (most recent call last):
-    sqlrl.errors.CountOverflowError: Friends(x, y) ^ Smokes(x) => Smokes(y) has 9,223,372,036,854,775,808 open ...
+    sqlrl.errors.CountOverflowError: <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) has 9,223,372,036,854,775,808 open ...
     """
     for clause in np.flatnonzero(opened > INT64_MAX).tolist():
-        text = rule_text(program, program.feature_of[clause])
-        raise CountOverflowError(f"{text} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
+        place = rule_place(program, program.feature_of[clause])
+        raise CountOverflowError(f"{place} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
 
 
-def _per_clause(rows: Rows, mask: npt.NDArray[np.bool_], m: int) -> npt.NDArray[np.object_]:
-    """Add up the multiplicities of some rows by clause, exactly."""
-    chosen = slice(None) if mask.all() else mask
-    clause, multiplicity = rows.clause[chosen], rows.multiplicity[chosen]
-    fits = not len(clause) or int(multiplicity.max()) * len(clause) <= INT64_MAX
+def per_clause(rows: Rows, m: int) -> npt.NDArray[np.object_]:
+    """Add up the multiplicities of rows by clause, exactly; shape (m,).
+
+    Examples
+    --------
+    >>> per_clause(Rows(*(np.array(x) for x in ([1, 1], [-2, -2], [1, 1], [1, 3]))), 3).tolist()
+    [0, 4, 0]
+    """
+    size, clause, multiplicity = len(rows.clause), single(rows.clause), single(rows.multiplicity)
+    if clause is not None and multiplicity is not None:
+        counts = np.full(m, 0, dtype=object)
+        counts[clause] = multiplicity * size
+        return counts
+    fits = not size or int(rows.multiplicity.max()) * size <= INT64_MAX
     found = np.zeros(m, np.int64) if fits else np.full(m, 0, dtype=object)
-    np.add.at(found, clause, multiplicity if fits else multiplicity.astype(object))
+    np.add.at(found, rows.clause, rows.multiplicity if fits else rows.multiplicity.astype(object))
     return found.astype(object)
 
 
@@ -260,12 +262,11 @@ def _units(
     """
     rows = by_clause(parts)
     m = len(sign)
-    atom, negative = rows.codes >> 1, (rows.codes & 1).astype(bool)
+    atom, negative = np.abs(rows.literals) - 1, rows.literals < 0
     change = sign[rows.clause] * np.where(negative, -rows.multiplicity, rows.multiplicity)
     matrix = sparse.coo_array((change, (atom, rows.clause)), shape=(n, m)).tocsr()
     matrix.sum_duplicates()
     violated = np.zeros(m, np.int64)
     np.add.at(violated, rows.clause[~negative], rows.multiplicity[~negative])
     is_hard = hard[rows.clause]
-    signed = np.where(negative, -(atom + 1), atom + 1)
-    return matrix, violated.astype(object), np.stack([rows.clause[is_hard], signed[is_hard]], axis=1)
+    return matrix, violated.astype(object), np.stack([rows.clause[is_hard], rows.literals[is_hard]], axis=1)

@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """The query atoms of some examples.
+    r"""The query atoms of some examples.
 
     Parameters
     ----------
@@ -38,6 +38,15 @@ class Atoms:
     decided : bool array, shape (n,)
         Atoms of a block in which a given atom is true: they are false.
     helper : bool array, shape (n,)
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import sample_program
+    >>> text = "thing = {T}\nkind = {A, B}\nIs(thing, kind!)\n1 Is(t, A)"
+    >>> program = sample_program(text, ["Is"], {})
+    >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
+    >>> atoms.ids.tolist(), atoms.block.tolist(), atoms.block_exact.tolist()
+    ([1, 2], [0, 0], [True])
     """
 
     ids: IntArray
@@ -78,16 +87,20 @@ def read_atoms(
     if not parts:
         empty = np.zeros(0, np.int64)
         return Atoms(empty, empty, np.zeros(0), empty, np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, bool))
-    ids, example, prior, block, decided, helper = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    order = np.argsort(ids, kind="stable")
+    arrays = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    ids = arrays[0]
+    if not (ids[1:] > ids[:-1]).all():
+        order = np.argsort(ids)
+        arrays = [values[order] for values in arrays]
+    ids, example, prior, block, decided, helper = arrays
     return Atoms(
-        ids[order].astype(np.int64),
-        example[order].astype(np.int64),
-        prior[order].astype(np.float64),
-        block[order],
+        ids.astype(np.int64, copy=False),
+        example.astype(np.int64),
+        prior.astype(np.float64, copy=False),
+        block,
         np.concatenate(exact),
-        decided[order],
-        helper[order],
+        decided,
+        helper,
     )
 
 
@@ -132,7 +145,7 @@ def _atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableNam
             query = query.join(subquery(given.distinct(), "h"), on=on, join_type="LEFT")
             decided = exp.Not(this=exp.Is(this=column("hit", "h"), expression=exp.null()))
         query = query.select(named(decided, "decided"))
-    return query.order_by(column("atom", "a"))
+    return query
 
 
 def _dense_rank(keys: Sequence[exp.Expression]) -> exp.Expression:

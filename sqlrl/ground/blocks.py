@@ -20,6 +20,13 @@ class BlockRule:
     positions : tuple of int
     exact : bool
         True for exactly one, False for at most one.
+
+    Examples
+    --------
+    `InField(bib, position, field!)`: each position of a citation has one field.
+
+    >>> BlockRule("InField", (2,), exact=True)
+    BlockRule(predicate='InField', positions=(2,), exact=True)
     """
 
     predicate: str

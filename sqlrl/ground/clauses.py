@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,18 @@ _MARK = re.compile('"\x00([0-9]+)\x00"')
 
 
 def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tuple[str, ...]]]:
-    """Return the clauses of a template and the constants of their `+` variables, ordered by clause."""
+    r"""Return the clauses of a template and the constants of their `+` variables, ordered by clause.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import sample_program
+    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
+    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
+    >>> program.expand()
+    2
+    >>> expansion_names(program, 0)
+    ([0, 1], [('rule',), ('sql',)])
+    """
     bound = program.features[feature]
     if bound.expansions is not None:
         first = program.feature_of.index(feature) if bound.expansions.rows else 0
@@ -40,7 +52,7 @@ def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tup
 
 
 def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = None) -> pa.Table:
-    """Return the clauses of a program.
+    r"""Return the clauses of a program.
 
     Parameters
     ----------
@@ -53,6 +65,16 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     pyarrow.Table
         Columns `clause` (id), `text`, `weight` (NULL for hard clauses), `hard`, `rule` (from 0). Definitions of helper
         predicates are left out.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import sample_program
+    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
+    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
+    >>> program.expand()
+    2
+    >>> clause_table(program, np.array([0.5, -1.0])).select(["text", "weight"]).to_pylist()
+    [{'text': 'Token("rule", b) => Topic(b)', 'weight': 0.5}, {'text': 'Token("sql", b) => Topic(b)', 'weight': -1.0}]
     """
     weights = program.weights() if weights is None else weights
     ids, texts, hard, rules = list[int](), list[str](), list[bool](), list[int]()
@@ -98,7 +120,15 @@ def _template_texts(program: Program, feature: int) -> tuple[list[int], list[str
 
 
 def shape_table(program: Program) -> pa.Table:
-    """Return the shapes of a program: columns `shape`, `text`, `literals`."""
+    """Return the shapes of a program: columns `shape`, `text`, `literals`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> shape_table(program).to_pylist()
+    [{'shape': 0, 'text': '!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', 'literals': 3}]
+    """
     rows = [
         {"shape": i, "text": str(shape), "literals": len(shape.literals) + len(shape.exists)}
         for i, shape in enumerate(program.shapes)
@@ -109,7 +139,7 @@ def shape_table(program: Program) -> pa.Table:
 
 
 def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
-    """Return the program's model with weights; templates list their clauses.
+    r"""Return the program's model with weights; templates list their clauses.
 
     Parameters
     ----------
@@ -121,6 +151,16 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
     -------
     Model
         Its rules are those of the program in order, signs chosen; rules that only state a block come as they were.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import sample_program
+    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
+    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
+    >>> program.expand()
+    2
+    >>> learned_model(program, np.array([0.5, -1.0])).rules[0].expansions
+    Expansions(variables=('w',), rows=(('rule',), ('sql',)), weights=(0.5, -1.0))
     """
     of_rule: dict[int, tuple[int, BoundFeature]] = {
         id(bound.rule): (i, bound) for i, bound in enumerate(program.features) if bound.rule is not None
@@ -135,7 +175,7 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
             continue
         feature, bound = of_rule[id(rule)]
         rules.append(_weighted(program, rule, feature, bound, first, weights))
-    return program.model.with_rules(tuple(rules))
+    return replace(program.model.with_rules(tuple(rules)), learned=True)
 
 
 def _weighted(

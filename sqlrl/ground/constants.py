@@ -27,6 +27,17 @@ class ConstantIds:
     layout : Layout
     prefix : str
         Starts the names of scratch tables.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> constants = ConstantIds(program.engine, program.layout, "example")
+    >>> constants.learn([("person", "Anna"), ("person", "Zoe")])
+    >>> constants.of("person")["Anna"], constants.of("person")["Zoe"] == FOREIGN
+    (0, True)
+    >>> constants.names("person", most=10), constants.names("person", most=2)
+    (['Anna', 'Bob', 'Chris'], [])
     """
 
     def __init__(self, engine: Engine, layout: Layout, prefix: str) -> None:
@@ -66,6 +77,11 @@ class ConstantIds:
     def of(self, kind: str) -> Mapping[str, int]:
         """Return the ids of the constants of a type that were learned; FOREIGN for those that the data lack."""
         return self._ids.get(kind, {})
+
+    @property
+    def foreign(self) -> int:
+        """How many of the constants that were learned the data lack."""
+        return sum(identity == FOREIGN for ids in self._ids.values() for identity in ids.values())
 
     def names(self, kind: str, most: int) -> list[str]:
         """Return all constants of a type; none if there are more than `most`."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.logic.compile import clause_text
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import in_given_order
-from sqlrl.logic.terms import Clause
+from sqlrl.logic.terms import Clause, Literal
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.slots import bind
 from sqlrl.plan.worlds import OBSERVED, World
@@ -41,7 +41,7 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     seen = np.zeros(program.clause_count, bool)
     for use in program.shapes.values():
         plan = count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
-        found = _run(program, use, plan)
+        found = run_counts(program, use, plan)
         # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
         rows = {
             feature: sum(instance.shape == use.shape for instance in program.features[feature].instances)
@@ -148,23 +148,9 @@ def violated_by_evidence(program: Program, examples: TableName | None = None) ->
         literals = (*use.shape.literals, *(x for group in use.shape.exists for x in group.literals))
         if not any(bound.info(x).open for x in literals):
             query = count_violated(use.shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)
-            for clause, n in _run(program, use, query):
+            for clause, n in run_counts(program, use, query):
                 counts[clause] += n
     return counts
-
-
-def joined_groundings(program: Program, use: ShapeUse, examples: TableName | None = None) -> int:
-    """Return how many groundings of a shape's clauses its negative closed literals leave: what grounding enumerates at the most.
-
-    0 for shapes with an EXIST, whose witnesses come from queries of their own.
-    """
-    if use.shape.exists:
-        return 0
-    bound = bind(use.shape, program.layout)
-    joined = tuple(x for x in use.shape.literals if not x.positive and not bound.info(x).open)
-    shape = replace(use.shape, literals=joined, equalities=(), exists=())
-    query = count_violated(shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)
-    return sum(n for _, n in _run(program, use, query))
 
 
 def _zeros(program: Program) -> Counts:
@@ -176,7 +162,7 @@ def _zeros(program: Program) -> Counts:
 def _sum(program: Program, plan: Plan) -> Counts:
     counts = _zeros(program)
     for use in program.shapes.values():
-        for clause, n in _run(program, use, plan(use)):
+        for clause, n in run_counts(program, use, plan(use)):
             counts[clause] += n
     return counts
 
@@ -195,17 +181,74 @@ def rule_text(program: Program, feature: int) -> str:
     return clause_text(bound.feature.clauses, bound.feature.negated) if rule is None else format_formula(rule.formula)
 
 
-def _run(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
-    """Run a counting query and return (clause, n)."""
-    try:
+def rule_place(program: Program, feature: int) -> str:
+    """Return where a feature's rule stands and the rule; for the definition of a helper, the first rule that needs it.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> rule_place(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
+    '<text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y)'
+    """
+    bound = program.features[feature]
+    rule, prefix = bound.rule, ""
+    if rule is None:
+        names = {x.predicate for c in bound.feature.clauses for x in c.literals if isinstance(x, Literal)}
+        users = (
+            f.rule for f in program.features if any(n.startswith(h.name) for h in f.feature.helpers for n in names)
+        )
+        rule, prefix = next(users, None), "the quantifier of "
+    if rule is None:
+        return rule_text(program, feature)
+    return f"{prefix}{f'{rule.path}:{rule.line}: ' if rule.line else ''}{format_formula(rule.formula)}"
+
+
+def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
+    """Run a counting query of a shape and return (clause, n), clause by clause.
+
+    Raises
+    ------
+    CountOverflowError
+        If a count does not fit into 128 bits; names the first clause of the shape.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> (use,) = program.shapes.values()
+    >>> run_counts(program, use, count_violated(use.shape, program.layout, OBSERVED))
+    [(0, 1)]
+    """
+    with overflow_named(program, use):
         data = program.engine.fetch(query, step=f"count {use.shape}")
-    except EngineError as error:
-        if "overflow" in error.reason.lower() or "out of range" in error.reason.lower():
-            feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
-            text = rule_text(program, feature)
-            raise CountOverflowError(f"a count of {text} does not fit into 128 bits") from error
-        raise
     counts = [int(n or 0) for n in data.column("n").to_pylist()]
     if use.parameters is None:
         return [(clause, counts[0] if counts else 0) for clause in use.clauses]
     return list(zip(data.column("clause").to_pylist(), counts, strict=True))
+
+
+@contextmanager
+def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
+    """Turn an overflow in the database into an error that names the first clause of a shape.
+
+    Raises
+    ------
+    CountOverflowError
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> (use,) = program.shapes.values()
+    >>> with overflow_named(program, use):
+    ...     raise EngineError("count", "Overflow in multiplication", "SELECT")
+    Traceback (most recent call last):
+    sqlrl.errors.CountOverflowError: a count of <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) does not fit into 128 bits
+    """
+    try:
+        yield
+    except EngineError as error:
+        if "overflow" not in error.reason.lower() and "out of range" not in error.reason.lower():
+            raise
+        feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
+        raise CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits") from error

@@ -17,7 +17,7 @@ from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.logic.shapes import Instance, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
-from sqlrl.plan.slots import bind
+from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sql import table
 from sqlrl.plan.tuples import holding
 from sqlrl.plan.worlds import OBSERVED
@@ -27,7 +27,7 @@ Constants = Callable[[Instance], TableName | None]
 
 
 class HelperTables:
-    """Adds helper predicates to a layout, definitions before uses.
+    r"""Adds helper predicates to a layout, definitions before uses.
 
     Parameters
     ----------
@@ -44,6 +44,14 @@ class HelperTables:
         With the helpers so far.
     tables : list of TableName
         What was created.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> text = PEOPLE + "\n1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))"
+    >>> program = sample_program(text, ["Smokes"], FRIENDS)  # makes one
+    >>> len(program.helper_names), [feature.hard for feature in program.features]
+    (1, [False, False, True, True])
     """
 
     def __init__(self, engine: Engine, layout: Layout, prefix: str, constants: Constants) -> None:
@@ -72,9 +80,8 @@ class HelperTables:
     def _add_witnesses(self, helper: Helper, opened: Sequence[Literal], clauses: list[Clause]) -> ExistsLiteral:
         """Create the predicate of a helper's witnesses; return the definition over it."""
         definition = helper.definition
-        name, variables = f"{helper.name} witness", (*helper.variables, *definition.variables)
+        name, variables, everything = witness_definition(helper)
         head = tuple(Variable(n) for n, _ in variables)
-        everything = ExistsLiteral((), definition.conjunction)
         self._create(name, variables, everything, scope=[p for p in definition.conjunction if p not in opened])
         clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in opened)
         clauses.append(Clause(variables, (Literal(name, head), *map(_negated, definition.conjunction))))
@@ -114,21 +121,8 @@ class HelperTables:
         self, variables: tuple[tuple[str, str], ...], definition: ExistsLiteral, scope: Sequence[Part] | None
     ) -> tuple[exp.Select, bool]:
         """Plan the rows of an atom table with the observed truth; also tell whether it has a hidden example column."""
-        layout = self.layout
-        instance = in_given_order(
-            Clause(variables, (definition,)), lambda predicate, i: layout.predicates[predicate].types[i]
-        )
-        bound = bind(instance.shape, layout)
+        instance, bound, slots, names = held(self.layout, variables, definition)
         group = instance.shape.exists[0]
-        slots = [Slot(False, i) for i in range(len(variables))]
-        names = [f"a{i}" for i in range(len(variables))]
-        if bound.hidden is not None:
-            slots.append(bound.hidden)
-            names.append("example")
-        if not any(map(bound.is_example, slots)):
-            # The example may be a constant: its column is no argument, but the atoms belong to it.
-            constant = (Slot(True, i) for i in range(len(instance.shape.parameters)))
-            slots += [slot for slot in constant if bound.is_example(slot)][:1]
         parameters = self._constants(instance)
         closed = tuple(x for x in group.literals if scope is not None and not bound.info(x).open)
         equal = group.equalities if scope is not None else ()
@@ -160,6 +154,44 @@ class HelperTables:
         on = conjunction(exp.EQ(this=column(f"x{i}", "t"), expression=column(f"x{i}", "r")) for i in range(width))
         query = exp.select(*selected).from_(subquery(rows, "r"))
         return query.join(subquery(marked, "t"), on=on or exp.true(), join_type="LEFT")
+
+
+def held(
+    layout: Layout, variables: tuple[tuple[str, str], ...], definition: ExistsLiteral
+) -> tuple[Instance, BoundShape, list[Slot], list[str]]:
+    """Hold the definition of a helper against a layout.
+
+    Returns
+    -------
+    Instance
+        The clause that consists of the definition alone.
+    BoundShape
+    list of Slot
+        What identifies an atom of the helper: its variables, and its example where that is none of them.
+    list of str
+        The columns of the first of these in the helper's atom table.
+    """
+    instance = in_given_order(
+        Clause(variables, (definition,)), lambda predicate, i: layout.predicates[predicate].types[i]
+    )
+    bound = bind(instance.shape, layout)
+    slots = [Slot(False, i) for i in range(len(variables))]
+    names = [f"a{i}" for i in range(len(variables))]
+    if bound.hidden is not None:
+        slots.append(bound.hidden)
+        names.append("example")
+    if not any(map(bound.is_example, slots)):
+        # The example may be a constant: its column is no argument, but the atoms belong to it.
+        constant = (Slot(True, i) for i in range(len(instance.shape.parameters)))
+        slots += [slot for slot in constant if bound.is_example(slot)][:1]
+    return instance, bound, slots, names
+
+
+def witness_definition(helper: Helper) -> tuple[str, tuple[tuple[str, str], ...], ExistsLiteral]:
+    """Return name, variables and definition of the predicate of a helper's witnesses."""
+    definition = helper.definition
+    variables = (*helper.variables, *definition.variables)
+    return f"{helper.name} witness", variables, ExistsLiteral((), definition.conjunction)
 
 
 def _negated(part: Part) -> Part:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
@@ -63,8 +64,13 @@ def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
             "data one example, or load what ties them together as evidence"
         )
     several = feature.clauses if len(feature.clauses) > 1 else ()
-    readings = {_reading(layout, clause, feature.plus) for clause in several}
-    if len(readings) > 1:
+    known = _with_helpers(layout, feature)
+    readings: dict[str, frozenset[str]] = {}
+    if any(
+        readings.setdefault(name, owners) != owners
+        for clause in several
+        for name, owners in _reading(known, clause, feature.plus).items()
+    ):
         raise ModelError(
             f"{_text(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
             "domain unclear: write the clauses as rules of their own"
@@ -156,8 +162,21 @@ def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> 
             return
 
 
-def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> frozenset[tuple[str, frozenset[str]]]:
-    """Return by name over which examples each variable of a clause ranges, and ('', those to which queries are restricted)."""
+def _with_helpers(layout: Layout, feature: Feature) -> Layout:
+    """Add the helpers of a feature, which have no tables yet."""
+    nowhere = TableName(*layout.scratch, "")
+    found = {
+        helper.name: PredicateInfo(helper.name, tuple(kind for _, kind in helper.variables), True, nowhere, nowhere)
+        for helper in feature.helpers
+    }
+    return replace(layout, predicates={**layout.predicates, **found})
+
+
+def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return by name over which examples each variable of a clause ranges, and under '' those to which queries are restricted.
+
+    Clauses of a hard formula may have variables that were quantified beside those of the formula.
+    """
     instance = in_given_order(clause, lambda predicate, i: layout.predicates[predicate].types[i])
     bound = bind(instance.shape, layout)
     inside = [v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables]
@@ -166,8 +185,8 @@ def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> frozenset
     def name(slot: Slot) -> str:
         return str(instance.arguments[slot.index]) if slot.parameter else names[slot.index]
 
-    found = {("", frozenset(map(name, bound.restricted)))}
+    found = {"": frozenset(map(name, bound.restricted))}
     for i, (variable, _) in enumerate(clause.variables):
         if variable not in plus and bound.is_local(Slot(False, i)):
-            found.add((variable, frozenset(map(name, bound.owners[Slot(False, i)]))))
-    return frozenset(found)
+            found[variable] = frozenset(map(name, bound.owners[Slot(False, i)]))
+    return found

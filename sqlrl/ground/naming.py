@@ -22,6 +22,14 @@ def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
     """Select `example` (name) and the names of the arguments of a predicate's query atoms; the table's alias is `a`.
 
     Arguments are named by their types; a second one of a type gets a number.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> query = named_atoms(program.layout, program.layout.predicates["Smokes"])
+    >>> program.engine.fetch(query.order_by("a.atom"), step="name").to_pylist()[:2]
+    [{'example': 'all', 'person': 'Anna'}, {'example': 'all', 'person': 'Bob'}]
     """
     assert info.atoms is not None
     query = exp.select(named(column("name", "x"), "example")).from_(table(info.atoms, "a"))
@@ -35,7 +43,15 @@ def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
 
 
 def argument_names(info: PredicateInfo) -> tuple[str, ...]:
-    """Return distinct column names for the arguments of a predicate: the types, numbered from the second one of a type."""
+    """Return distinct column names for the arguments of a predicate: the types, numbered from the second one of a type.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> argument_names(program.layout.predicates["Friends"])
+    ('person', 'person_2')
+    """
     taken = {"example", "truth"}
     names = []
     for kind in info.types:
@@ -51,6 +67,13 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
     """Return query atoms as text, by id.
 
     Helper atoms have no names of their own and print with their predicate's.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> atom_texts(program, np.array([1, 3]))
+    {1: 'Smokes(Anna)', 3: 'Smokes(Chris)'}
     """
     texts: dict[int, str] = {}
     with program.shown(pa.table({"atom": np.unique(atoms)})) as source:
@@ -65,7 +88,16 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
 
 
 def describer(program: Program, network: Network) -> Callable[[int, Sequence[int]], str]:
-    """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from."""
+    """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.assemble import ground_network
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> describer(program, ground_network(program))(0, [-1, 2])
+    '!Smokes(Anna) v Smokes(Bob) (from Friends(x, y) ^ Smokes(x) => Smokes(y))'
+    """
 
     def describe(clause: int, literals: Sequence[int]) -> str:
         ids = network.atoms[np.abs(np.array(literals, dtype=np.int64)) - 1]

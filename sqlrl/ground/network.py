@@ -62,6 +62,14 @@ class Network:
     hard_units : int64 array, shape (h, 2)
         (local clause, signed local atom as in `literals`) of each hard ground clause with one literal. Local clause
         -1: no clause says so, but a given atom of the same block is true.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.assemble import ground_network
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> network = ground_network(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [network.literals[a:b].tolist() for a, b in zip(network.indptr[:-1], network.indptr[1:])]
+    [[-1, 2], [-2, 3]]
     """
 
     atoms: IntArray

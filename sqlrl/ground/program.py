@@ -84,7 +84,7 @@ class ShapeUse:
 
 
 class Program:
-    """A model held against a layout.
+    r"""A model held against a layout.
 
     Parameters
     ----------
@@ -106,6 +106,15 @@ class Program:
         The feature of each clause.
     expansions : dict of int to TableName
         For each template its expansion table `clause, plus0, plus1, ...`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE + "\nFriends(+x, y) => Smokes(y)", ["Smokes"], FRIENDS)
+    >>> program.clause_count, program.expand(), program.feature_of
+    (1, 2, [0, 1, 1])
+    >>> [str(shape) for shape in program.shapes]
+    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', '!Friends(k0, v0) v Smokes(v0)']
     """
 
     def __init__(

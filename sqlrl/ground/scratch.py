@@ -17,7 +17,29 @@ _numbers = count(1)
 
 @contextmanager
 def shown_rows(engine: Engine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
-    """Show rows to SQL as a scratch table while the context is open."""
+    """Show rows to SQL as a scratch table while the context is open.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+        Says where scratch tables are.
+    data : pyarrow.Table or sqlglot expression
+        The rows, or the query that gives them.
+
+    Yields
+    ------
+    TableName
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.plan.sql import table
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> with shown_rows(program.engine, program.layout, pa.table({"x": [1, 2]})) as name:
+    ...     program.engine.fetch(exp.select("*").from_(table(name)), step="look").to_pylist()
+    [{'x': 1}, {'x': 2}]
+    """
     catalog, schema = layout.scratch
     name = TableName(catalog, schema, f"shown_{next(_numbers)}")
     engine.create_table(catalog, schema, name.name, data, step="show rows to SQL")

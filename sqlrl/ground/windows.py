@@ -35,7 +35,7 @@ class Window:
 
 
 class Windows:
-    """Grounds a program over a sequence of examples, window by window; templates grow as their constants are met.
+    r"""Grounds a program over a sequence of examples, window by window; templates grow as their constants are met.
 
     Parameters
     ----------
@@ -46,6 +46,16 @@ class Windows:
         Examples in a window.
     limit : int, optional
         The most ground clauses in a window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sqlrl.ground.sample import sample_program
+    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
+    >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
+    >>> for window in Windows(sample_program(text, ["Topic"], facts), np.array([0]), size=10):
+    ...     len(window.network.clauses), window.truth.tolist()
+    (2, [True, False])
     """
 
     def __init__(self, program: Program, examples: IntArray, size: int, limit: int | None = None) -> None:

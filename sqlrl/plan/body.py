@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, conjunction, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
+from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source
 from sqlrl.plan.sql import table
@@ -22,12 +23,27 @@ class Body:
     bound : BoundShape
     prefix : str
         Starts every alias, so that bodies nest.
+
+    Attributes
+    ----------
+    steps : Steps
+        Named steps that stand in front of the query.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> body = Body(bind(friends_smoke(), people()))
+    >>> body.facts(friends_smoke().literals[0])
+    >>> body.select([body.known[Slot(False, 1)]]).sql("duckdb")
+    'SELECT "t0"."a1" FROM "db"."main"."friends" AS "t0"'
     """
 
     def __init__(self, bound: BoundShape, prefix: str = "") -> None:
         self.bound = bound
         self.known: dict[Slot, exp.Column] = {}
         self.prefix = prefix
+        self.steps = Steps([], prefix=prefix)
         self._inner: list[tuple[exp.Expression, list[exp.Expression]]] = []
         self._outer: list[tuple[exp.Expression, list[exp.Expression]]] = []
         self._where: list[exp.Expression] = []
@@ -131,4 +147,4 @@ class Body:
         for relation, on in self._outer:
             query = query.join(relation, on=conjunction(on) or exp.true(), join_type="LEFT", copy=False)
         where = conjunction(conditions)
-        return query if where is None else query.where(where, copy=False)
+        return self.steps.before(query if where is None else query.where(where, copy=False))

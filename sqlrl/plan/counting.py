@@ -21,7 +21,7 @@ from sqlrl.plan.parts import (
     is_positive,
     mentions_open,
     part_factor,
-    reduced_factor,
+    reduced_factors,
     split_parts,
     subsets,
     true_query,
@@ -111,7 +111,7 @@ def count_difference(
 
     A product over literals changes by a telescoping sum: literal after literal, those before it in the first
     world, itself the changed atoms with their sign, those after it in the second world. Only groundings of
-    changed atoms are touched: facts that share a slot with the changed atoms are reduced to them.
+    changed atoms are touched: facts are reduced to those that a chain of facts ties to a changed atom.
 
     Returns
     -------
@@ -141,13 +141,12 @@ def count_difference(
         sign = -1 if len(chosen) % 2 else 1
         for i, pivot in enumerate(changing):
             change = change_factor(context, pivot, first, second, changes)
-            factors = [change]
+            others = []
             for member in members:
-                if member is pivot:
-                    continue
-                world = first if member in changing[:i] else second
-                factor = part_factor(context, member, true_query(context, member, world))
-                factors.append(reduced_factor(factor, change))
+                if member is not pivot:
+                    world = first if member in changing[:i] else second
+                    others.append(part_factor(context, member, true_query(context, member, world)))
+            factors = [change, *reduced_factors(context, others, change)]
             terms.append(term_query(context, factors, chosen, sign))
     return total_query(context, [t for t in terms if t is not None])
 

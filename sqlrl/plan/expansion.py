@@ -11,7 +11,9 @@ from sqlrl.engine.nodes import column, integer, named
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
+from sqlrl.plan.counted import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
+from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.slots import bind
 from sqlrl.plan.witnesses import witness_lists
 
@@ -62,9 +64,12 @@ def expand(
         # As the constant of a clause it is bound to no example's domain.
         if slot in bound.owners:
             bound.owners[slot] = ()
-    open_ = open_literals(bound)
+    whole, open_ = bound, open_literals(bound)
     single = len(open_) == 1 and not shape.exists
-    aliases, absent = clause_body(bound, body, constants, examples, undecided=single)
+    parts = counted_parts(whole, whole.variables, places.values())
+    bound = without_parts(whole, parts)
+    counted = Multiplicity(whole, body, parts, examples)
+    aliases, absent = clause_body(bound, body, constants, examples, undecided=single, counted=counted)
     exclude_tautologies(bound, body)
     lists = witness_lists(bound, body, examples)
     opened: list[exp.Expression] = []

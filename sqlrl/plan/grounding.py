@@ -6,6 +6,7 @@ A negative closed literal becomes a join, a positive one an anti-join; an open l
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -13,12 +14,17 @@ from itertools import combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import column, integer, named, star_count
+from sqlrl.engine.nodes import cast, column, integer, named, star_count
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
+from sqlrl.plan.counted import counted_parts, without_parts
+from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.parts import domain_size
+from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import Source, atom_source, open_source
 from sqlrl.plan.sql import table
+from sqlrl.plan.truths import Truths
 from sqlrl.plan.witnesses import witness_lists
 
 
@@ -73,6 +79,7 @@ def ground(
     examples: TableName | None = None,
     foreign: frozenset[int] = frozenset(),
     raw: bool = False,
+    truths: Truths | None = None,
 ) -> GroundingQuery:
     """Plan the grounding query of a shape.
 
@@ -89,6 +96,8 @@ def ground(
     raw : bool
         One row for each grounding that the evidence leaves open, none merged, with literals in the shape's order, repeated
         ones and tautologies included.
+    truths : Truths, optional
+        What the open literals must be in a world: only such ground clauses.
 
     Returns
     -------
@@ -118,10 +127,13 @@ def ground(
     SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
     INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
-    bound = bind(shape, layout, foreign, parameters)
-    body = Body(bound)
+    whole = bind(shape, layout, foreign, parameters)
+    body = Body(whole)
+    parts = () if raw else counted_parts(whole, whole.variables)
+    counted = Multiplicity(whole, body, parts, examples)
+    bound = without_parts(whole, parts)
     open_ = open_literals(bound)
-    aliases, absent = clause_body(bound, body, parameters, examples)
+    aliases, absent = clause_body(bound, body, parameters, examples, counted=counted, truths=truths)
     atoms: list[exp.Expression] = [column("atom", alias) for alias in aliases]
     atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
     may_be_zero = {i for i, x in enumerate(open_) if i in absent or bound.info(x).has_given}
@@ -130,11 +142,15 @@ def ground(
         exclude_tautologies(bound, body)
         atoms, repeated = _in_order(open_, atoms)
     lists = witness_lists(bound, body, examples)
+    if truths is not None:
+        truths.restrict(bound, body, aliases, absent, [alias for alias, _ in lists], examples)
     columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
     columns += [named(atom, f"l{i}") for i, atom in enumerate(atoms)]
     columns += [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(lists) if alias]
-    merges = not raw and (repeated or bool(may_be_zero) or _counted(bound, open_, absent))
-    query = body.select([*columns, named(star_count(), "multiplicity")] if merges else columns)
+    variables = [slot for slot in whole.variables if slot not in counted.slots]
+    merges = not raw and (repeated or bool(may_be_zero) or _counted(bound, variables, open_, absent))
+    multiplicity = [named(_multiplicity(bound, variables, counted, merges), "multiplicity")] if merges or parts else []
+    query = body.select([*columns, *multiplicity])
     if merges and columns:
         query = query.group_by(*(c.this.copy() for c in columns))
     list_signs = tuple(sign for alias, sign in lists if alias)
@@ -143,18 +159,26 @@ def ground(
         tuple(1 if x.positive else -1 for x in open_),
         list_signs,
         parameters is not None,
-        merges,
+        merges or bool(parts),
         bool(may_be_zero),
         not raw and (repeated or bool(list_signs)),
     )
 
 
 def clause_body(
-    bound: BoundShape, body: Body, parameters: TableName | None, examples: TableName | None, *, undecided: bool = False
+    bound: BoundShape,
+    body: Body,
+    parameters: TableName | None,
+    examples: TableName | None,
+    *,
+    undecided: bool = False,
+    counted: Multiplicity | None = None,
+    truths: Truths | None = None,
 ) -> tuple[list[str], set[int]]:
     """Join what makes every literal of a clause false or open; return the open literals' aliases and the outer-joined ones.
 
-    With `undecided` every open literal's atom must be a query atom.
+    With `undecided` every open literal's atom must be a query atom. `counted` has the parts of the clause that `bound` lacks.
+    `truths` says what the open literals must be.
 
     Examples
     --------
@@ -170,22 +194,25 @@ def clause_body(
     for literal in shape.literals:
         if not bound.info(literal).open and not literal.positive:
             body.facts(literal)
+    if counted is not None:
+        counted.join_first()
     aliases, outer = [], {}
     for i, literal in enumerate(open_literals(bound)):
         alias = f"o{i}"
-        source, is_outer = atom_source(bound, literal, alias) if undecided else open_source(bound, literal, alias)
+        choose = truths.source if truths is not None else atom_source if undecided else open_source
+        source, is_outer = choose(bound, literal, alias)
         aliases.append(alias)
         if is_outer:
             outer[i] = source
         else:
             body.join(source)
             body.learn_domains(literal)
-    variables = [Slot(False, i) for i in shape.universal()]
-    if bound.hidden is not None:
-        variables.append(bound.hidden)
+    variables = [slot for slot in body.bound.variables if counted is None or slot not in counted.slots]
     for slot in variables:
         body.require(slot)
     body.restrict(examples, [*variables, *(Slot(True, i) for i in range(len(shape.parameters)))])
+    if counted is not None:
+        counted.join_last()
     for i, source in outer.items():
         body.outer_join(source)
         if bound.info(open_literals(bound)[i]).has_given:
@@ -251,8 +278,19 @@ def _in_order(open_: tuple[ShapeLiteral, ...], atoms: list[exp.Expression]) -> t
     return ordered, repeated
 
 
-def _counted(bound: BoundShape, open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:
-    """True if some grounding variable occurs in no open literal: it is counted, not enumerated."""
+def _multiplicity(bound: BoundShape, variables: Sequence[Slot], counted: Multiplicity, merges: bool) -> exp.Expression:
+    """Return how many groundings a row stands for; HUGEINT where that may not fit into 64 bits."""
+    if not counted.slots:
+        return star_count()
+    rows = 1
+    for slot in variables if merges else ():
+        rows *= max(domain_size(bound, slot), 1)
+    wide = rows * counted.most > BIGINT_LIMIT
+    value = counted.value(wide)
+    return cast(exp.Sum(this=value), "HUGEINT" if wide else "BIGINT") if merges else value
+
+
+def _counted(bound: BoundShape, variables: Sequence[Slot], open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:
+    """True if some variable that is enumerated occurs in no open literal, so that rows have to be merged."""
     shown = {slot for i, x in enumerate(open_) if i not in absent for _, slot in bound.columns(x)}
-    variables = {Slot(False, i) for i in bound.shape.universal()} | ({bound.hidden} if bound.hidden else set())
-    return not variables <= shown
+    return not shown.issuperset(variables)

@@ -13,7 +13,7 @@ from sqlrl.engine.nodes import column, cte, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, absent, fact_source
+from sqlrl.plan.sources import Source, absent, fact_source, selected
 from sqlrl.plan.tuples import holding
 from sqlrl.plan.worlds import World, changed_rows, true_rows
 
@@ -116,12 +116,16 @@ def true_query(context: Context, part: ShapeLiteral | ShapeExists, world: World)
     return true_rows(info, world), info.rows + info.atom_count
 
 
-def _witnessed(context: Context, group: ShapeExists, world: World) -> tuple[exp.Query, int]:
-    """Select the distinct outer slots for which an existential group has a witness in a world."""
+def _witnessed(
+    context: Context, group: ShapeExists, world: World, within: Source | None = None
+) -> tuple[exp.Query, int]:
+    """Select the distinct outer slots, among those of `within`, for which an existential group has a witness in a world."""
     bound = context.bound
     outer = outer_slots(bound, group)
     inside = [Slot(False, i) for i in group.variables]
-    query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=context.examples)
+    query = holding(
+        bound, outer, group.literals, group.equalities, world, inside=inside, examples=context.examples, within=within
+    )
     rows = 1
     for slot in outer:
         rows *= max(domain_size(bound, slot), 1)
@@ -180,7 +184,7 @@ def guarded_factor(
     if not guards:
         return factor
     known = {slot: column(name, factor.source.alias) for name, slot in reversed(factor.source.columns)}
-    query = exp.select(*(column(name, factor.source.alias) for name, _ in factor.source.columns))
+    query = exp.select(*selected((name for name, _ in factor.source.columns), factor.source.alias))
     query = query.from_(factor.source.relation)
     for i, guard in enumerate(guards):
         query = query.where(absent(fact_source(context.bound, guard, f"g{i}"), known))
@@ -213,7 +217,8 @@ def change_factor(
         info = context.bound.info(part)
         query, rows = changed_rows(info, first, second), info.atom_count
     else:
-        (here, rows), (there, _) = (_witnessed(context, part, world) for world in (first, second))
+        touched = _touched(context, part, first, second, known)
+        (here, rows), (there, _) = (_witnessed(context, part, world, touched) for world in (first, second))
         names = [name for name, _ in _columns(context, part)]
         query = union_all(
             exp.select(*(column(n) for n in names), named(integer(sign), "change")).from_(
@@ -223,6 +228,24 @@ def change_factor(
         )
     name = known[key] if key in known else known.setdefault(key, context.steps.add("c", query))
     return Factor(Source(cte(name, name), name, _columns(context, part)), "change", rows)
+
+
+def _touched(
+    context: Context, group: ShapeExists, first: World, second: World, known: dict[str | ShapeExists, str]
+) -> Source:
+    """Return, as a step, the outer slots of a group for which some possible witness has a changed atom."""
+    bound, outer = context.bound, outer_slots(context.bound, group)
+    queries: list[exp.Query] = []
+    for literal in (x for x in group.literals if bound.info(x).open):
+        change = change_factor(context, literal, first, second, known).source
+        relation = cte(change.relation.name, "t")
+        closed = [x for x in group.literals if x.positive and not bound.info(x).open]
+        source = Source(relation, "t", change.columns)
+        queries.append(holding(bound, outer, closed, (), first, examples=context.examples, within=source))
+    name = context.steps.add("t", union_all(queries))
+    query = exp.select("*").distinct().from_(cte(name))
+    alias = f"i{context.steps.fresh()}"
+    return Source(subquery(query, alias), alias, _columns(context, group))
 
 
 def reduced_factor(factor: Factor, change: Factor) -> Factor:
@@ -253,6 +276,48 @@ def reduced_factor(factor: Factor, change: Factor) -> Factor:
     columns = [column(name, factor.source.alias) for name, _ in factor.source.columns]
     query = exp.select(*columns).from_(factor.source.relation).where(*conditions)
     return Factor(Source(subquery(query, alias), alias, factor.source.columns), factor.weight, factor.rows)
+
+
+def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor) -> list[Factor]:
+    """Keep the rows of factors that share their slots with changed tuples, directly or through other factors.
+
+    A factor that is tied to the change through another one is reduced to a step that holds that one, reduced.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sql import table
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> names = table_name("friends")
+    >>> path = [Factor(Source(table(names, a), a, (("a0", s), ("a1", t)))) for a, s, t in (("f", x, y), ("g", y, z))]
+    >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
+    >>> steps = Steps([])
+    >>> found = reduced_factors(Context(bind(friends_smoke(), people()), None, None, steps), path, change)
+    >>> [factor.source.alias for factor in found], [name for name, _ in steps.steps]
+    (['r0', 'gr'], ['r0'])
+    """
+    found = [reduced_factor(factor, change) for factor in factors]
+    reached = {i for i, factor in enumerate(found) if factor is not factors[i]}
+    # A unary factor is a filter: it joins the reduced ones as it is.
+    waiting = [i for i, factor in enumerate(found) if i not in reached and len(factor.slots) > 1]
+    while True:
+        pair = next(((i, j) for i in waiting for j in sorted(reached) if found[i].slots & found[j].slots), None)
+        if pair is None:
+            return found
+        i, j = pair
+        if not isinstance(found[j].source.relation, exp.Table):
+            found[j] = _as_step(context, found[j])
+        found[i] = reduced_factor(found[i], found[j])
+        waiting.remove(i)
+        reached.add(i)
+
+
+def _as_step(context: Context, factor: Factor) -> Factor:
+    """Put the query of a factor into a named step."""
+    assert isinstance(factor.source.relation, exp.Subquery)
+    name = context.steps.add("r", factor.source.relation.this)
+    return Factor(Source(cte(name, name), name, factor.source.columns), factor.weight, factor.rows)
 
 
 def domain_size(bound: BoundShape, slot: Slot) -> int:

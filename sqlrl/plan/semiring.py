@@ -31,6 +31,13 @@ class Factor:
         The column of the weight; None for 1.
     rows : int
         An upper bound on the sum of the absolute weights.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Slot
+    >>> friends = Source(exp.table_("friends"), "friends", (("a0", Slot(False, 0)), ("a1", Slot(False, 1))))
+    >>> sorted(map(str, Factor(friends, rows=2).slots))
+    ['v0', 'v1']
     """
 
     source: Source
@@ -45,10 +52,27 @@ class Factor:
 
 @dataclass
 class Steps:
-    """The named steps of one query, in order; names and aliases are unique inside it."""
+    """The named steps of one query, in order; names and aliases are unique inside it.
+
+    Parameters
+    ----------
+    steps : list of (str, exp.Query)
+    aliases : int
+        How many aliases there are so far.
+    prefix : str
+        Starts the names of the steps, so that queries nest.
+
+    Examples
+    --------
+    >>> steps = Steps([])
+    >>> name = steps.add("s", exp.select("1 AS n"))
+    >>> steps.before(exp.select("n").from_(name)).sql("duckdb")
+    'WITH "s0" AS (SELECT 1 AS n) SELECT n FROM s0'
+    """
 
     steps: list[tuple[str, exp.Query]]
     aliases: int = 0
+    prefix: str = ""
 
     def fresh(self) -> int:
         """Return a number that no other alias of the query has."""
@@ -57,9 +81,15 @@ class Steps:
 
     def add(self, kind: str, query: exp.Query) -> str:
         """Add a step and return its name."""
-        name = f"{kind}{len(self.steps)}"
+        name = f"{self.prefix}{kind}{len(self.steps)}"
         self.steps.append((name, query))
         return name
+
+    def before(self, query: exp.Select) -> exp.Select:
+        """Put the steps in front of a query."""
+        for name, step in self.steps:
+            query = query.with_(exp.to_identifier(name, quoted=True), as_=step, copy=False)
+        return query
 
 
 def sum_product(
@@ -103,17 +133,62 @@ def sum_product(
     >>> len(steps.steps), query.sql("duckdb").count("JOIN")
     (1, 1)
     """
-    wide = abs(multiplier) * reduce(lambda a, b: a * max(b, 1), (f.rows for f in factors), 1) > BIGINT_LIMIT
+    wide = abs(multiplier) * _rows(factors) > BIGINT_LIMIT
+    left = _eliminate(factors, keep, steps, wide)
+    known: dict[Slot, exp.Column] = {}
+    total = exp.Sum(this=_product(left, wide, multiplier))
+    query = _join(exp.select(*group, named(cast(total, "HUGEINT"), "n")), left, known)
+    return query.group_by(*(g.this.copy() for g in group)) if group else query
+
+
+def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps) -> Factor:
+    """Plan the sums of products over all slots that are not kept, one for each value of those that are.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+        At least one.
+    keep : frozenset of Slot
+    steps : Steps
+        Receives the steps, the result last.
+
+    Returns
+    -------
+    Factor
+        Its weight is the sum (BIGINT, or HUGEINT where that may not do). If it has no slots it is one row, whose weight may be
+        0 or NULL for an empty sum.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sql import table
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> edges = Factor(Source(table(table_name("edges"), "e"), "e", (("a", x), ("b", y))), rows=5)
+    >>> steps = Steps([])
+    >>> partial_sums([edges], frozenset([x]), steps).source.columns, steps.steps[0][1].sql("duckdb")
+    ((('s0', Slot(parameter=False, index=0)),), 'SELECT "e"."a" AS "s0", COUNT(*) AS "n" FROM "db"."main"."edges" AS "e" GROUP BY "e"."a"')
+    """
+    wide = _rows(factors) > BIGINT_LIMIT
+    left = _eliminate(factors, keep, steps, wide)
+    if len(left) == 1 and left[0].weight is not None and left[0].slots <= keep:
+        return left[0]
+    return _sum_out(left, keep, steps, wide)
+
+
+def _rows(factors: Sequence[Factor]) -> int:
+    """Return an upper bound on the sum of products."""
+    return reduce(lambda a, b: a * max(b, 1), (f.rows for f in factors), 1)
+
+
+def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps, wide: bool) -> list[Factor]:
+    """Sum out slot after slot, as long as no result is larger than a factor."""
     left = list(factors)
     while (slot := _eliminable(left, keep)) is not None:
         bucket = [f for f in left if slot in f.slots]
         left = [f for f in left if slot not in f.slots]
         elsewhere = keep.union(*(f.slots for f in left))
         left.append(_sum_out(bucket, elsewhere, steps, wide))
-    known: dict[Slot, exp.Column] = {}
-    total = exp.Sum(this=_product(left, wide, multiplier))
-    query = _join(exp.select(*group, named(cast(total, "HUGEINT"), "n")), left, known)
-    return query.group_by(*(g.this.copy() for g in group)) if group else query
+    return left
 
 
 def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot]) -> Slot | None:
@@ -145,8 +220,7 @@ def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: Steps,
     if others:
         query = query.group_by(*(known[other].copy() for other in others), copy=False)
     name = steps.add("m", query)
-    rows = reduce(lambda a, b: a * max(b, 1), (f.rows for f in bucket), 1)
-    return Factor(Source(cte(name, name), name, columns), "n", rows)
+    return Factor(Source(cte(name, name), name, columns), "n", _rows(bucket))
 
 
 def _product(factors: Sequence[Factor], wide: bool, multiplier: int) -> exp.Expression:

@@ -26,6 +26,15 @@ class BoundShape:
         Parameters that some clause fills with a constant which the data do not have (id -1).
     parameters : TableName or None
         The table `clause, k0, k1, ...`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> bound = bind(friends_smoke(), people())
+    >>> [str(slot) for slot in bound.variables], bound.hidden
+    (['v0', 'v1'], None)
+    >>> [bound.info(literal).open for literal in bound.shape.literals]
+    [False, True]
     """
 
     shape: Shape
@@ -34,6 +43,12 @@ class BoundShape:
     owners: dict[Slot, tuple[Slot, ...]]
     foreign: frozenset[int] = frozenset()
     parameters: TableName | None = None
+
+    @property
+    def variables(self) -> tuple[Slot, ...]:
+        """The grounding variables, and the hidden example last."""
+        plain = tuple(Slot(False, i) for i in self.shape.universal())
+        return plain if self.hidden is None else (*plain, self.hidden)
 
     def info(self, literal: ShapeLiteral) -> PredicateInfo:
         """Return the catalog's description of a literal's predicate."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -24,6 +25,16 @@ class Source:
     alias : str
     columns : tuple of (str, Slot)
         Its columns, each with the slot it carries; a slot may repeat.
+
+    Examples
+    --------
+    The facts of `Friends(v0, v1)`:
+
+    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sql import table
+    >>> source = Source(table(table_name("friends"), "t0"), "t0", (("a0", Slot(False, 0)), ("a1", Slot(False, 1))))
+    >>> source.relation.sql("duckdb")
+    '"db"."main"."friends" AS "t0"'
     """
 
     relation: exp.Expression
@@ -44,6 +55,18 @@ def argument_columns(info: PredicateInfo) -> tuple[str, ...]:
     return ("example", *plain) if info.example_column else plain
 
 
+def selected(names: Iterable[str], alias: str | None = None) -> list[exp.Expression]:
+    """Return columns for a SELECT: those names, or `1 AS one` if there are none, as for a predicate without arguments.
+
+    Examples
+    --------
+    >>> [node.sql("duckdb") for node in (*selected(["a0"], "a"), *selected([]))]
+    ['"a"."a0"', '1 AS "one"']
+    """
+    found: list[exp.Expression] = [column(name, alias) for name in names]
+    return found or [named(integer(1), "one")]
+
+
 def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Select:
     """Select the given atoms of an open predicate with this truth value; one row for each, `atom` 0 on request.
 
@@ -53,8 +76,8 @@ def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Sele
     >>> given_rows(people().predicates["Smokes"], truth=True).sql("duckdb")
     'SELECT "a0" FROM "db"."main"."smokes" WHERE "given" AND "truth"'
     """
-    columns: list[exp.Expression] = [named(integer(0), "atom")] if atom else []
-    columns += [column(name) for name in argument_columns(info)]
+    names = argument_columns(info)
+    columns = [named(integer(0), "atom"), *map(column, names)] if atom else selected(names)
     value = column("truth") if truth else exp.Not(this=column("truth"))
     return exp.select(*columns).from_(table(info.facts)).where(exp.And(this=column("given"), expression=value))
 

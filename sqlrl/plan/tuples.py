@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -27,8 +28,11 @@ def holding(
     parameters: TableName | None = None,
     examples: TableName | None = None,
     prefix: str = "w",
+    within: Source | None = None,
 ) -> exp.Select:
     """Plan the distinct values of `slots` for which, with some value of `inside`, all literals and equalities hold.
+
+    `within` is a relation in which they must be found.
 
     Returns
     -------
@@ -50,6 +54,8 @@ def holding(
         columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(bound.shape.parameters)))
         alias = body.alias("p")
         body.join(Source(table(parameters, alias), alias, columns))
+    if within is not None:
+        body.join(replace(within, relation=within.relation.copy()))
     for literal in (x for x in literals if x.positive):
         body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
-from sqlrl.plan.sources import argument_columns, given_rows
+from sqlrl.plan.sources import argument_columns, given_rows, selected
 from sqlrl.plan.sql import table
 
 
@@ -20,6 +20,11 @@ class World:
     ----------
     atoms : TableName or None
         A table with a column `atom`: the query atoms that are true, each once. None: the observed world (the labels).
+
+    Examples
+    --------
+    >>> World(TableName("db", "main", "predicted")) == OBSERVED
+    False
     """
 
     atoms: TableName | None = None
@@ -39,7 +44,7 @@ def true_rows(info: PredicateInfo, world: World) -> exp.Query:
     """
     columns = argument_columns(info)
     if not info.open:
-        return exp.select(*(column(c) for c in columns)).from_(table(info.facts))
+        return exp.select(*selected(columns)).from_(table(info.facts))
     queries: list[exp.Query] = [_true_atoms(info, world, columns)]
     if info.has_given:
         queries.append(given_rows(info, truth=True))
@@ -48,7 +53,7 @@ def true_rows(info: PredicateInfo, world: World) -> exp.Query:
 
 def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> exp.Select:
     assert info.atoms is not None
-    query = exp.select(*(column(c, "a") for c in columns)).from_(table(info.atoms, "a"))
+    query = exp.select(*selected(columns, "a")).from_(table(info.atoms, "a"))
     if world.atoms is None:
         return query.where(column("truth", "a"))
     return query.join(table(world.atoms, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -43,7 +43,9 @@ TYPES = {"bib": ("B1", "B2", "B3"), "pos": ("P1", "P2", "P3"), "fld": ("F", "G")
 CLOSED = {"Tok": ("pos", "fld"), "Mark": ("pos",), "Next": ("pos", "pos"), "Cap": ("fld",)}
 OPEN = {"In": ("fld", "pos"), "Lab": ("fld",), "Rel": ("pos", "pos")}
 GLOBAL = frozenset({"Next", "Cap"})
-VARIABLES = {"p": "pos", "q": "pos", "f": "fld", "g": "fld", "u": "pos", "w": "fld"}
+VARIABLES = {"p": "pos", "q": "pos", "f": "fld", "g": "fld", "u": "pos", "w": "fld", "a": "pos", "b": "pos", "h": "fld"}
+QUANTIFIED = ("u", "w")
+FURTHER = ("a", "b", "h")
 EXAMPLE = "c"
 Tuple = tuple[str, ...]
 
@@ -146,13 +148,16 @@ def tuples(*kinds: str, bibs: Tuple) -> st.SearchStrategy[Tuple]:
 
 @st.composite
 def databases(draw: st.DrawFn) -> Case:
-    """A random database; every example has constants of every local type."""
+    """A random database; at times the last example has no field, so that its domain of a local type is empty."""
     kind = draw(st.sampled_from(["type", "column", "one"]))
     bibs = TYPES["bib"][: draw(st.integers(1, 3))]
     first = {(b, draw(st.sampled_from(TYPES["pos"])), draw(st.sampled_from(TYPES["fld"]))) for b in bibs}
     more = draw(st.sets(tuples("bib", "pos", "fld", bibs=bibs), max_size=4))
-    closed = {"Tok": frozenset(first | more)}
-    closed["Mark"] = frozenset(draw(st.sets(tuples("bib", "pos", bibs=bibs), min_size=1, max_size=3)))
+    marked = draw(st.sets(tuples("bib", "pos", bibs=bibs), min_size=1, max_size=3))
+    if len(bibs) > 1 and draw(st.integers(0, 3)) == 0:
+        first, more = ({t for t in found if t[0] != bibs[-1]} for found in (first, more))
+        marked.add((bibs[-1], "P1"))
+    closed = {"Tok": frozenset(first | more), "Mark": frozenset(marked)}
     closed["Next"] = frozenset(draw(st.sets(tuples("pos", "pos", bibs=bibs), min_size=1, max_size=4)))
     closed["Cap"] = frozenset(draw(st.sets(tuples("fld", bibs=bibs), min_size=1, max_size=2)))
     opened = tuple(draw(st.sets(st.sampled_from(sorted(OPEN)), min_size=1, max_size=2).map(sorted)))
@@ -183,7 +188,7 @@ class Language:
     ) -> None:
         self.case, self.plus, self.second = case, plus, second
         self.bib = bib or Variable(EXAMPLE, plus=EXAMPLE in plus)
-        self.variables = [v for v in VARIABLES if v not in "uw" or v in inside]
+        self.variables = [v for v in VARIABLES if v not in (*QUANTIFIED, *FURTHER) or v in inside]
 
     def term(self, kind: str) -> st.SearchStrategy[Term]:
         if kind == "bib" and self.case.kind == "type":
@@ -194,8 +199,8 @@ class Language:
         found: list[Term] = [Variable(v, plus=v in self.plus) for v in names] * 3
         return st.sampled_from([*found, Constant(TYPES[kind][0])])
 
-    def atom(self) -> st.SearchStrategy[Formula]:
-        names = [*CLOSED, *self.case.opened, *self.case.opened, *self.case.opened]
+    def atom(self, names: Sequence[str] = ()) -> st.SearchStrategy[Formula]:
+        names = names or [*CLOSED, *self.case.opened, *self.case.opened, *self.case.opened]
 
         def terms(name: str) -> st.SearchStrategy[tuple[Term, ...]]:
             found = [self.term(k) for k in self.case.types(name)]
@@ -241,6 +246,31 @@ def quantified(draw: st.DrawFn, case: Case, plus: frozenset[str], bib: Term | No
         beside = draw(st.lists(outer.literal(), min_size=1, max_size=2))
         found = draw(st.sampled_from([Or, Or, And]))((found, *beside))
     return found
+
+
+@st.composite
+def counted(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
+    """A clause of one or two open literals and several closed ones, most of whose variables occur in no open literal."""
+    plus = draw(st.sampled_from([frozenset[str]()] * 3 + [frozenset({"f"}), frozenset({"p"})]))
+    second = draw(st.integers(0, 3)) == 0
+    narrow, wide = Language(case, plus), Language(case, plus, FURTHER, second=second)
+    sign = st.sampled_from([Not, Not, lambda x: x])
+    parts = draw(st.lists(st.builds(lambda f, x: f(x), sign, narrow.atom(case.opened)), min_size=1, max_size=2))
+    closed = st.builds(lambda f, x: f(x), sign, wide.atom([*CLOSED]))
+    parts += draw(st.lists(closed, min_size=1, max_size=4))
+    for equal in draw(st.lists(wide.equality(), max_size=1)):
+        parts.append(draw(sign)(equal))
+    if quantifiers and draw(st.integers(0, 3)) == 0:
+        inside = Language(case, plus, (*FURTHER, "u"), second=second)
+        some = draw(st.lists(inside.atom([*CLOSED]), min_size=1, max_size=2))
+        used = {t.name for a in some for t in a.terms if isinstance(t, Variable)}  # type: ignore[attr-defined]
+        if "u" in used:
+            parts.append(Exist(("u",), And(tuple(some)) if len(some) > 1 else some[0]))
+    formula = Or(tuple(draw(st.permutations(parts))))
+    trivial = len(set(atoms_of(formula))) < len(list(atoms_of(formula)))
+    if trivial or not well_typed(formula):
+        formula = draw(narrow.atom(case.opened))
+    return Rule(formula, 1.0)
 
 
 @st.composite
@@ -293,10 +323,10 @@ def _equal_variables(formula: Formula) -> set[str]:
 
 
 @st.composite
-def programs(draw: st.DrawFn, size: int = 5, quantifiers: bool = True) -> Case:
+def programs(draw: st.DrawFn, size: int = 5, quantifiers: bool = True, kind=rules) -> Case:
     """A database with rules."""
     case = draw(databases())
-    found = tuple(draw(rules(case, quantifiers)) for _ in range(size))
+    found = tuple(draw(kind(case, quantifiers)) for _ in range(size))
     return replace(case, rules=found)
 
 

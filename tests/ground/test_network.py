@@ -305,13 +305,47 @@ def test_counts_past_64_bits_are_exact() -> None:
         assert sql.true_counts(program).tolist() == [0]
 
 
-def test_grounding_past_the_limit_names_the_shape() -> None:
-    model = parse_mln("Smokes(p)\nKnown(p)\n1 Smokes(a) v Smokes(b)", query=("Smokes",))
-    with (
-        bound(model, {"Known": [(str(i),) for i in range(200)]}) as program,
-        pytest.raises(GroundingLimitError, match=r"Smokes\(v0\) v Smokes\(v1\).*limit of 100"),
-    ):
-        ground_network(program, limit=100)
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (
+            "1 Smokes(a)\n1 Smokes(a) v Smokes(b)",
+            r"^rules\.mln:4: Smokes\(a\) v Smokes\(b\) leaves 40,000 .* limit of 500 \(its shape is Smokes\(v0\) v Smokes\(v1\)\)",
+        ),
+        (
+            "1 Smokes(1) v Smokes(a)\n1 Smokes(2) v Smokes(a)\n1 Smokes(3) v Smokes(a)",
+            r"^rules\.mln:3: Smokes\(1\) v Smokes\(a\) leaves 600 .*limit of 500 \(all together of 3 clauses of the shape Smokes",
+        ),
+        (
+            "1 Smokes(a) v (EXIST b (Smokes(b)))",
+            r"^rules\.mln:3: .* leaves 40,000 groundings and witnesses .*limit of 500",
+        ),
+        ("1 EXIST b (Smokes(b) ^ Known(c))", None),
+        ("1 Known(a) ^ Known(b) ^ Known(c) => Smokes(d)", None),
+    ],
+)
+def test_grounding_past_the_limit_names_the_clause(rules: str, message: str | None) -> None:
+    model = parse_mln(f"Smokes(p)\nKnown(p)\n{rules}", query=("Smokes",), path="rules.mln")
+    with bound(model, {"Known": [(str(i),) for i in range(200)]}) as program:
+        if message is None:
+            ground_network(program, limit=500)
+            return
+        with pytest.raises(GroundingLimitError, match=message):
+            ground_network(program, limit=500)
+
+
+def test_the_limit_counts_atoms_of_a_scope_not_the_domain() -> None:
+    model = parse_mln("Likes(p, p)\nKnown(p)\n1 Likes(a, b) ^ Likes(b, c) => Likes(a, c)", query=("Likes",))
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.declare(model)
+    catalog.load("Known", [(str(i),) for i in range(200)])
+    catalog.load("Likes", [("1", "2"), ("2", "3")], target=True)
+    catalog.scope("Likes", pa.table({"a": ["1", "2", "1"], "b": ["2", "3", "3"]}))
+    program = bind_program(catalog.engine, catalog.bind(model, training=False), model)
+    assert ground_network(program, limit=10).open.tolist() == [1]
+    with pytest.raises(GroundingLimitError, match="leaves 1 groundings to enumerate"):
+        ground_network(program, limit=0)
+    catalog.engine.close()
 
 
 def test_combinations_never_seen_in_training_are_counted() -> None:
@@ -323,7 +357,7 @@ def test_combinations_never_seen_in_training_are_counted() -> None:
 
 def test_sums_of_multiplicities_do_not_wrap() -> None:
     rows = Rows(np.array([0, 0, 1]), np.zeros(0, np.int64), np.zeros(3, np.int64), np.array([2**62, 2**62, 3]))
-    opened = _per_clause(rows, np.ones(3, bool), 2)
+    opened = _per_clause(rows, 2)
     assert opened.tolist() == [2**63, 3]
     model = parse_mln("Smokes(p)\nKnown(p)\n1 Smokes(a)\n1 Known(a) => Smokes(a)", query=("Smokes",))
     with (

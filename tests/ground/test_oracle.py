@@ -5,18 +5,37 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from sqlglot import exp
 
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground import counts as sql
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.completing import completed_world
 from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.logic.mln import parse_mln
+from sqlrl.plan.sql import table
 from sqlrl.plan.worlds import World
 from sqlrl.solve.counts import counts
 from tests.ground.brute import Data, Formulas, Ground
-from tests.ground.cases import Case, Names, completed, formulas_of, label_world, load, programs, world_table
+from tests.ground.cases import (
+    CLOSED,
+    GLOBAL,
+    OPEN,
+    Case,
+    Names,
+    completed,
+    counted,
+    formulas_of,
+    label_world,
+    load,
+    programs,
+    world_table,
+)
 
 # A case is a database with five rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
 FEW = settings(max_examples=16 if settings().max_examples <= 60 else settings().max_examples)
@@ -53,10 +72,11 @@ def check(case: Case, seed: int) -> None:
     for world in worlds:
         true = frozenset(atoms[i] for i, t in zip(network.atoms, world, strict=True) if t)
         n = counts(network, world)
-        with world_table(program, network.atoms[world]) as table:
-            wrong = sql.violated(program, World(table))
-            n_sql = sql.true_counts(program, World(table))
-            difference = sql.count_differences(program, World(table))
+        with world_table(program, network.atoms[world]) as name:
+            wrong = sql.violated(program, World(name))
+            n_sql = sql.true_counts(program, World(name))
+            difference = sql.count_differences(program, World(name))
+        check_completing(program, network, world)
         assert list(n) == list(n_sql)
         assert list(difference) == list(n - counts(network, observed))
         for clause, rule, formula, size in found:
@@ -71,6 +91,16 @@ def check(case: Case, seed: int) -> None:
     check_subset(case, program, names, network, worlds[-1])
     program.close()
     engine.close()
+
+
+def check_completing(program: Program, network: Network, world: np.ndarray) -> None:
+    """Helper atoms follow from the others, also where a world lists some of them."""
+    helpers = np.flatnonzero(network.helper)
+    listed = network.atoms[np.concatenate([np.flatnonzero(world & ~network.helper), helpers[:2]])]
+    with world_table(program, listed) as chosen, completed_world(program, World(chosen)) as shown:
+        query = exp.select("atom").from_(table(shown.atoms)) if shown.atoms is not None else None
+        found = program.engine.fetch(query, step="read").column(0).to_pylist()
+    assert sorted(found) == sorted(network.atoms[world])
 
 
 def random_worlds(program, network, seed: int):
@@ -133,9 +163,9 @@ def check_subset(case, program, names, whole, world) -> None:
             a for a in data.atoms if data.kind == "one" or data.example_of(a) in subset
         }
         n = counts(network, world[inside])
-        with world_table(program, whole.atoms[world]) as table:
-            assert list(sql.true_counts(program, World(table), examples)) == list(n)
-            assert list(sql.count_differences(program, World(table), examples=examples)) == list(
+        with world_table(program, whole.atoms[world]) as name:
+            assert list(sql.true_counts(program, World(name), examples)) == list(n)
+            assert list(sql.count_differences(program, World(name), examples=examples)) == list(
                 n - counts(network, label_world(program, network))
             )
         true = frozenset(atoms[i] for i, t in zip(whole.atoms, world, strict=True) if t)
@@ -148,3 +178,59 @@ def check_subset(case, program, names, whole, world) -> None:
 @given(programs(), st.integers(0, 1000))
 def test_counts_are_those_of_direct_evaluation(case: Case, seed: int) -> None:
     check(case, seed)
+
+
+@FEW
+@given(programs(kind=counted), st.integers(0, 1000))
+def test_counts_of_clauses_with_counted_variables(case: Case, seed: int) -> None:
+    check(case, seed)
+
+
+QUANTIFIED = [
+    "EXIST w (In(c, w, p))",
+    "EXIST w (Lab(c, w))",
+    "EXIST w (Tok(c, p, w))",
+    "FORALL w (Lab(c, w))",
+    "Mark(c, p) => (EXIST w (Lab(c, w)))",
+    "Mark(c, p) => (EXIST w (In(c, w, p) ^ Cap(w)))",
+    "Mark(c, p) ^ (EXIST w (Lab(c, w) ^ In(c, w, p)))",
+    "!(EXIST w (Lab(c, w) ^ In(c, w, p))) v Mark(c, p)",
+    "Mark(c, p) ^ (FORALL w (Lab(c, w) => In(c, w, p)))",
+    "FORALL w (EXIST u (In(c, w, u) ^ !Lab(c, w)))",
+    "EXIST u,w (In(c, w, u) ^ Lab(c, w))",
+    "Mark(c, p) => (EXIST w (Lab(c, f) ^ In(c, w, p)))",
+    "Lab(c, f) v !(EXIST w (Lab(c, w)))",
+    "Mark(c, p) => (EXIST w (Lab(c, w))) v (FORALL u (In(c, F, u)))",
+    "EXIST w (!Tok(c, p, w) ^ Lab(c, w))",
+    "EXIST w (!Lab(c, w))",
+]
+
+
+@pytest.mark.parametrize("kind", ["type", "column"])
+def test_quantifiers_over_an_empty_domain(kind: str) -> None:
+    """The second example has no field: EXIST is false there, FORALL true, and a free variable has no grounding."""
+    beside = "bib, " if kind == "type" else ""
+    header = "".join(
+        f"{name}({'' if name in GLOBAL else beside}{', '.join(types)})\n" for name, types in {**CLOSED, **OPEN}.items()
+    )
+    texts = [text if kind == "type" else text.replace("(c, ", "(") for text in QUANTIFIED]
+    lines = [line for text in texts for line in (f"1 {text}", f"-1 {text}", f"{text}.")]
+    case = Case(
+        kind,
+        {
+            "Tok": frozenset({("B1", "P1", "F"), ("B1", "P2", "G")}),
+            "Mark": frozenset({("B1", "P1"), ("B2", "P1"), ("B2", "P3")}),
+            "Next": frozenset({("P1", "P2")}),
+            "Cap": frozenset({("F",)}),
+        },
+        ("In", "Lab"),
+        {"In": frozenset({("B1", "F", "P1")}), "Lab": frozenset({("B1", "G")})},
+        {"In": {}, "Lab": {}},
+        {"In": {}, "Lab": {}},
+        {},
+        None,
+        parse_mln(header + "\n".join(lines), query=("In", "Lab")).rules,
+        subset=frozenset({"B2"}),
+    )
+    assert case.data.domains["fld", "B2"] == frozenset()
+    check(case, 0)

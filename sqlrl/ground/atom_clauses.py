@@ -1,0 +1,217 @@
+"""The ground clauses that mention some atoms, with constants, and whether each holds in two worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.wording import ClauseWriter
+from sqlrl.plan.touching import AtomKey, TouchingQuery, touching
+
+ENUMERATED = 100
+"""So many groundings of one shape that differ only in variables which occur in no open literal are listed each by itself."""
+
+
+@dataclass(frozen=True)
+class TwoWorlds:
+    """The truth of query atoms in two worlds.
+
+    Parameters
+    ----------
+    atoms : int64 array, shape (n,)
+        Ids, ascending.
+    before, after : bool array, shape (n,)
+    """
+
+    atoms: IntArray
+    before: BoolArray
+    after: BoolArray
+
+
+@dataclass(frozen=True)
+class GroundClause:
+    """A ground clause and its truth in two worlds.
+
+    Parameters
+    ----------
+    clause : int
+        Id of the clause of which it is a grounding.
+    text : str
+        With constants; what the evidence made false stands in it too. For a conjunction the conjunction.
+    times : int
+        How many groundings have this text.
+    before, after : bool
+        Whether the ground clause (of a conjunction the conjunction) is true in each world.
+    """
+
+    clause: int
+    text: str
+    times: int
+    before: bool
+    after: bool
+
+
+def clauses_of_atoms(
+    program: Program, keys: Sequence[AtomKey], worlds: TwoWorlds, examples: TableName | None = None
+) -> list[GroundClause]:
+    """Return the ground clauses that the evidence leaves open and that mention some atoms.
+
+    One query for each shape and atom. Definitions of helper predicates are left out.
+
+    Parameters
+    ----------
+    program : Program
+        Expanded over the examples.
+    keys : sequence of AtomKey
+        Query atoms.
+    worlds : TwoWorlds
+        Of all atoms that these clauses mention.
+    examples : TableName, optional
+
+    Returns
+    -------
+    list of GroundClause
+        In order of clauses and texts. A variable that occurs in no open literal has a constant too, unless an atom has more than
+        `ENUMERATED` groundings of a shape: then it keeps its name, and `times` says how many groundings there are.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> bob = AtomKey("Smokes", 2, {"example": 0, "a0": 1})
+    >>> worlds = TwoWorlds(np.array([1, 2, 3]), np.array([True, True, False]), np.array([True, False, False]))
+    >>> for each in clauses_of_atoms(program, [bob], worlds):
+    ...     print(each.text, each.times, each.before, each.after)
+    !Friends(Anna, Bob) v !Smokes(Anna) v Smokes(Bob) 1 True False
+    !Friends(Bob, Chris) v !Smokes(Bob) v Smokes(Chris) 1 False True
+    """
+    found: dict[tuple[int, str, bool, bool], int] = {}
+    for use in program.shapes.values():
+        for each in _of_shape(program, use, keys, worlds, examples):
+            key = (each.clause, each.text, each.before, each.after)
+            found[key] = found.get(key, 0) + each.times
+    return [
+        GroundClause(clause, text, times, before, after)
+        for (clause, text, before, after), times in sorted(found.items())
+    ]
+
+
+def _of_shape(
+    program: Program, use: ShapeUse, keys: Sequence[AtomKey], worlds: TwoWorlds, examples: TableName | None
+) -> Iterator[GroundClause]:
+    """Yield the ground clauses of one shape; equal texts may come more than once."""
+    if all(bound.rule is None for bound in program.features if any(x.shape == use.shape for x in bound.instances)):
+        return
+    fetched = _fetch(program, use, keys, examples, count=False, limit=ENUMERATED)
+    if fetched is None:
+        fetched = _fetch(program, use, keys, examples, count=True)
+        assert fetched is not None
+    writers: dict[int, ClauseWriter | None] = {}
+    for number, plan, data in fetched:
+        rows = _Rows(plan, data, worlds)
+        # A ground clause with several of the atoms belongs to the first of them.
+        fresh = ~rows.has([key.atom for key in keys[:number]]) & ~rows.tautology()
+        before, after = rows.holds(worlds.before), rows.holds(worlds.after)
+        for row, cells in zip(np.flatnonzero(fresh).tolist(), data.filter(pa.array(fresh)).to_pylist(), strict=True):
+            values = {slot: cells[f"s{i}"] for i, slot in enumerate(plan.slots)}
+            for clause in [cells["clause"]] if plan.has_clause else use.clauses:
+                feature = program.feature_of[clause]
+                if feature not in writers:
+                    writers[feature] = _writer(program, feature, use)
+                writer, negated = writers[feature], program.features[feature].feature.negated
+                if writer is not None:
+                    true = (bool(before[row]) != negated, bool(after[row]) != negated)
+                    yield GroundClause(clause, writer.text(values), int(cells["times"]), *true)
+
+
+def _fetch(
+    program: Program,
+    use: ShapeUse,
+    keys: Sequence[AtomKey],
+    examples: TableName | None,
+    *,
+    count: bool,
+    limit: int | None = None,
+) -> list[tuple[int, TouchingQuery, pa.Table]] | None:
+    """Read the rows of each atom whose predicate the shape has; None if one has more than the limit, and counting helps."""
+    fetched = []
+    for number, key in enumerate(keys):
+        plans = [
+            touching(
+                use.shape, program.layout, key, parameters=use.parameters, examples=examples,
+                foreign=frozenset(use.foreign), count=counting,
+            )
+            for counting in (count, True)
+        ]  # fmt: skip
+        plan, other = plans
+        if plan is None or other is None:
+            continue
+        most = limit if other.counted else None
+        query = plan.query if most is None else plan.query.limit(most + 1)
+        data = program.engine.fetch(query, step=f"find the ground clauses of {use.shape} with an atom")
+        if most is not None and data.num_rows > most:
+            return None
+        fetched.append((number, plan, data))
+    return fetched
+
+
+def _writer(program: Program, feature: int, use: ShapeUse) -> ClauseWriter | None:
+    """Return what writes the ground clauses of a feature, None for the definition of a helper predicate."""
+    bound = program.features[feature]
+    if bound.rule is None:
+        return None
+    instance = next(x for x in bound.instances if x.shape == use.shape)
+    helpers = (helper for each in program.features for helper in each.feature.helpers)
+    return ClauseWriter(use.shape, instance.variables, negated=bound.feature.negated, helpers=helpers)
+
+
+class _Rows:
+    """The literals of fetched ground clauses: for each the row, the id of the atom, and the sign."""
+
+    def __init__(self, plan: TouchingQuery, data: pa.Table, worlds: TwoWorlds) -> None:
+        self._size, self._worlds = data.num_rows, worlds
+        rows, ids, signs = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for i, sign in enumerate(plan.signs):
+            atoms = data.column(f"l{i}").to_numpy()
+            here = np.flatnonzero(atoms > 0)
+            rows.append(here)
+            ids.append(atoms[here].astype(np.int64))
+            signs.append(np.full(len(here), sign))
+        for i, sign in enumerate(plan.list_signs):
+            lists = data.column(f"e{i}").combine_chunks()
+            lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+            rows.append(np.repeat(np.arange(self._size, dtype=np.int64), lengths))
+            ids.append(lists.flatten().to_numpy(zero_copy_only=False).astype(np.int64))
+            signs.append(np.full(int(lengths.sum()), sign))
+        self._row, self._id, self._sign = np.concatenate(rows), np.concatenate(ids), np.concatenate(signs)
+
+    def _some(self, literals: BoolArray) -> BoolArray:
+        """Return which rows have one of some literals."""
+        found = np.zeros(self._size, dtype=np.bool_)
+        found[self._row[literals]] = True
+        return found
+
+    def has(self, atoms: Sequence[int]) -> BoolArray:
+        """Return which rows mention one of some atoms."""
+        return self._some(np.isin(self._id, np.array(atoms, dtype=np.int64)))
+
+    def tautology(self) -> BoolArray:
+        """Return which rows have an atom and its negation."""
+        order = np.lexsort((self._sign, self._id, self._row))
+        row, atom, sign = self._row[order], self._id[order], self._sign[order]
+        opposed = np.zeros(len(row), dtype=np.bool_)
+        opposed[1:] = (row[1:] == row[:-1]) & (atom[1:] == atom[:-1]) & (sign[1:] != sign[:-1])
+        found = np.zeros(self._size, dtype=np.bool_)
+        found[row[opposed]] = True
+        return found
+
+    def holds(self, world: BoolArray) -> BoolArray:
+        """Return which rows have a true literal in a world."""
+        true = world[np.searchsorted(self._worlds.atoms, self._id)]
+        return self._some(true == (self._sign > 0))

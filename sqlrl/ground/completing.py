@@ -1,0 +1,105 @@
+"""Worlds with the values of their helper atoms, which are functions of other atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import cast, column, conjunction, named, subquery, union_all
+from sqlrl.ground.helpers import held, witness_definition
+from sqlrl.ground.program import Program
+from sqlrl.logic.shapes import Slot
+from sqlrl.logic.terms import ExistsLiteral
+from sqlrl.plan.sql import table
+from sqlrl.plan.tuples import holding
+from sqlrl.plan.worlds import World
+
+
+@contextmanager
+def completed_world(program: Program, world: World) -> Iterator[World]:
+    r"""Show a world with the values that its helper atoms take, while the context is open.
+
+    One statement for each helper predicate, whatever the number of its atoms; definitions come before uses.
+
+    Parameters
+    ----------
+    program : Program
+    world : World
+        Helper atoms that it lists are ignored, and an atom may be listed more than once.
+
+    Yields
+    ------
+    World
+        The same world if it is the observed one (whose helper atoms have labels), or if the program has no helpers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sqlrl.ground.counts import true_counts
+    >>> from sqlrl.ground.sample import sample_program
+    >>> text = "t = {A, B}\nH(t)\nS(t)\n1 EXIST y (H(y) ^ S(y))"
+    >>> program = sample_program(text, ["H", "S"], {"H": [("A",)], "S": [("B",)]})
+    >>> with program.shown(pa.table({"atom": [1, 3]})) as chosen, completed_world(program, World(chosen)) as world:
+    ...     true_counts(program, world).tolist()[0]
+    1
+    """
+    if world.atoms is None or not program.helper_names:
+        yield world
+        return
+    with program.shown(_visible(program, world.atoms)) as name:
+        for helper, variables, definition in _definitions(program):
+            query = _true_atoms(program, helper, variables, definition, World(name))
+            statement = exp.Insert(this=table(name), expression=query)
+            program.engine.execute(statement, step="complete a world")
+        yield World(name)
+
+
+def _visible(program: Program, atoms: TableName) -> exp.Select:
+    """Select the atoms of a world that are no helper atoms, each once."""
+    helpers = [program.layout.predicates[name] for name in sorted(program.helper_names)]
+    hidden = union_all(exp.select(column("atom")).from_(table(info.atoms)) for info in helpers if info.atoms)
+    chosen = exp.select(named(cast(column("atom"), "BIGINT"), "atom")).from_(table(atoms))
+    visible = exp.Except(this=chosen, expression=exp.select(column("atom")).from_(subquery(hidden, "h")), distinct=True)
+    return exp.select(column("atom")).from_(subquery(visible, "v"))
+
+
+Definition = tuple[str, tuple[tuple[str, str], ...], ExistsLiteral]
+
+
+def _definitions(program: Program) -> Iterator[Definition]:
+    """Yield name, variables and definition of each helper predicate that has atoms, definitions before uses."""
+    seen = set[str]()
+    for bound in program.features:
+        for helper in bound.feature.helpers:
+            if helper.name in seen:
+                continue
+            seen.add(helper.name)
+            witness = witness_definition(helper)
+            if witness[0] in program.layout.predicates:
+                yield witness
+            yield helper.name, helper.variables, helper.definition
+
+
+def _true_atoms(
+    program: Program,
+    name: str,
+    variables: tuple[tuple[str, str], ...],
+    definition: ExistsLiteral,
+    world: World,
+) -> exp.Select:
+    """Select the atoms of a helper that are true in a world, by its definition."""
+    info = program.layout.predicates[name]
+    assert info.atoms is not None
+    instance, bound, slots, names = held(program.layout, variables, definition)
+    (group,) = instance.shape.exists
+    parameters = program.constants.single_row(instance)
+    inside = [Slot(False, i) for i in group.variables]
+    truth = holding(bound, slots, group.literals, group.equalities, world, inside=inside, parameters=parameters)
+    # A constant example is no argument: it stands in the example's column.
+    columns = [*names, "example"][: len(slots)]
+    on = conjunction(exp.EQ(this=column(f"x{i}", "t"), expression=column(c, "a")) for i, c in enumerate(columns))
+    query = exp.select(column("atom", "a")).from_(table(info.atoms, "a"))
+    return query.join(subquery(truth, "t"), on=on or exp.true())

@@ -1,0 +1,288 @@
+"""A program as a clause oracle: its network stays in the database, which returns what a world does not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, integer
+from sqlrl.ground.assemble import ROWS_PER_BATCH, assemble, per_clause, plans, with_clause
+from sqlrl.ground.atoms import read_atoms
+from sqlrl.ground.counts import Counts, run_counts, violated_by_evidence
+from sqlrl.ground.feasible import check_evidence
+from sqlrl.ground.limits import limited
+from sqlrl.ground.naming import describer
+from sqlrl.ground.network import BoolArray, Network
+from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, read_rows
+from sqlrl.ground.wide import narrowed
+from sqlrl.plan.bounds import enumerated
+from sqlrl.plan.counting import count_violated
+from sqlrl.plan.grounding import GroundingQuery
+from sqlrl.plan.slots import bind
+from sqlrl.plan.sql import table
+from sqlrl.plan.unmet import FAIL, HOLD, among, few, may_be_long, unmet
+from sqlrl.plan.worlds import World
+
+
+@dataclass(frozen=True)
+class _Asked:
+    # The queries of a shape: what a world does not meet, and all pairs among chosen atoms. For a shape without parameters
+    # the clauses whose ground clauses their rows are.
+    use: ShapeUse
+    plan: GroundingQuery
+    clauses: tuple[int, ...]
+    pairs: GroundingQuery | None = None
+
+
+class ProgramOracle:
+    r"""Answers for a program what `sqlrl.solve.cutting.ClauseOracle` asks.
+
+    Parameters
+    ----------
+    program : Program
+        With its templates expanded.
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+    limit : int, optional
+        The most ground clauses of one shape that a round may return.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> oracle = ProgramOracle(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS))
+    >>> network = oracle.start()
+    >>> network.units.toarray().tolist(), network.literals.tolist()
+    ([[0, 1], [0, 0], [0, 0]], [])
+    >>> oracle.unmet(np.array([True, False, False]), np.array([1, 1])).literals.tolist()
+    [-1, 2]
+    >>> oracle.counts(np.array([True, False, False]), np.array([True, True])).tolist()
+    [8, 1]
+    """
+
+    def __init__(self, program: Program, examples: TableName | None = None, *, limit: int | None = None) -> None:
+        self.program, self.examples, self.limit = program, examples, limit
+        self._world = program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
+        self._asked: dict[bytes, list[_Asked]] = {}
+
+    # ---- what cutting planes ask ----------------------------------------------------------------------------
+
+    def start(self) -> Network:
+        """Return the network with the ground clauses of one open literal alone.
+
+        Raises
+        ------
+        InfeasibleError
+            If the evidence makes every world impossible; shows the ground clause.
+        CountOverflowError
+            As `sqlrl.ground.assemble.ground_network`.
+        """
+        return self._network
+
+    @cached_property
+    def _network(self) -> Network:
+        program, examples = self.program, self.examples
+        atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
+        index, pieces = AtomIndex(atoms.ids), list[Rows]()
+        evidence = violated_by_evidence(program, examples)
+        for use in self._uses():
+            plan = few(
+                use.shape,
+                program.layout,
+                parameters=use.parameters,
+                examples=examples,
+                foreign=frozenset(use.foreign),
+            )
+            if plan is not None:
+                pieces += self._rows(_Asked(use, plan, tuple(use.clauses)), index, evidence)
+        network = assemble(program, atoms, pieces, evidence, examples)
+        check_evidence(program, network, examples)
+        return network
+
+    def unmet(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
+        """Return the network whose rows are the ground clauses of two literals or more that a world does not meet.
+
+        Parameters
+        ----------
+        world : bool array, shape (n,)
+        wanted : int8 array, shape (m,)
+            1 for clauses whose ground clauses ought to hold, -1 for those whose ground clauses ought to fail, 0 for those that
+            nobody asks for.
+
+        Returns
+        -------
+        Network
+            Of the same atoms and clauses; its rows are distinct and have their full multiplicities.
+
+        Raises
+        ------
+        GroundingLimitError
+            If a shape returns more ground clauses than the limit.
+        """
+        self._show(world)
+        return self._long_rows(self._plans(wanted))
+
+    def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
+        """Return the network whose rows are the ground clauses of two literals whose atoms are all chosen.
+
+        Parameters
+        ----------
+        chosen : bool array, shape (n,)
+        wanted : int8 array, shape (m,)
+            As for `unmet`; 1 and -1 are the same here.
+
+        Returns
+        -------
+        Network
+            As `unmet`. Ground clauses of shapes with other literals, that the evidence makes false, are left out.
+        """
+        self._show(chosen)
+        return self._long_rows([replace(x, plan=x.pairs) for x in self._plans(wanted) if x.pairs is not None])
+
+    def _long_rows(self, queries: Sequence[_Asked]) -> Network:
+        """Return the network whose rows are those of some queries with two literals or more."""
+        network = self._network
+        index, none = AtomIndex(network.atoms), np.zeros(len(network.clauses), dtype=object)
+        pieces = [rows.split()[2] for asked in queries for rows in self._rows(asked, index, none)]
+        rows = in_order(by_clause(pieces), merge=True)
+        return replace(
+            network,
+            indptr=rows.starts(),
+            literals=rows.literals,
+            row_clause=np.array(rows.clause),
+            multiplicity=np.array(rows.multiplicity),
+        )
+
+    def counts(self, world: BoolArray, asked: BoolArray) -> Counts:
+        """Return the exact n of the clauses asked for in a world, shape (m,); 0 for others."""
+        program, m = self.program, self.program.clause_count
+        violated = np.zeros(m, dtype=object)
+        if not asked.any():
+            return violated
+        self._show(world)
+        features = {program.feature_of[clause] for clause in np.flatnonzero(asked).tolist()}
+        for shape in dict.fromkeys(x.shape for feature in features for x in program.features[feature].instances):
+            use = program.shapes[shape]
+            query = count_violated(
+                shape, program.layout, World(self._world), parameters=use.parameters, examples=self.examples
+            )
+            for clause, n in run_counts(program, use, query):
+                violated[clause] += n
+        n = np.where(program.signs() > 0, self._network.total - violated, violated)
+        return np.where(asked, n, 0)
+
+    def describe(self, clause: int, literals: Sequence[int]) -> str:
+        """Return a ground clause as text, with its constants."""
+        return describer(self.program, self._network)(clause, literals)
+
+    @cached_property
+    def size(self) -> int:
+        """About how many ground clauses of two literals or more there are: what their joins enumerate, counted in SQL."""
+        program, found = self.program, 0
+        for use in self._uses():
+            if may_be_long(use.shape, program.layout):
+                query = enumerated(
+                    use.shape,
+                    program.layout,
+                    parameters=use.parameters,
+                    examples=self.examples,
+                    foreign=frozenset(use.foreign),
+                )[0]
+                found += sum(n for _, n in run_counts(program, use, query))
+        return found
+
+    def opened(self) -> Counts:
+        """Return `Network.open` of full grounding, shape (m,): the groundings that the evidence leaves open.
+
+        All ground clauses pass by, batch by batch; none is kept.
+        """
+        program, m = self.program, self.program.clause_count
+        index, none, opened = AtomIndex(self._network.atoms), np.zeros(m, dtype=object), np.zeros(m, dtype=object)
+        for shape_plan in plans(program, self.examples):
+            use, plan = shape_plan.use, shape_plan.plan
+            batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+            for batch in narrowed(batches, plan, program, use, none):
+                rows = read_rows([batch], plan, index, 0, m)
+                rows = rows.take(rows.length > 0)
+                for each in [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]:
+                    opened += per_clause(each, m)
+        return opened
+
+    # ---- queries ---------------------------------------------------------------------------------------------
+
+    def _uses(self) -> Iterator[ShapeUse]:
+        """Yield the shapes that have an open literal."""
+        for shape, use in self.program.shapes.items():
+            bound = bind(shape, self.program.layout)
+            literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
+            if any(bound.info(x).open for x in literals):
+                yield use
+
+    def _show(self, world: BoolArray) -> None:
+        """Show the true atoms of a world to SQL."""
+        name, true = self._world, pa.table({"atom": pa.array(self._network.atoms[world], pa.int64())})
+        self.program.engine.create_table(name.catalog, name.schema, name.name, true, step="show a world to SQL")
+
+    def _plans(self, wanted: npt.NDArray[np.int8]) -> list[_Asked]:
+        """Return the queries of a round; they are planned once for all rounds."""
+        key = wanted.tobytes()
+        if key not in self._asked:
+            self._asked[key] = [x for use in self._uses() for x in self._plan(use, wanted)]
+        return self._asked[key]
+
+    def _plan(self, use: ShapeUse, wanted: npt.NDArray[np.int8]) -> Iterator[_Asked]:
+        if not may_be_long(use.shape, self.program.layout):
+            return
+        if use.parameters is not None:
+            tables = self._by_wish(use.parameters, wanted)
+            if tables:
+                yield self._both(use, tables, ())
+            return
+        for ought in (HOLD, FAIL):
+            mine = tuple(clause for clause in use.clauses if wanted[clause] == ought)
+            if mine:
+                yield self._both(use, {ought: None}, mine)
+
+    def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Asked:
+        layout, examples, foreign = self.program.layout, self.examples, frozenset(use.foreign)
+        plan = unmet(use.shape, layout, self._world, clauses=clauses, examples=examples, foreign=foreign)
+        pairs = among(use.shape, layout, self._world, clauses=clauses, examples=examples, foreign=foreign)
+        return _Asked(use, plan, ids, pairs)
+
+    def _by_wish(self, parameters: TableName, wanted: npt.NDArray[np.int8]) -> dict[int, TableName | None]:
+        """Split a parameter table into the clauses whose ground clauses ought to hold, and those whose ought to fail."""
+        program, source = self.program, table(parameters, "p")
+        ids = exp.select(column("clause", "p")).from_(source)
+        found = wanted[program.engine.fetch(ids, step="read the clauses of a shape").column(0).to_numpy()]
+        present = {ought: int((found == ought).sum()) for ought in (HOLD, FAIL)}
+        tables = dict[int, TableName | None]()
+        with program.shown(pa.table({"clause": np.arange(len(wanted)), "wanted": wanted})) as name:
+            for ought, size in present.items():
+                if size == len(found):
+                    tables[ought] = parameters
+                elif size:
+                    on = exp.EQ(this=column("clause", "s"), expression=column("clause", "p"))
+                    mine = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("p", quoted=True)))
+                    mine = mine.from_(source.copy()).join(table(name, "s"), on=on)
+                    mine = mine.where(exp.EQ(this=column("wanted", "s"), expression=integer(ought)))
+                    tables[ought] = program.constants.scratch("wanted", mine)
+        return tables
+
+    def _rows(self, asked: _Asked, index: AtomIndex, evidence: npt.NDArray[np.object_]) -> list[Rows]:
+        """Run a query and return its rows, for a shape without parameters once for each clause."""
+        program, use, plan = self.program, asked.use, asked.plan
+        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+        if self.limit is not None:
+            batches = limited(batches, program, use, self.limit)
+        batches = narrowed(batches, plan, program, use, evidence)
+        first = asked.clauses[0] if asked.clauses else 0
+        rows = read_rows(batches, plan, index, first, program.clause_count)
+        return [rows] if plan.has_clause else [with_clause(rows, clause) for clause in asked.clauses]
+

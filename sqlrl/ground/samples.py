@@ -1,0 +1,97 @@
+"""Samples of worlds as they are drawn, streamed into tables of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column
+from sqlrl.ground.network import BoolArray
+
+if TYPE_CHECKING:
+    from sqlrl.solve.chains import SampleBatch
+
+SAMPLES = {"chain": "INTEGER", "sample": "BIGINT", "atom": "VARCHAR"}
+"""A row for each true atom of each sampled world."""
+
+MEANS = {"chain": "INTEGER", "samples": "BIGINT", "atom": "VARCHAR", "mean": "DOUBLE"}
+"""A row for each atom, chain and batch: the mean of the chain's samples so far."""
+
+
+class SampleTables:
+    """Creates the tables and writes each batch into them; a `sqlrl.solve.chains.SampleSink`.
+
+    Parameters
+    ----------
+    engine : DuckDBEngine
+        Tables are created in the current schema of its connection; those of the same name are replaced.
+    names : sequence of str
+        The n visible atoms, with constants.
+    visible : bool array, shape (all atoms,)
+        Which atoms these are; helper atoms are not.
+    samples, means : str or None
+        The names of the tables.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> from sqlrl.solve.chains import SampleBatch
+    >>> db = sqlrl.connect()
+    >>> sink = SampleTables(db.engine, ["P(A)", "P(B)"], np.array([True, True]), "drawn", None)
+    >>> sink.write(SampleBatch(0, 0, np.array([[True, True], [False, True]]), np.array([0.5, 1.0])))
+    >>> db.sql("select sample, list(atom order by atom) as atoms from drawn group by all order by all").fetchall()
+    [(0, ['P(A)', 'P(B)']), (1, ['P(B)'])]
+    """
+
+    def __init__(
+        self, engine: DuckDBEngine, names: Sequence[str], visible: BoolArray, samples: str | None, means: str | None
+    ) -> None:
+        self._engine, self._visible = engine, visible
+        self._names = pa.array(names, pa.string())
+        self._samples, self._means = samples, means
+        for name, columns in ((samples, SAMPLES), (means, MEANS)):
+            if name is not None:
+                self._create(name, columns)
+
+    def write(self, batch: SampleBatch) -> None:
+        """Append the true atoms of some consecutive worlds of a chain, and its running means."""
+        size = len(batch.worlds)
+        if self._samples is not None:
+            world, atom = np.nonzero(batch.worlds[:, self._visible])
+            rows = {"sample": pa.array(batch.first + world, pa.int64()), "atom": self._named(atom)}
+            self._append(self._samples, batch.chain, rows)
+        if self._means is not None:
+            mean = batch.mean[self._visible]
+            done = pa.array(np.full(len(mean), batch.first + size), pa.int64())
+            rows = {"samples": done, "atom": self._named(np.arange(len(mean))), "mean": pa.array(mean, pa.float64())}
+            self._append(self._means, batch.chain, rows)
+
+    def _named(self, atoms: np.typing.NDArray[np.intp]) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(atoms, pa.int32()), self._names)
+
+    def _create(self, name: str, columns: Mapping[str, str]) -> None:
+        kinds = [
+            exp.ColumnDef(this=exp.to_identifier(c, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
+            for c, kind in columns.items()
+        ]
+        definition = exp.Schema(this=exp.table_(name, quoted=True), expressions=kinds)
+        statement = exp.Create(this=definition, kind="TABLE", replace=True)
+        self._engine.execute(statement, step=f"create the table {name}")
+
+    def _append(self, name: str, chain: int, rows: Mapping[str, pa.Array]) -> None:
+        size = len(next(iter(rows.values())))
+        if not size:
+            return
+        data = pa.table({"chain": pa.array(np.full(size, chain), pa.int32()), **rows})
+        with self._engine.attached(data) as source:
+            query = exp.select(*map(column, data.column_names)).from_(source)
+            target = exp.Schema(
+                this=exp.table_(name, quoted=True),
+                expressions=[exp.to_identifier(c, quoted=True) for c in data.column_names],
+            )
+            self._engine.execute(exp.Insert(this=target, expression=query), step=f"append samples to {name}")

@@ -1,0 +1,218 @@
+"""The ground clauses of a shape that mention one atom, with the names of their constants: one query, for one atom's explanation.
+
+Each open literal in which the atom can stand is a branch; a branch leaves out what the branches before it have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.counted import counted_parts, without_parts
+from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
+from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.semiring import BIGINT_LIMIT
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sql import table
+from sqlrl.plan.witnesses import witness_lists
+
+
+@dataclass(frozen=True)
+class AtomKey:
+    """A query atom.
+
+    Parameters
+    ----------
+    predicate : str
+    atom : int
+        Its id.
+    columns : mapping of str to int
+        What its row of the atom table holds: `example`, `a0`, `a1`, ...
+    """
+
+    predicate: str
+    atom: int
+    columns: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class TouchingQuery:
+    """One query for the ground clauses of a shape that mention an atom.
+
+    Parameters
+    ----------
+    query : exp.Query
+        One row for each: `clause` (if the shape has parameters), `s0, s1, ...` (the names of the constants of `slots`, NULL for
+        one that the data do not have), `l0, ...` and `e0, ...` as in `plan.grounding.GroundingQuery`, `times`.
+    slots : tuple of Slot
+        The parameters and the variables that have a constant.
+    signs, list_signs : tuple of int
+        +1 or -1 for each `l` and each `e` column.
+    has_clause : bool
+    counted : bool
+        Whether some variables have no constant: `times` groundings differ only in them.
+    """
+
+    query: exp.Query
+    slots: tuple[Slot, ...]
+    signs: tuple[int, ...]
+    list_signs: tuple[int, ...]
+    has_clause: bool
+    counted: bool
+
+
+def touching(
+    shape: Shape,
+    layout: Layout,
+    key: AtomKey,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+    count: bool = True,
+) -> TouchingQuery | None:
+    """Plan the ground clauses of a shape, open to the evidence, in which an atom stands.
+
+    Parameters
+    ----------
+    shape, layout, parameters, examples, foreign
+        As for `plan.grounding.ground`.
+    key : AtomKey
+    count : bool
+        Whether variables that occur in no open literal may be counted; else each has a constant in each row.
+
+    Returns
+    -------
+    TouchingQuery or None
+        None if the atom's predicate is not in the shape.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> plan = touching(friends_smoke(), people(), AtomKey("Smokes", 7, {"example": 0, "a0": 2}), count=False)
+    >>> [str(slot) for slot in plan.slots], plan.signs, plan.counted
+    (['v0', 'v1'], (1,), False)
+    >>> print(list(plan.query.find_all(exp.Subquery))[-1].this.sql("duckdb", identify=False).replace('"', ""))
+    SELECT t0.a0 AS s0, t0.a1 AS s1, o0.atom AS l0, 1 AS times FROM db.main.friends AS t0
+    INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 WHERE o0.atom = 7 AND t0.a1 = 2
+    """
+    whole = bind(shape, layout, foreign, parameters)
+    parts = counted_parts(whole, whole.variables) if count else ()
+    bound = without_parts(whole, parts)
+    opened = open_literals(bound)
+    places = [i for i, x in enumerate(opened) if x.predicate == key.predicate]
+    groups = [open_witness(bound, i) for i in range(len(bound.shape.exists))]
+    lists = [i for i, x in enumerate(groups) if x is not None and x.predicate == key.predicate]
+    if not places and not lists:
+        return None
+    counted = frozenset[Slot]().union(*(part.slots for part in parts))
+    slots = tuple(Slot(False, i) for i in shape.universal() if Slot(False, i) not in counted)
+    slots += tuple(Slot(True, i) for i in range(len(shape.parameters)))
+    branches = []
+    for number in range(len(places) + len(lists)):
+        body = Body(whole)
+        multiplicity = Multiplicity(whole, body, parts, examples)
+        aliases, absent = clause_body(bound, body, parameters, examples, counted=multiplicity)
+        exclude_tautologies(bound, body)
+        witnesses = witness_lists(bound, body, examples)
+        branch = _Branch(bound, body, key)
+        tests = [branch.literal(opened[i], aliases[i]) for i in places]
+        tests += [branch.group(groups[i], witnesses[i][0]) for i in lists]
+        branch.restrict(tests, number)
+        select = [named(column("clause", "p"), "clause")] if parameters is not None else []
+        select += [named(body.known[slot].copy(), f"s{i}") for i, slot in enumerate(slots)]
+        select += [named(_id(alias, i in absent), f"l{i}") for i, alias in enumerate(aliases)]
+        select += [named(column("atoms", a), f"e{i}") for i, (a, _) in enumerate(witnesses) if a]
+        times = multiplicity.value(multiplicity.most > BIGINT_LIMIT) if parts else integer(1)
+        branches.append(body.select([*select, named(times, "times")]))
+        list_signs = tuple(sign for alias, sign in witnesses if alias)
+    return TouchingQuery(
+        _named(branches, slots, whole),
+        slots,
+        tuple(1 if x.positive else -1 for x in opened),
+        list_signs,
+        parameters is not None,
+        bool(counted),
+    )
+
+
+def open_witness(bound: BoundShape, group: int) -> ShapeLiteral | None:
+    """Return the open literal of an existential group, None if all are closed.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import ShapeExists
+    >>> from sqlrl.plan.sample import people
+    >>> exists = ShapeExists((0,), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),), ())
+    >>> str(open_witness(bind(Shape(("person",), (), (), (), (exists,)), people()), 0))
+    'Smokes(v0)'
+    """
+    return next((x for x in bound.shape.exists[group].literals if bound.info(x).open), None)
+
+
+Test = tuple[exp.Expression, list[exp.Expression]]
+
+
+class _Branch:
+    """The conditions of one branch: the atom stands in one place, and in none of those before it."""
+
+    def __init__(self, bound: BoundShape, body: Body, key: AtomKey) -> None:
+        self._bound, self._body, self._key = bound, body, key
+
+    def literal(self, literal: ShapeLiteral, alias: str) -> Test:
+        """Return the condition that the atom is that of a literal, and what follows for its slots."""
+        here = exp.EQ(this=column("atom", alias), expression=integer(self._key.atom))
+        return here, self._constants(literal)
+
+    def group(self, literal: ShapeLiteral | None, alias: str | None) -> Test:
+        """Return the condition that the atom is among the witnesses of an existential group, and what follows."""
+        assert literal is not None
+        assert alias is not None
+        inside = exp.ArrayContains(this=column("atoms", alias), expression=integer(self._key.atom))
+        return inside, self._constants(literal)
+
+    def _constants(self, literal: ShapeLiteral) -> list[exp.Expression]:
+        # They follow from the atom; said aloud, the database restricts every table before it joins.
+        pairs = [(name, slot) for name, slot in self._bound.columns(literal) if slot in self._body.known]
+        return [
+            exp.EQ(this=self._body.known[slot].copy(), expression=integer(self._key.columns[name]))
+            for name, slot in pairs
+        ]
+
+    def restrict(self, tests: list[Test], number: int) -> None:
+        """Demand the test of this number and none before it."""
+        for condition, _ in tests[:number]:
+            known = exp.Coalesce(this=exp.Paren(this=condition.copy()), expressions=[exp.false()])
+            self._body.where(exp.Not(this=known))
+        condition, constants = tests[number]
+        for each in (condition, *constants):
+            self._body.where(each)
+
+
+def _id(alias: str, absent: bool) -> exp.Expression:
+    atom = column("atom", alias)
+    return exp.Coalesce(this=atom, expressions=[integer(0)]) if absent else atom
+
+
+def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShape) -> exp.Query:
+    """Put names in place of the ids of constants."""
+    # Each branch may have steps of its own in front, which only a subquery can hold.
+    rows = union_all(exp.select("*").from_(subquery(branch, f"b{i}")) for i, branch in enumerate(branches))
+    query = exp.select().from_(subquery(rows, "r"))
+    for name in (x.alias for x in branches[0].selects):
+        slot = slots[int(name[1:])] if name.startswith("s") else None
+        if slot is None:
+            query = query.select(column(name, "r"))
+            continue
+        kind = bound.kind(slot)
+        assert kind is not None
+        on = exp.EQ(this=column("id", name), expression=column(name, "r"))
+        query = query.join(table(bound.layout.types[kind].dictionary, name), on=on, join_type="LEFT")
+        query = query.select(named(column("name", name), name))
+    return query

@@ -1,0 +1,179 @@
+"""What the literals of a shape are in a world: which of its groundings a grounding query keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column, integer, subquery, union_all
+from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.slots import BoundShape, outer_slots
+from sqlrl.plan.sources import Source, argument_columns, atom_rows, given_rows, open_source
+from sqlrl.plan.sql import table
+from sqlrl.plan.tuples import holding
+from sqlrl.plan.worlds import World
+
+Item = ShapeLiteral | ShapeExists
+
+
+class Truth(Enum):
+    """What an open literal, or an existential group with one, may be in a ground clause.
+
+    DECIDED: false by the evidence; of a group: without an open witness. OPEN: a query atom, whatever its value. FALSE: decided, or
+    a query atom whose value makes it false; of a group: no witness. TRUE: a query atom whose value makes it true; of a group:
+    some witness. AMONG: decided, or a query atom that the world has, whatever its value; not of a group.
+    """
+
+    DECIDED = "decided"
+    OPEN = "open"
+    FALSE = "false"
+    TRUE = "true"
+    AMONG = "among"
+
+
+_OR_DECIDED = (Truth.DECIDED, Truth.FALSE, Truth.AMONG)
+
+
+@dataclass(frozen=True)
+class Truths:
+    """Conditions on the open parts of a shape; a part without one may be anything but true by the evidence.
+
+    Parameters
+    ----------
+    of : mapping of ShapeLiteral or ShapeExists to Truth
+    world : TableName, optional
+        A table with a column `atom`: the query atoms that are true (or, for AMONG, chosen). Needed for FALSE, TRUE and AMONG.
+    same : sequence of int
+        Numbers of open literals that must be about one query atom. Then each group has no open witness but that atom.
+    single : bool
+        Whether the groups may have no more than one open witness, the same for all.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> smokes = bound.shape.literals[1]
+    >>> source, outer = Truths({smokes: Truth.TRUE}, table_name("world")).source(bound, smokes, "o0")
+    >>> source.relation.sql("duckdb").replace('"', "")
+    '(SELECT a.atom, a.a0 FROM db.main.atoms AS a JOIN db.main.world AS w ON w.atom = a.atom) AS o0'
+    """
+
+    of: Mapping[Item, Truth]
+    world: TableName | None = None
+    same: Sequence[int] = field(default=())
+    single: bool = False
+
+    def source(self, bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
+        """Return the relation of an open literal and whether it is to be outer-joined, as `plan.sources.open_source`."""
+        truth = self.of.get(literal)
+        outside = literal.positive and not bound.covers(literal)
+        if truth is None or (outside and truth in _OR_DECIDED):
+            return open_source(bound, literal, alias)
+        info = bound.info(literal)
+        rows: list[exp.Query] = []
+        if truth is Truth.OPEN:
+            rows.append(atom_rows(info))
+        elif truth is not Truth.DECIDED:
+            true = truth is Truth.AMONG or (truth is Truth.TRUE) == literal.positive
+            rows.append(self._atoms(info, true=true))
+        if truth in _OR_DECIDED and info.has_given:
+            rows.append(given_rows(info, not literal.positive, atom=True))
+        return Source(subquery(union_all(rows), alias), alias, bound.columns(literal)), False
+
+    def _atoms(self, info: PredicateInfo, *, true: bool) -> exp.Select:
+        """Select the query atoms of a predicate that are true in the world, or false."""
+        assert info.atoms is not None
+        query = exp.select(*(column(name, "a") for name in ("atom", *argument_columns(info))))
+        query = query.from_(table(info.atoms, "a"))
+        if true:
+            return query.join(table(self._shown, "w"), on=_equal(column("atom", "w"), column("atom", "a")))
+        return query.where(self._absent(column("atom", "a")))
+
+    @property
+    def _shown(self) -> TableName:
+        assert self.world is not None, "FALSE, TRUE and AMONG need a world"
+        return self.world
+
+    def _absent(self, atom: exp.Expression) -> exp.Expression:
+        """Return the condition that an atom is not true in the world; NULL is not."""
+        return exp.Not(this=self._present(atom))
+
+    def _present(self, atom: exp.Expression) -> exp.Expression:
+        inside = exp.select(integer(1)).from_(table(self._shown, "w")).where(_equal(column("atom", "w"), atom))
+        return exp.Exists(this=inside)
+
+    def restrict(
+        self,
+        bound: BoundShape,
+        body: Body,
+        aliases: Sequence[str],
+        outer: Iterable[int],
+        lists: Sequence[str | None],
+        examples: TableName | None,
+    ) -> None:
+        """Add the conditions that the relations of the literals do not state.
+
+        Parameters
+        ----------
+        bound : BoundShape
+        body : Body
+        aliases : sequence of str
+            Of the open literals.
+        outer : iterable of int
+            The open literals that are outer-joined.
+        lists : sequence of str or None
+            For each existential group the alias with the list of its open witnesses, as `plan.witnesses.witness_lists`.
+        examples : TableName or None
+        """
+        opened = [x for x in bound.shape.literals if bound.info(x).open]
+        for i in outer:
+            atom, truth = column("atom", aliases[i]), self.of.get(opened[i])
+            if truth is Truth.DECIDED:
+                body.where(exp.Is(this=atom, expression=exp.null()))
+            elif truth is Truth.FALSE:
+                body.where(self._absent(atom))
+            elif truth is Truth.AMONG:
+                body.where(exp.Or(this=exp.Is(this=atom, expression=exp.null()), expression=self._present(atom.copy())))
+        for i in self.same[1:]:
+            body.where(_equal(column("atom", aliases[self.same[0]]), column("atom", aliases[i])))
+        for group in bound.shape.exists:
+            if group in self.of:
+                self._restrict_group(bound, body, group, examples)
+        self._restrict_lists(body, [column("atoms", alias) for alias in lists if alias], aliases)
+
+    def _restrict_group(self, bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None) -> None:
+        """Keep the groundings for which a group has no witness in the world, or some."""
+        alias = body.alias("h")
+        outer = outer_slots(bound, group)
+        inside = [Slot(False, i) for i in group.variables]
+        found = holding(
+            bound, outer, group.literals, group.equalities, World(self._shown), inside=inside, examples=examples, prefix=alias
+        )  # fmt: skip
+        source = Source(subquery(found, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))
+        if self.of[group] is Truth.TRUE:
+            body.join(source)
+        else:
+            body.without(source)
+
+    def _restrict_lists(self, body: Body, lists: Sequence[exp.Expression], aliases: Sequence[str]) -> None:
+        """Keep the groundings whose open witnesses are no more than one atom."""
+        for i, found in enumerate(lists if self.single else ()):
+            none: exp.Expression = exp.Is(this=found, expression=exp.null())
+            if self.same:
+                alone = exp.Array(expressions=[column("atom", aliases[self.same[0]])])
+                body.where(exp.Or(this=none, expression=_equal(found.copy(), alone)))
+                continue
+            body.where(exp.Or(this=none, expression=_equal(exp.ArraySize(this=found.copy()), integer(1))))
+            for other in lists[:i]:
+                either = exp.Or(this=none.copy(), expression=exp.Is(this=other.copy(), expression=exp.null()))
+                body.where(exp.Or(this=either, expression=_equal(found.copy(), other.copy())))
+
+
+def _equal(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+    return exp.EQ(this=left, expression=right)

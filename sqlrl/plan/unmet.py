@@ -1,0 +1,220 @@
+"""The ground clauses that a world does not meet, and those with at most one literal: what cutting planes ground.
+
+A world meets a ground clause that ought to hold if some literal is true, and one that ought not to hold if none is. Both
+queries are grounding queries (`plan.grounding`) whose joins are restricted to the query atoms that matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral
+from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.truths import Item, Truth, Truths
+
+HOLD, FAIL = 1, -1
+"""What a ground clause ought to do: hold (a positive cost of its violation, or a hard clause), or fail."""
+
+
+def unmet(
+    shape: Shape,
+    layout: Layout,
+    world: TableName,
+    *,
+    clauses: Mapping[int, TableName | None],
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+) -> GroundingQuery:
+    """Plan the ground clauses of a shape that a world does not meet.
+
+    Parameters
+    ----------
+    shape : Shape
+    layout : Layout
+    world : TableName
+        A table with a column `atom`: the query atoms that are true, each once.
+    clauses : mapping of {HOLD, FAIL} to TableName or None
+        The parameter tables of the clauses that ought to hold and of those that ought to fail; a table is None if the shape has
+        no parameters, and then there can be only one.
+    examples, foreign
+        As for `plan.grounding.ground`.
+
+    Returns
+    -------
+    GroundingQuery
+        Its rows are those that `ground` has for these clauses, with the same multiplicities, as far as the world does
+        not meet them. One ground clause may come in several rows whose multiplicities add up.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> plan = unmet(friends_smoke(), people(), table_name("world"), clauses={FAIL: None})
+    >>> print(plan.query.sql("duckdb").replace('"', ""))
+    SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
+    INNER JOIN (SELECT a.atom, a.a0 FROM db.main.atoms AS a JOIN db.main.world AS w ON w.atom = a.atom) AS o0
+    ON o0.a0 = t0.a1 GROUP BY o0.atom
+    """
+    assert len(clauses) == 1 or None not in clauses.values()
+    found = []
+    for ought, parameters in sorted(clauses.items(), reverse=True):
+        items = _open_items(bind(shape, layout, foreign, parameters))
+        cases = [dict.fromkeys(items, Truth.FALSE)] if ought == HOLD else _first_true(items)
+        found += [
+            ground(
+                shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=Truths(truths, world)
+            )
+            for truths in cases
+        ]
+    return _together(found)
+
+
+def few(
+    shape: Shape,
+    layout: Layout,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+) -> GroundingQuery | None:
+    """Plan the ground clauses of a shape that have one literal at the most, without enumerating the others.
+
+    Parameters
+    ----------
+    shape, layout, parameters, examples, foreign
+        As for `plan.grounding.ground`.
+
+    Returns
+    -------
+    GroundingQuery or None
+        As `unmet`; None if there can be no such ground clause, as where two literals are open whatever the evidence.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Slot
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> few(friends_smoke(), people()) is not None
+    True
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> both = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Smokes", True, (y,)))
+    >>> few(Shape(("person", "person"), (), both), people()) is None
+    True
+    """
+    bound = bind(shape, layout, foreign, parameters)
+    opened = open_literals(bound)
+    found = []
+    for same in _about_one_atom(bound, opened):
+        truths = {x: Truth.OPEN if i in same else Truth.DECIDED for i, x in enumerate(opened)}
+        condition = Truths(truths, same=same, single=True)
+        found.append(
+            ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=condition)
+        )
+    return _together(found) if found else None
+
+
+def among(
+    shape: Shape,
+    layout: Layout,
+    atoms: TableName,
+    *,
+    clauses: Mapping[int, TableName | None],
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+) -> GroundingQuery | None:
+    """Plan the ground clauses of a shape of two open literals whose atoms are all among chosen ones.
+
+    Parameters
+    ----------
+    shape : Shape
+    layout : Layout
+    atoms : TableName
+        A table with a column `atom`: the chosen query atoms, each once.
+    clauses, examples, foreign
+        As for `unmet`.
+
+    Returns
+    -------
+    GroundingQuery or None
+        As `unmet`; None for a shape with more or fewer literals, or with an open existential group.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> among(friends_smoke(), people(), table_name("chosen"), clauses={HOLD: None}) is None
+    True
+    """
+    items = _open_items(bind(shape, layout, foreign))
+    if len(items) != 2 or any(isinstance(x, ShapeExists) for x in items):
+        return None
+    truths = Truths(dict.fromkeys(items, Truth.AMONG), atoms)
+    tables = [clauses[ought] for ought in sorted(clauses, reverse=True)]
+    return _together(
+        [
+            ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=truths)
+            for parameters in tables
+        ]
+    )
+
+
+def may_be_long(shape: Shape, layout: Layout) -> bool:
+    """Return whether a ground clause of a shape can have two literals or more.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> may_be_long(friends_smoke(), people())
+    False
+    """
+    items = _open_items(bind(shape, layout))
+    return len(items) > 1 or any(isinstance(x, ShapeExists) for x in items)
+
+
+def _open_items(bound: BoundShape) -> list[Item]:
+    """Return the literals and existential groups about which worlds differ."""
+    groups: list[Item] = [x for x in bound.shape.exists if any(bound.info(y).open for y in x.literals)]
+    return [*open_literals(bound), *groups]
+
+
+def _first_true(items: Sequence[Item]) -> Iterator[dict[Item, Truth]]:
+    """Yield the cases of a clause that holds, by the first of its parts that is true."""
+    for i, item in enumerate(items):
+        yield {**dict.fromkeys(items[:i], Truth.FALSE), item: Truth.TRUE}
+
+
+def _about_one_atom(bound: BoundShape, opened: Sequence[ShapeLiteral]) -> Iterator[tuple[int, ...]]:
+    """Yield the sets of literals that can be about one query atom while the evidence decides all others."""
+    must = {
+        i
+        for i, x in enumerate(opened)
+        if not (bound.info(x).has_given or (x.positive and not bound.covers(x)))
+    }
+    if not must:
+        yield ()
+    kinds = [(x.predicate, x.positive) for x in opened]
+    for kind in dict.fromkeys(kinds):
+        alike = [i for i, other in enumerate(kinds) if other == kind]
+        for size in range(1, len(alike) + 1):
+            yield from (chosen for chosen in combinations(alike, size) if must <= set(chosen))
+
+
+def _together(plans: Sequence[GroundingQuery]) -> GroundingQuery:
+    """Put grounding queries of one shape together, whose rows have to be merged once more."""
+    if len(plans) == 1:
+        return plans[0]
+    counted = any(plan.has_multiplicity for plan in plans)
+    queries = []
+    for i, plan in enumerate(plans):
+        names = [node.alias for node in plan.query.selects]
+        columns: list[exp.Expression] = [column(name, f"b{i}") for name in names]
+        if counted and not plan.has_multiplicity:
+            columns.append(named(cast(integer(1), "BIGINT"), "multiplicity"))
+        queries.append(exp.select(*columns).from_(subquery(plan.query, f"b{i}")))
+    query = exp.select("*").from_(subquery(union_all(queries), "u"))
+    absent = any(plan.has_absent for plan in plans)
+    return replace(plans[0], query=query, has_multiplicity=counted, has_absent=absent, may_repeat=True)

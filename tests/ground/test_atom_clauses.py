@@ -1,0 +1,147 @@
+"""The ground clauses of one atom against direct evaluation of the formulas: what flipping the atom changes, and every text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+from sqlrl.errors import ModelError, UnsupportedError
+from sqlrl.ground import atom_clauses
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.atom_clauses import GroundClause, TwoWorlds, clauses_of_atoms
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.dependent import with_helpers
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.ground.sample import sample_program
+from sqlrl.logic.mln import parse_mln
+from sqlrl.plan.touching import AtomKey
+from tests.ground.brute import Formulas, Ground
+from tests.ground.cases import Case, Names, completed, counted, formulas_of, load, programs
+from tests.ground.test_oracle import FEW
+
+
+def keys_of(program: Program, names: Names) -> dict[int, AtomKey]:
+    """The key of every query atom, helper atoms included."""
+    found = {}
+    for info in program.layout.predicates.values():
+        for row in names.rows(info.atoms) if info.atoms is not None else []:
+            columns = {n: int(row[n]) for n in ("example", *(f"a{i}" for i in range(len(info.types))))}
+            found[int(row["atom"])] = AtomKey(info.name, int(row["atom"]), columns)
+    return found
+
+
+def defining(program: Program) -> np.ndarray:
+    return np.array([program.features[f].rule is None for f in program.feature_of], dtype=bool)
+
+
+def clauses_when_flipped(
+    program: Program, network: Network, keys: dict[int, AtomKey], world: np.ndarray, atom: int
+) -> tuple[np.ndarray, list[GroundClause]]:
+    after = with_helpers(network, defining(program), world, atom)
+    changed = network.atoms[(after != world) & network.helper].tolist()
+    wanted = [keys[i] for i in (int(network.atoms[atom]), *changed)]
+    return after, clauses_of_atoms(program, wanted, TwoWorlds(network.atoms, world, after))
+
+
+def check(case: Case, seed: int) -> None:
+    engine, layout = load(case)
+    try:
+        program = bind_program(engine, layout, case.model)
+    except (ModelError, UnsupportedError):
+        reject()
+    program.expand()
+    names = Names(engine, program.layout)
+    network, atoms, keys = ground_network(program, check=False), names.atoms(), keys_of(program, names)
+    generator = np.random.default_rng(seed)
+    world = completed(program, network, generator.random(len(network.atoms)) < 0.5)
+    formulas = [(c, r, f) for c, r, f in formulas_of(program, case.data, names) if not r.hard]
+
+    def true(world: np.ndarray) -> frozenset[Ground]:
+        return frozenset(atoms[int(i)] for i in network.atoms[world & ~network.helper])
+
+    for atom in generator.permutation(np.flatnonzero(~network.helper))[:2].tolist():
+        after, found = clauses_when_flipped(program, network, keys, world, atom)
+        flipped = world.copy()
+        flipped[atom] = not world[atom]
+        assert (after == completed(program, network, flipped)).all()
+        example = case.data.example_of(atoms[int(network.atoms[atom])]) if case.kind == "column" else ""
+        change = dict.fromkeys(range(program.clause_count), 0)
+        for each in found:
+            assert each.times > 0
+            change[each.clause] += each.times * (each.before - each.after)
+            check_text(case, each, example, true(world), true(after))
+        for clause, rule, formula in formulas:
+            assert change[clause] == formula.n(true(world)) - formula.n(true(after)), (rule, formula.fixed, found)
+    program.close()
+    engine.close()
+
+
+def check_text(
+    case: Case, clause: GroundClause, example: str, before: frozenset[Ground], after: frozenset[Ground]
+) -> None:
+    """What is printed is true where the ground clause is, read as a formula; one with a counted variable says less."""
+    header = "".join(f"{predicate}\n" for predicate in case.model.predicates.values())
+    formula = Formulas(parse_mln(f"{header}1 {clause.text}").rules[0].formula, case.data)
+    if formula.variables:
+        assert clause.times > 0
+        return
+    row = {"": example}
+    assert formula.holds(row, before) == clause.before, clause
+    assert formula.holds(row, after) == clause.after, clause
+
+
+@FEW
+@given(programs(), st.integers(0, 1000))
+def test_contributions_are_what_flipping_changes(case: Case, seed: int) -> None:
+    check(case, seed)
+
+
+@FEW
+@given(programs(kind=counted), st.integers(0, 1000), st.sampled_from([0, 2, 100]))
+def test_contributions_of_clauses_with_counted_variables(case: Case, seed: int, most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atom_clauses, "ENUMERATED", most)
+        check(case, seed)
+
+
+FRIENDS = {"Friends": [(f"P{i}", f"P{j}") for i in range(30) for j in range(30) if i != j]}
+WIDE = "Friends(person, person)\nSmokes(person)\n"
+
+
+def texts(rule: str, atom: int, facts: dict[str, list[tuple[str, ...]]]) -> list[tuple[str, int]]:
+    program = sample_program(WIDE + rule, ["Smokes"], {**facts, "Smokes": [("P0",)]})
+    network, names = ground_network(program), Names(program.engine, program.layout)
+    _, found = clauses_when_flipped(
+        program, network, keys_of(program, names), np.zeros(len(network.atoms), bool), atom
+    )
+    return [(each.text, each.times) for each in found]
+
+
+def test_variables_that_no_open_literal_has_get_constants_until_there_are_too_many() -> None:
+    few = {"Friends": [("P0", "P1"), ("P0", "P2")]}
+    rule = "1 Friends(x, friend) => Smokes(x)"
+    assert texts(rule, 0, few) == [("!Friends(P0, P1) v Smokes(P0)", 1), ("!Friends(P0, P2) v Smokes(P0)", 1)]
+    rule = "1 Friends(x, friend) ^ Friends(friend, other) => Smokes(x)"
+    assert texts(rule, 0, FRIENDS) == [("!Friends(P0, friend) v !Friends(friend, other) v Smokes(P0)", 29 * 29)]
+
+
+def test_groundings_that_say_the_same_are_one_row() -> None:
+    assert texts("1 Smokes(x) v Smokes(y)", 0, {"Friends": [("P0", "P1")]}) == [
+        ("Smokes(P0)", 1),
+        ("Smokes(P0) v Smokes(P1)", 2),
+    ]
+
+
+def test_conjunctions_and_quantifiers_are_written_as_they_are_meant() -> None:
+    few = {"Friends": [("P0", "P1"), ("P1", "P0")]}
+    assert texts("1 Smokes(x) ^ Friends(x, y)", 0, few) == [("Friends(P0, P1) ^ Smokes(P0)", 1)]
+    assert texts("1 EXIST y (Friends(x, y) ^ Smokes(y))", 1, few) == [
+        ("(EXIST y (Friends(P0, y) ^ Smokes(y)))", 1)
+    ]
+    assert texts("1 !(EXIST y (Friends(x, y) ^ Smokes(y)))", 1, few) == [("!(EXIST y (Friends(P0, y) ^ Smokes(y)))", 1)]
+    helper = "(EXIST y0 (Friends(P0, y0) ^ Smokes(y0)))"
+    found = dict(texts("1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))", 1, few))
+    assert {f"!{helper} v Smokes(P0)", f"!Smokes(P0) v {helper}"} < set(found)

@@ -1,0 +1,211 @@
+"""What the clause oracle of a program answers, against full grounding of random programs over random databases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.network import Network
+from sqlrl.ground.oracle import ProgramOracle
+from sqlrl.ground.program import Program
+from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+from sqlrl.solve.counts import counts
+from sqlrl.solve.cutting import cutting_planes, recounted
+from sqlrl.solve.mpe import mpe
+from tests.ground.cases import Case, counted, load, programs
+
+# A case is a database with five rules; HYPOTHESIS_PROFILE=search looks at as many as it says.
+FEW = settings(max_examples=16 if settings().max_examples <= 60 else settings().max_examples)
+
+Rows = dict[tuple[int, tuple[int, ...]], int]
+
+
+def rows(network: Network, keep: np.ndarray | None = None) -> Rows:
+    """Multiplicities by clause and literals, equal rows added up."""
+    found: Rows = {}
+    for j in range(len(network.row_clause)):
+        if keep is None or keep[j]:
+            literals = tuple(network.literals[network.indptr[j] : network.indptr[j + 1]].tolist())
+            key = int(network.row_clause[j]), literals
+            found[key] = found.get(key, 0) + int(network.multiplicity[j])
+    return found
+
+
+def holds(literals: tuple[int, ...], world: np.ndarray) -> bool:
+    return any(world[abs(x) - 1] == (x > 0) for x in literals)
+
+
+def bound(case: Case) -> Program:
+    engine, layout = load(case)
+    try:
+        program = bind_program(engine, layout, case.model)
+    except (ModelError, UnsupportedError):
+        reject()
+    program.expand()
+    return program
+
+
+def check_start(oracle: ProgramOracle, network: Network) -> None:
+    start = oracle.start()
+    assert len(start.row_clause) == len(start.literals) == 0
+    assert (start.atoms == network.atoms).all()
+    assert (start.block == network.block).all()
+    assert (start.units != network.units).nnz == 0
+    assert sorted(start.hard_units.tolist()) == sorted(network.hard_units.tolist())
+    for name in ("sign", "hard", "base", "total", "evidence_violated", "prior", "helper"):
+        assert (getattr(start, name) == getattr(network, name)).all(), name
+
+
+def check_rounds(oracle: ProgramOracle, network: Network, seed: int, shares: tuple[float, ...]) -> None:
+    """A round returns just the rows that a world does not meet; the pairs among some atoms are there, and no row is wrong."""
+    random, full = np.random.default_rng(seed), rows(network)
+    for share in shares:
+        world = random.random(len(network.atoms)) < share
+        wanted = random.integers(-1, 2, len(network.clauses)).astype(np.int8)
+        unmet = rows(oracle.unmet(world, wanted))
+        assert unmet == {
+            (clause, literals): times
+            for (clause, literals), times in full.items()
+            if wanted[clause] and holds(literals, world) == (wanted[clause] < 0)
+        }
+        among = rows(oracle.among(world, wanted))
+        assert among.items() <= full.items()
+        assert all(wanted[clause] and world[np.abs(literals) - 1].all() for clause, literals in among)
+        asked = random.random(len(network.clauses)) < 0.5
+        assert list(oracle.counts(world, asked)) == list(np.where(asked, counts(network, world), 0))
+
+
+def check_solving(oracle: ProgramOracle, network: Network, seed: int) -> None:
+    """The optimum is that of full grounding, and its counts are exact."""
+    random = np.random.default_rng(seed)
+    weights = random.choice([-2.0, -0.7, -0.1, 0.0, 0.3, 1.0, 2.5], len(network.clauses))
+    try:
+        whole = mpe(network, weights)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            cutting_planes(oracle, weights)
+        return
+    found = cutting_planes(oracle, weights)
+    report, slack = found.result.report, 1e-9 + whole.gap
+    assert abs(report.objective - whole.objective) <= slack + report.gap
+    assert found.result.status is whole.status
+    assert rows(found.network).items() <= rows(network).items()
+    assert not np.isin(found.network.row_clause, np.flatnonzero((weights == 0) & ~network.hard)).any()
+    exact, world = counts(network, found.result.world), found.result.world
+    decided = (weights != 0) | network.hard
+    assert (counts(found.network, world) == exact)[decided].all()
+    # Where violation costs, what is not grounded holds, and no count has to be mended.
+    unchanged = (weights * network.sign > 0) | network.hard
+    assert (found.network.base == network.base)[unchanged].all()
+    again = recounted(oracle, found)
+    assert (counts(again, world) == exact).all()
+    assert (again.open == network.open).all()
+
+
+def check(case: Case, seed: int) -> None:
+    program = bound(case)
+    try:
+        network = ground_network(program)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            ProgramOracle(program).start()
+        network = ground_network(program, check=False)
+        reject()
+    oracle = ProgramOracle(program)
+    check_start(oracle, network)
+    check_rounds(oracle, network, seed, (0.3, 0.8))
+    check_solving(oracle, network, seed)
+    subset = np.array(sorted(set(network.example.tolist()))[:1], dtype=np.int64)
+    with program.only(subset) as examples:
+        few, part = ProgramOracle(program, examples), ground_network(program, examples, check=False)
+        check_rounds(few, part, seed, (0.6,))
+    program.close()
+    program.engine.close()  # type: ignore[attr-defined]
+
+
+@FEW
+@given(programs(), st.integers(0, 1000))
+def test_rounds_return_what_a_world_does_not_meet(case: Case, seed: int) -> None:
+    check(case, seed)
+
+
+@FEW
+@given(programs(kind=counted), st.integers(0, 1000))
+def test_rounds_of_clauses_with_counted_variables(case: Case, seed: int) -> None:
+    check(case, seed)
+
+
+TEXT = """
+Friends(person, person)
+Smokes(person)
+Cancer(person)
+"""
+FACTS = {
+    "Friends": [(a, b) for a in "ABCDE" for b in "ABCDE" if (ord(a) * 7 + ord(b) * 3) % 4 == 0],
+    "Cancer": [("A",)],
+}
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n2 Smokes(A)\n-0.5 Smokes(x)",
+        "1 Smokes(x) ^ Smokes(y)\n-3 Smokes(x)",
+        "-1 Smokes(x) v Cancer(y)\n0.5 Smokes(x)\n0.5 Cancer(x)",
+        "1 EXIST y (Friends(x, y) ^ Smokes(y))\n-0.7 Smokes(x)",
+        "-1 EXIST y (Friends(x, y) ^ Smokes(y))\n0.7 Smokes(x)",
+        "Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y))).\n1 Smokes(x)\n-0.4 Cancer(x)",
+        "1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y) ^ Cancer(y)))\n0.3 Smokes(A)\n0.2 Cancer(B)\n-0.1 Cancer(x)",
+        "1 Friends(+x, y) ^ Smokes(x) => Cancer(y)\n0.2 Smokes(x)\n-0.3 Cancer(x)",
+        "Smokes(x) v Smokes(y) v x = y.\n-1 Smokes(x)",
+        "!Smokes(A) v !Smokes(B).\n!Smokes(B) v !Cancer(A).\n1 Smokes(x)\n1 Cancer(x)",
+        "0 Smokes(x) v Cancer(x)\n1 Smokes(A)",
+        "1 Smokes(x) v Cancer(x)\n1 !Smokes(x) ^ !Cancer(x)\n-0.3 Smokes(x)\n-0.3 Cancer(x)",
+    ],
+)
+@pytest.mark.parametrize("times", [1.0, -1.0])
+def test_the_optimum_of_full_grounding(rules: str, times: float) -> None:
+    program = sample_program(TEXT + rules, ["Smokes", "Cancer"], FACTS)
+    program.expand()
+    network = ground_network(program)
+    oracle = ProgramOracle(program)
+    check_start(oracle, network)
+    check_rounds(oracle, network, 3, (0.0, 0.4, 1.0))
+    whole, found = mpe(network, times * program.weights()), cutting_planes(oracle, times * program.weights())
+    assert abs(found.result.objective - whole.objective) <= 1e-9
+    assert found.result.status is whole.status
+    assert found.result.report.choices[0].method == "cutting plane"
+
+
+def test_nothing_is_grounded_where_nothing_is_unmet() -> None:
+    program = sample_program(PEOPLE + "\n-1 Smokes(x)", ["Smokes"], FRIENDS)
+    found = cutting_planes(ProgramOracle(program), program.weights())
+    assert found.rounds == 0
+    assert len(found.network.row_clause) == 0
+    assert found.result.objective == 9.0
+    assert "0 of about 2 ground clauses in 0 rounds" in str(found.result.report)
+
+
+def test_evidence_that_violates_a_hard_clause_is_refused() -> None:
+    program = sample_program(PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], FRIENDS)
+    with pytest.raises(InfeasibleError, match="evidence alone violates"):
+        ProgramOracle(program).start()
+
+
+def test_a_conflict_is_shown_with_its_constants() -> None:
+    text = PEOPLE + "\nFriends(x, y) => (Smokes(x) v Smokes(y)).\nFriends(x, y) => !Smokes(x).\nFriends(x, y) => !Smokes(y)."
+    program = sample_program(text, ["Smokes"], {"Friends": [("Anna", "Bob")]})
+    with pytest.raises(InfeasibleError, match=r"Smokes\(Anna\)"):
+        cutting_planes(ProgramOracle(program), program.weights())
+
+
+def test_a_round_heeds_the_limit() -> None:
+    text = PEOPLE + "\n1 Smokes(x) v Smokes(y)\n-50 Smokes(x)"
+    program = sample_program(text, ["Smokes"], {"Friends": [(f"P{i}", f"P{i + 1}") for i in range(20)]})
+    with pytest.raises(GroundingLimitError, match="more than 100 ground clauses"):
+        cutting_planes(ProgramOracle(program, limit=100), program.weights())
