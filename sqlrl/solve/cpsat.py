@@ -1,63 +1,30 @@
-"""Exact most probable world of one connected component by OR-Tools CP-SAT.
+"""Exact most probable world of a weighed network by OR-Tools CP-SAT.
 
 The program is the integer program of Huynh, "Statistical Relational Learning with Discriminative Markov Logic
 Networks" (2011), section 4.3.1, with the objective as cost of violation: a ground clause of positive weight gives one
 constraint, one of negative weight and k literals k constraints, unit clauses need no auxiliary variable. Blocks are
-exactly-one and at-most-one constraints.
+exactly-one and at-most-one constraints, cliques of rows one constraint each (`solve.cliques`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.components import Component, block_members, row_literals
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.cliques import Cliques, find_cliques
+from sqlrl.solve.components import Component, block_members
+from sqlrl.solve.restrict import UnsatisfiableError
 from sqlrl.solve.result import UnsolvedError
+from sqlrl.solve.running import in_background
 from sqlrl.solve.scaling import Scaled, scale_to_integers
-from sqlrl.solve.structure import Structure
-
-EPSILON = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True, eq=False)
-class ComponentSolution:
-    """The best world of one component.
-
-    Parameters
-    ----------
-    truth : bool array
-        Truth of the component's atoms, in their order.
-    proved : bool
-        CP-SAT proved the integer program optimal.
-    gap : float
-        No world of the component is better by more than this, rounding included.
-    lost : float
-        The part of the gap that comes from rounding.
-    scale : float
-        Integer weights are this many times the weights.
-    """
-
-    truth: BoolArray
-    proved: bool
-    gap: float
-    lost: float
-    scale: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Terms:
-    # Coefficients of the component's atoms and of its distinct soft rows (cost of violation), rounding noise removed.
-    linear: FloatArray
-    literals: list[list[int]]
-    cost: FloatArray
-    clause: IntArray
-    noise: float
+from sqlrl.solve.solution import Solution
+from sqlrl.solve.structure import Structure, pointers, ragged_ranges
+from sqlrl.solve.weighed import Weighed
 
 
 def local_references(component: Component) -> dict[int, int]:
@@ -90,64 +57,101 @@ def add_blocks(proto: Any, structure: Structure, component: Component, reference
         target.literals.extend([references[a + 1] for a in members])
 
 
-def _terms(
-    structure: Structure, component: Component, soft: FloatArray, linear: FloatArray, noise: FloatArray
-) -> _Terms:
-    network = structure.network
-    rows = component.rows
-    cost = soft[network.row_clause[rows]] * (network.sign[network.row_clause[rows]] * network.multiplicity[rows])
-    rows, cost = rows[cost != 0], cost[cost != 0]
-    # Rows with equal literals become one; costs add up in the order of rows.
-    groups: dict[tuple[int, ...], int] = {}
-    group = np.array([groups.setdefault(tuple(r), len(groups)) for r in row_literals(structure, rows)], dtype=np.int64)
-    summed = np.bincount(group, weights=cost, minlength=len(groups)).astype(np.float64)
-    _, first = np.unique(group, return_index=True)
-    # Sums that cancel leave a residue of rounding, which would demand an absurd scale: it goes to the slack instead.
-    doubt = EPSILON * (len(cost) + 2) * np.bincount(group, weights=np.abs(cost), minlength=len(groups))
-    own, own_doubt = linear[component.atoms], noise[component.atoms]
-    kept, own_kept = np.abs(summed) > doubt, np.abs(own) > own_doubt
-    lost = own_doubt.sum() + doubt.sum() + np.abs(own[~own_kept]).sum() + np.abs(summed[~kept]).sum()
-    literals = [list(r) for r, k in zip(groups, kept.tolist(), strict=True) if k]
-    clause = network.row_clause[rows[first[kept]]]
-    return _Terms(np.where(own_kept, own, 0.0), literals, summed[kept], clause, float(lost))
+def _reference(literal: int) -> int:
+    # CP-SAT's reference of a signed atom: k for the atom k, -k - 1 for its negation.
+    return literal - 1 if literal > 0 else literal
 
 
-def _scale(structure: Structure, component: Component, terms: _Terms) -> Scaled:
-    network, k = structure.network, len(component.atoms)
+def _scale(weighed: Weighed, rows: IntArray, cliques: Cliques) -> Scaled:
+    # Integers for what atoms add, what rows cost, and what one more false literal of each clique costs.
+    n = len(weighed.atoms)
 
     def name(position: int) -> str:
-        if position < k:
-            return f"unit clauses and soft evidence of atom {network.atoms[component.atoms[position]]}"
-        return f"ground clause of clause {network.clauses[terms.clause[position - k]]}"
+        if position < n:
+            return f"unit clauses and soft evidence of local atom {weighed.atoms[position]}"
+        if position < n + len(rows):
+            return f"a ground clause of local clause {weighed.clause[rows[position - n]]}"
+        return "a group of ground clauses"
 
-    return scale_to_integers(np.concatenate([terms.linear, terms.cost]), name)
+    soft = np.isfinite(cliques.cost)
+    steps = np.diff(cliques.start)[soft] - 1
+    step = ragged_ranges(np.ones(len(steps), dtype=np.int64), steps)
+    cost = np.repeat(cliques.cost[soft], steps) * step
+    return scale_to_integers(np.concatenate([weighed.linear, weighed.cost[rows], cost]), name)
 
 
-def _build(structure: Structure, component: Component, terms: _Terms, integers: IntArray) -> cp_model.CpModel:
-    model = cp_model.CpModel()
-    proto: Any = model.proto
-    k = len(component.atoms)
-    references = local_references(component)
-    add_booleans(proto, k + len(terms.literals))
-    add_blocks(proto, structure, component, references)
-    network = structure.network
-    hard = component.rows[network.hard[network.row_clause[component.rows]]]
-    for row in row_literals(structure, hard):
-        add_or(proto, [references[x] for x in row])
-    for literal in network.hard_units[component.hard_units, 1].tolist():
-        add_or(proto, [references[literal]])
-    for z, (row, cost) in enumerate(zip(terms.literals, terms.cost.tolist(), strict=True), k):
-        if cost > 0:  # z: the clause is violated
-            add_or(proto, [*(references[x] for x in row), z])
-        else:  # z: the clause is violated, as its negative weight likes
-            constraint = proto.constraints.add()
+class _Builder:
+    # Collects the constraints and the objective of one model; its first n variables are the atoms.
+
+    def __init__(self, weighed: Weighed) -> None:
+        self.model = cp_model.CpModel()
+        self.proto: Any = self.model.proto
+        self.size = len(weighed.atoms)
+        self.coefficients: list[int] = []
+        add_booleans(self.proto, self.size)
+
+    def cost(self, coefficient: int) -> int:
+        # A new Boolean variable that costs this much when it is true.
+        add_booleans(self.proto, 1)
+        self.coefficients.append(coefficient)
+        self.size += 1
+        return self.size - 1
+
+    def row(self, literals: list[int], coefficient: int) -> None:
+        z = self.cost(coefficient)
+        references = [_reference(x) for x in literals]
+        if coefficient > 0:  # z: the row is violated
+            add_or(self.proto, [*references, z])
+        else:  # z: the row is violated, as its negative cost likes
+            constraint = self.proto.constraints.add()
             constraint.enforcement_literal.append(z)
-            constraint.bool_and.literals.extend([references[-x] for x in row])
-    coefficients = np.concatenate([-integers[:k], integers[k:]])
-    used = np.flatnonzero(coefficients)
-    proto.objective.vars.extend(used.tolist())
-    proto.objective.coeffs.extend(coefficients[used].tolist())
-    return model
+            constraint.bool_and.literals.extend([-x - 1 for x in references])
+
+    def clique(self, literals: list[int], coefficients: Sequence[int]) -> None:
+        # f false literals need f - 1 of the new variables: the cheapest cost once, twice, ... what a row costs.
+        steps = [self.cost(c) for c in coefficients]
+        positive = sum(x > 0 for x in literals)
+        constraint = self.proto.constraints.add()
+        # sum of [literal is false] - sum of steps <= 1, with [positive literal is false] = 1 - y
+        constraint.linear.vars.extend([abs(x) - 1 for x in literals] + steps)
+        constraint.linear.coeffs.extend([-1 if x > 0 else 1 for x in literals] + [-1] * len(steps))
+        constraint.linear.domain.extend([np.iinfo(np.int64).min, 1 - positive])
+
+    def at_most_one(self, references: list[int], *, exact: bool = False) -> None:
+        constraint = self.proto.constraints.add()
+        (constraint.exactly_one if exact else constraint.at_most_one).literals.extend(references)
+
+    def minimise(self, linear: IntArray) -> None:
+        coefficients = np.concatenate([linear, np.array(self.coefficients, dtype=np.int64)])
+        used = np.flatnonzero(coefficients)
+        self.proto.objective.vars.extend(used.tolist())
+        self.proto.objective.coeffs.extend(coefficients[used].tolist())
+
+
+def _build(weighed: Weighed, rows: IntArray, cliques: Cliques, scaled: Scaled) -> _Builder:
+    builder = _Builder(weighed)
+    n = len(weighed.atoms)
+    integers = scaled.coefficients.tolist()
+    inside = np.flatnonzero(weighed.block >= 0)
+    members = inside[np.argsort(weighed.block[inside], kind="stable")]
+    bounds = pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))).tolist()
+    for (low, high), exact in zip(pairwise(bounds), weighed.block_exact.tolist(), strict=True):
+        builder.at_most_one(members[low:high].tolist(), exact=exact)
+    flat, start = weighed.literals.tolist(), weighed.indptr.tolist()
+    for j in np.flatnonzero(weighed.hard & ~cliques.inside).tolist():
+        add_or(builder.proto, [_reference(x) for x in flat[start[j] : start[j + 1]]])
+    for j, coefficient in zip(rows.tolist(), integers[n : n + len(rows)], strict=True):
+        builder.row(flat[start[j] : start[j + 1]], coefficient)
+    place = n + len(rows)
+    for (low, high), cost in zip(pairwise(cliques.start.tolist()), cliques.cost.tolist(), strict=True):
+        literals = cliques.literals[low:high].tolist()
+        if np.isinf(cost):
+            builder.at_most_one([-_reference(x) - 1 for x in literals])
+        else:
+            builder.clique(literals, integers[place : place + len(literals) - 1])
+            place += len(literals) - 1
+    builder.minimise(-scaled.coefficients[:n])
+    return builder
 
 
 def new_solver(seed: int, deterministic_limit: float | None) -> cp_model.CpSolver:
@@ -167,40 +171,28 @@ def new_solver(seed: int, deterministic_limit: float | None) -> cp_model.CpSolve
 
 
 def run_solver(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
-    """Solve in a thread, so that Ctrl-C reaches this one, stops the search and raises KeyboardInterrupt."""
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(solver.solve, model)
-        try:
-            return running.result()
-        except KeyboardInterrupt:
-            solver.stop_search()
-            raise
+    """Solve so that Ctrl-C stops the search and raises KeyboardInterrupt."""
+    return in_background(lambda: solver.solve(model), solver.stop_search)
 
 
-def solve_component(
-    structure: Structure,
-    component: Component,
-    soft: FloatArray,
-    linear: FloatArray,
-    noise: FloatArray,
+def solve_cpsat(
+    weighed: Weighed,
     *,
+    start: BoolArray | None = None,
+    bound: float = np.inf,
     seed: int = 0,
     deterministic_limit: float | None = None,
-) -> ComponentSolution | None:
-    """The most probable world of one component.
+) -> Solution:
+    """The most probable world of a weighed network; best one component at a time.
 
     Parameters
     ----------
-    structure : Structure
-        The compiled network.
-    component : Component
-        Any of its components.
-    soft : float array, shape (m,)
-        The weights (log-odds), 0 for hard clauses.
-    linear : float array, shape (n,)
-        What each true atom adds: unit clauses, soft evidence, loss.
-    noise : float array, shape (n,)
-        How far rounding may have put each entry of `linear` off; smaller entries count as 0.
+    weighed : Weighed
+        n atoms, r rows, of any form.
+    start : bool array, shape (n,), optional
+        A world to start from; if it keeps the hard rows, the answer is no worse, even at the limit.
+    bound : float
+        A score that no world exceeds, from another method; the answer's gap uses the better of the two bounds.
     seed : int
         CP-SAT's random seed.
     deterministic_limit : float, optional
@@ -208,36 +200,59 @@ def solve_component(
 
     Returns
     -------
-    ComponentSolution or None
-        None if the hard clauses cannot all hold.
+    Solution
 
     Raises
     ------
+    UnsatisfiableError
+        Hard rows and blocks cannot all hold.
     NumericError
-        Weights do not fit integers.
+        Costs do not fit integers.
     UnsolvedError
         No world within the limit.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
+    >>> solution = solve_cpsat(odd)
+    >>> solution.world.tolist(), solution.optimal
+    ([True, False, False], True)
     """
-    terms = _terms(structure, component, soft, linear, noise)
-    scaled = _scale(structure, component, terms)
-    model = _build(structure, component, terms, scaled.coefficients)
+    if len(weighed.atoms) == 0:
+        return Solution(np.zeros(0, dtype=np.bool_), 0.0, 0.0)
+    cliques = find_cliques(weighed)
+    rows = np.flatnonzero(~weighed.hard & ~cliques.inside)
+    scaled = _scale(weighed, rows, cliques)
+    builder = _build(weighed, rows, cliques, scaled)
+    n, initial = len(weighed.atoms), -np.inf
+    if start is not None:
+        builder.proto.solution_hint.vars.extend(range(n))
+        builder.proto.solution_hint.values.extend(start.astype(int).tolist())
+        initial = weighed.score(start)
     solver = new_solver(seed, deterministic_limit)
-    status = run_solver(solver, model)
+    status = run_solver(solver, builder.model)
     if status == cp_model.INFEASIBLE:
-        return None
+        raise UnsatisfiableError(int(weighed.atoms[0]))
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        raise UnsolvedError(
-            f"CP-SAT found no world of a component with {len(component.atoms)} atoms and {len(component.rows)} ground "
-            f"clauses (status {solver.status_name(status)}): raise the deterministic limit ({deterministic_limit})"
-        )
+        if start is None or initial == -np.inf:
+            raise UnsolvedError(
+                f"CP-SAT found no world of a component with {n} atoms and {len(weighed.cost)} ground clauses (status "
+                f"{solver.status_name(status)}): raise the deterministic limit ({deterministic_limit})"
+            )
+        return Solution(start, max(bound - initial, 0.0) + scaled.lost, scaled.lost, scaled.scale)
     response: Any = solver.response_proto
     solution = np.asarray(list(response.solution), dtype=np.int64)
-    lost = terms.noise + scaled.lost
-    gap = 0.0
-    if status == cp_model.FEASIBLE:
-        # In Python integers: the response's own objective and bound are floats that round above 2**53.
-        coefficients: Any = model.proto.objective
-        reached = sum(c * int(solution[v]) for v, c in zip(coefficients.vars, coefficients.coeffs, strict=True))
-        gap = (reached - int(response.inner_objective_lower_bound)) / scaled.scale
-    truth = solution[: len(component.atoms)].astype(np.bool_)
-    return ComponentSolution(truth, status == cp_model.OPTIMAL, max(gap, 0.0) + lost, lost, scaled.scale)
+    world = solution[:n].astype(np.bool_)
+    if status == cp_model.OPTIMAL:
+        return Solution(world, scaled.lost, scaled.lost, scaled.scale)
+    # In Python integers: the response's own objective and bound are floats that round above 2**53.
+    terms: Any = builder.proto.objective
+    reached = sum(c * int(solution[v]) for v, c in zip(terms.vars, terms.coeffs, strict=True))
+    gap = (reached - int(response.inner_objective_lower_bound)) / scaled.scale
+    score = weighed.score(world)
+    if start is not None and initial > score:
+        world, gap, score = start, gap + score - initial, initial
+    gap = max(min(gap, bound - score), 0.0)
+    return Solution(world, gap + scaled.lost, scaled.lost, scaled.scale)

@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.maxsum import ForestArrays, solve_range
-from sqlrl.solve.structure import Sides, Structure, Variables, pointers, ragged_ranges
+from sqlrl.solve.structure import Sides, Structure, Variables, distinct, pointers, ragged_ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,7 @@ class _Compiler:
     def forbidden_states(self) -> BoolArray:
         network, sides = self.structure.network, self.sides
         forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
-        literal = np.unique(network.hard_units[:, 1])
+        literal = distinct(network.hard_units[:, 1])
         literal = literal[self.state_of[np.abs(literal) - 1] >= 0]
         forbidden[self.state_of[-literal[literal < 0] - 1]] = True
         forced = self.state_of[literal[literal > 0] - 1]
@@ -231,7 +231,7 @@ class _Compiler:
         begin, states = _holding(self.sides, self.variables)
         count = np.diff(begin)
         group, a, b = _cross(begin[left], count[left], begin[left + 1], count[left + 1])
-        return np.unique(self.cells(left[group], left[group] + 1, states[a], states[b]))
+        return distinct(self.cells(left[group], left[group] + 1, states[a], states[b]))
 
 
 def _matrix(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> sparse.csr_array:

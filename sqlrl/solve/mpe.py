@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError, NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.components import Component, split
+from sqlrl.ground.network import BoolArray, FloatArray, Network
+from sqlrl.solve.choose import Chooser, Method, Options
+from sqlrl.solve.components import split
 from sqlrl.solve.counts import counts, soft_weights, weighed_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
-from sqlrl.solve.result import MPEResult, SolverReport, Status
+from sqlrl.solve.restrict import UnsatisfiableError, select
+from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
 from sqlrl.solve.structure import Structure, compile_network
+from sqlrl.solve.weighed import EPSILON, atom_terms, weigh
 
 if TYPE_CHECKING:
     from sqlrl.solve.conflict import Describe
-
-Method = Literal["auto", "elimination", "cpsat"]
-
-EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +53,7 @@ def compile_program(network: Network) -> Program:
     return Program(structure, compile_forest(structure))
 
 
-@dataclass(frozen=True, eq=False)
-class _Weighed:
-    # The parts of the objective: weights of soft clauses, and what each atom adds besides clauses.
-    soft: FloatArray
-    extra: FloatArray
-
-
-def _weighed(network: Network, weights: npt.ArrayLike, loss: npt.ArrayLike | None) -> _Weighed:
-    soft = soft_weights(network, weights)
-    extra = network.prior.astype(np.float64)
-    if loss is not None:
-        given = np.asarray(loss, dtype=np.float64)
-        if given.shape != extra.shape:
-            raise NumericError(f"{len(extra)} atoms need as many losses, but the array has shape {given.shape}")
-        extra = extra + given
-    wrong = np.flatnonzero(~np.isfinite(extra))
-    if len(wrong):
-        raise NumericError(
-            f"soft evidence and loss of atom {network.atoms[wrong[0]]} add up to {extra[wrong[0]]}: give a finite "
-            "number, or load certain evidence as a fact"
-        )
-    return _Weighed(soft, extra)
-
-
-def _forest_slack(forest: ForestProgram, weighed: _Weighed) -> float:
+def _forest_slack(forest: ForestProgram, soft: FloatArray, extra: FloatArray) -> float:
     # Float sums of k terms are off by at most k * epsilon * (sum of absolute terms); k: one term per state and pair.
     size = np.diff(forest.component_start)
     k = (
@@ -88,99 +61,89 @@ def _forest_slack(forest: ForestProgram, weighed: _Weighed) -> float:
         + int(size.max(initial=0))
         + max(int(np.diff(matrix.indptr).max(initial=0)) for matrix in (forest.unary, forest.pairs))
     )
-    magnitude = np.zeros(len(weighed.soft))
+    magnitude = np.zeros(len(soft))
     for matrix in (forest.unary, forest.pairs):
         magnitude += np.bincount(matrix.indices, weights=np.abs(matrix.data), minlength=len(magnitude))
     atom = forest.arrays.state_atom
-    extra = float(np.abs(weighed.extra[atom[atom >= 0]]).sum())
-    return EPSILON * k * (float(magnitude @ np.abs(weighed.soft)) + extra)
+    return EPSILON * k * (float(magnitude @ np.abs(soft)) + float(np.abs(extra[atom[atom >= 0]]).sum()))
 
 
-def _check_finite(theta: FloatArray) -> None:
-    if not np.all(np.isfinite(theta)):
+def _check_finite(values: FloatArray) -> None:
+    if not np.all(np.isfinite(values)):
         raise NumericError("weights are so large that their sums overflow: scale them down")
 
 
+def _checked_world(network: Network, world: npt.ArrayLike) -> BoolArray:
+    found = np.asarray(world)
+    if found.shape != network.atoms.shape or found.dtype != np.bool_:
+        raise InputError(
+            f"start must be a Boolean array of shape {network.atoms.shape}, one value for each atom, not an array of "
+            f"{found.dtype} of shape {found.shape}"
+        )
+    return found
+
+
 class _Run:
-    # One call of mpe: collects worlds, gaps and times of the components.
+    # One call of mpe: collects the world, what is proved, and the choices.
 
-    def __init__(self, program: Program, weighed: _Weighed, describe: Describe | None, seed: int) -> None:
-        self.structure, self.forest, self.weighed = program.structure, program.forest, weighed
-        self.describe, self.seed = describe, seed
-        self.world: BoolArray = np.zeros(len(self.structure.network.atoms), dtype=np.bool_)
-        self.proved, self.gap, self.precision, self.scale = True, 0.0, 0.0, np.inf
-        self.components: dict[str, int] = {}
+    def __init__(self, program: Program, weights: npt.ArrayLike, loss: npt.ArrayLike | None) -> None:
+        self.structure, self.forest = program.structure, program.forest
+        network = self.structure.network
+        self.soft, self.extra = soft_weights(network, weights), atom_terms(network, loss)
+        self.world: BoolArray = np.zeros(len(network.atoms), dtype=np.bool_)
+        self.gap = self.precision = self.magnitude = 0.0
+        self.scale = np.inf
+        self.choices: list[Choice] = []
 
-    def infeasible(self, component: Component) -> Exception:
-        from sqlrl.solve.conflict import conflict_error
-
-        return conflict_error(self.structure, component, describe=self.describe, seed=self.seed)
-
-    def eliminate(self) -> None:
-        unary, pair = self.forest.weigh(self.weighed.soft, self.weighed.extra)
+    def eliminate_forests(self) -> None:
+        # Trees of blocks at Viterbi speed, compiled once for all weights; learners have the same path.
+        start = time.perf_counter()
+        unary, pair = self.forest.weigh(self.soft, self.extra)
         _check_finite(unary)
         _check_finite(pair)
         stuck = self.forest.solve(unary, pair, self.world)
         if stuck >= 0:
-            raise self.infeasible(next(split(self.structure, self.structure.component[stuck : stuck + 1])))
-        slack = _forest_slack(self.forest, self.weighed)
-        self.gap += slack
-        self.precision += slack
-        self.components["elimination"] = len(self.forest.component_start) - 1
+            variables = self.structure.variables
+            raise UnsatisfiableError(int(variables.atom[variables.start[stuck + 1] - 1]))
+        slack = _forest_slack(self.forest, self.soft, self.extra)
+        self.gap, self.precision = self.gap + slack, self.precision + slack
+        self.magnitude += float(np.abs(unary).sum() + np.abs(pair).sum())
+        atoms, rows = int((self.forest.arrays.state_atom >= 0).sum()), int(self._inside_forest().sum())
+        seconds = time.perf_counter() - start
+        components = len(self.forest.component_start) - 1
+        self.choices.append(Choice("elimination", components, atoms, rows, "trees of blocks and atoms", seconds))
 
-    def cpsat(self, wanted: IntArray, deterministic_limit: float | None) -> None:
-        from sqlrl.solve.cpsat import solve_component
+    def _inside_forest(self) -> BoolArray:
+        component = self.structure.row_component
+        return np.asarray((component >= 0) & np.append(self.structure.forest, False)[component], dtype=np.bool_)
 
-        network, soft = self.structure.network, self.weighed.soft
-        linear = np.asarray(network.units @ soft, dtype=np.float64) + self.weighed.extra
-        _check_finite(linear)
-        size = np.asarray(abs(network.units) @ np.abs(soft), dtype=np.float64) + np.abs(self.weighed.extra)
-        noise = EPSILON * (np.diff(network.units.indptr) + 2) * size
-        for component in split(self.structure, self._without_idle(wanted, size)):
-            solution = solve_component(
-                self.structure,
-                component,
-                soft,
-                linear,
-                noise,
-                seed=self.seed,
-                deterministic_limit=deterministic_limit,
-            )
-            if solution is None:
-                raise self.infeasible(component)
-            self.world[component.atoms] = solution.truth
-            self.proved &= solution.proved
-            self.gap += solution.gap
-            self.precision += solution.lost
-            self.scale = min(self.scale, solution.scale)
-        self.components["cpsat"] = len(wanted)
+    def solve(self, weights: npt.ArrayLike, loss: npt.ArrayLike | None, atoms: BoolArray, options: Options) -> None:
+        weighed = weigh(self.structure.network, weights, loss=loss)
+        part = select(weighed, atoms)
+        chooser = Chooser(part, options)
+        chooser.run()
+        self.world[part.atoms] = chooser.world
+        self.gap += chooser.gap + weighed.rounding
+        self.precision += chooser.rounding + weighed.rounding
+        self.magnitude += float(np.abs(part.linear).sum() + np.abs(part.cost[~part.hard]).sum())
+        self.scale = min(self.scale, chooser.scale)
+        self.choices += chooser.choices
 
-    def _without_idle(self, wanted: IntArray, size: FloatArray) -> IntArray:
-        # A component that nothing speaks for takes its lowest state, as elimination would choose.
-        network, variables = self.structure.network, self.structure.variables
-        atom_component = self.structure.component[variables.of_atom]
-        busy = np.zeros(len(self.structure.forest), dtype=np.bool_)
-        busy[self.structure.row_component[self.structure.row_component >= 0]] = True
-        busy[atom_component[size > 0]] = True
-        busy[atom_component[np.abs(network.hard_units[:, 1]) - 1]] = True
-        first = variables.atom[variables.start[:-1]]
-        self.world[first[variables.exact & ~busy[self.structure.component]]] = True
-        return wanted[busy[wanted]]
-
-    def result(self, seconds: Mapping[str, float]) -> MPEResult:
-        network, weighed = self.structure.network, self.weighed
-        objective = weighed_score(weighed.soft, counts(network, self.world), weighed.extra, self.world)
-        constant = weighed_score(weighed.soft, network.base, weighed.extra, np.zeros_like(self.world))
+    def result(self, compiling: float, solving: float) -> MPEResult:
+        network, start = self.structure.network, time.perf_counter()
+        objective = weighed_score(self.soft, counts(network, self.world), self.extra, self.world)
+        constant = weighed_score(self.soft, network.base, self.extra, np.zeros_like(self.world))
         _check_finite(np.array([objective, constant, self.gap, self.precision]))
         report = SolverReport(
-            status=Status.OPTIMAL if self.proved else Status.FEASIBLE,
+            status=status_of(self.gap <= self.precision, self.precision, self.magnitude),
             objective=objective,
             constant=constant,
             gap=self.gap,
             precision=self.precision,
+            magnitude=self.magnitude,
             scale=self.scale if np.isfinite(self.scale) else 1.0,
-            seconds=seconds,
-            components=self.components,
+            seconds={"compile": compiling, "solve": solving, "score": time.perf_counter() - start},
+            choices=tuple(self.choices),
         )
         return MPEResult(self.world, report)
 
@@ -192,6 +155,7 @@ def mpe(
     *,
     method: Method = "auto",
     loss: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
     deterministic_limit: float | None = None,
     seed: int = 0,
     describe: Describe | None = None,
@@ -204,40 +168,45 @@ def mpe(
         The ground network, or what `compile_program` made of it, which saves the compilation.
     weights : float array, shape (m,)
         The weights (log-odds); entries of hard clauses are ignored.
-    method : {"auto", "elimination", "cpsat"}
-        "auto": forests by max-sum elimination, other components by CP-SAT. "elimination" refuses other components,
-        "cpsat" solves all by CP-SAT.
+    method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat"}
+        "auto" takes for each connected component the cheapest method that is exact for it: presolve, trees and
+        narrow components by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency,
+        the linear relaxation where it proves its rounded world, and CP-SAT. The other names use that method for all that
+        presolve leaves: "elimination" and "cut" refuse components that they cannot treat, "lp" rounds the linear
+        relaxation, "walksat" searches locally and proves nothing.
     loss : float array, shape (n,), optional
         Added for each true atom (loss-augmented inference).
+    start : bool array, shape (n,), optional
+        A world from which CP-SAT starts, such as the best one of a similar network. It need not keep the hard clauses.
     deterministic_limit : float, optional
         CP-SAT's deterministic time for each component, roughly seconds. With it the result may be only FEASIBLE.
     seed : int
-        CP-SAT's random seed, 0 to 2**31 - 1.
+        Of CP-SAT and of local search, 0 to 2**31 - 1.
     describe : callable, optional
         Words for a ground clause, for the error about conflicting hard clauses: (local clause, signed local atoms).
 
     Returns
     -------
     MPEResult
-        World, status, objective, bound, gap, times.
+        World, status, objective, bound, gap, times, and what was chosen for what reason.
 
     Raises
     ------
     ConflictError
         An `InfeasibleError`: hard clauses cannot all hold.
     NumericError
-        Weights that are not finite, or too far apart for CP-SAT's integers.
+        Weights that are not finite, or too far apart for 64-bit integers.
     InputError
-        An unknown method, or "elimination" for a component that is no forest.
+        An unknown method, or one that cannot treat a component; or `start` is no world of the network.
     UnsolvedError
-        CP-SAT met its limit before any world.
+        A method met its limit before any world.
 
     Notes
     -----
-    OPTIMAL means: no world is better by more than `report.precision`. Among several best worlds elimination takes the
-    one with the lowest states (false before true, none before the members of a block, members by atom id); CP-SAT
-    takes any, the same for the same seed. So an atom that no clause or soft evidence touches is false, and an
-    exactly-one block of such atoms has its first atom true (with "auto" and "elimination").
+    OPTIMAL means: no world is better by more than `report.precision`, and that is negligible (`status_of`). Among several
+    best worlds trees take the one with the lowest states (false before true, none before the members of a block,
+    members by atom id); other methods take any, the same for the same seed. An atom that no clause or soft evidence
+    touches is false, and an exactly-one block of such atoms has its first atom true.
 
     Examples
     --------
@@ -247,32 +216,24 @@ def mpe(
     >>> result.world.tolist(), result.objective, result.status.value
     ([True, True], 5.5, 'optimal')
     """
-    if method not in ("auto", "elimination", "cpsat"):
-        raise InputError(f"unknown method {method!r}: choose 'auto', 'elimination' or 'cpsat'")
-    clock = [time.perf_counter()]
-    stages: list[str] = []
-
-    def done(stage: str) -> None:
-        stages.append(stage)
-        clock.append(time.perf_counter())
-
+    if method not in get_args(Method):
+        raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
+    begun = time.perf_counter()
     program = network if isinstance(network, Program) else compile_program(network)
-    done("compile")
+    compiled = time.perf_counter()
     structure = program.structure
-    run = _Run(program, _weighed(structure.network, weights, loss), describe, seed)
-    others = np.flatnonzero(~structure.forest)
-    if method == "elimination" and len(others):
-        atoms = int(np.isin(structure.component[structure.variables.of_atom], others).sum())
-        raise InputError(
-            f"elimination needs forests of pairwise ground clauses, but {len(others)} of {len(structure.forest)} "
-            f"components (with {atoms} atoms) are not: use method='auto' or 'cpsat'"
-        )
-    if method != "cpsat" and len(program.forest.variable):
-        run.eliminate()
-        done("elimination")
-    wanted = np.arange(len(structure.forest), dtype=np.int64) if method == "cpsat" else others
-    if len(wanted):
-        run.cpsat(wanted, deterministic_limit)
-        done("cpsat")
-    seconds = {stage: after - before for stage, (before, after) in zip(stages, pairwise(clock), strict=True)}
-    return run.result(seconds)
+    run = _Run(program, weights, loss)
+    by_trees = method in ("auto", "elimination")
+    others = ~(structure.forest & by_trees)[structure.component[structure.variables.of_atom]]
+    try:
+        if by_trees and len(program.forest.variable):
+            run.eliminate_forests()
+        if others.any():
+            known = None if start is None else _checked_world(structure.network, start)
+            run.solve(weights, loss, others, Options(method, deterministic_limit, seed, start=known))
+    except UnsatisfiableError as error:
+        from sqlrl.solve.conflict import conflict_error
+
+        number = structure.component[structure.variables.of_atom[[error.atom]]]
+        raise conflict_error(structure, next(split(structure, number)), describe=describe, seed=seed) from None
+    return run.result(compiled - begun, time.perf_counter() - compiled)

@@ -8,12 +8,17 @@ from enum import Enum
 
 from sqlrl.errors import SqlrlError
 from sqlrl.ground.network import BoolArray
+from sqlrl.solve.scaling import RELATIVE_ERROR
+
+SHOWN = 12
+"""So many choices are printed."""
 
 
 class Status(Enum):
     """How good a world is proved to be.
 
-    OPTIMAL: no world is better by more than `SolverReport.precision`, the rounding of floats and of integer weights.
+    OPTIMAL: no world is better by more than `SolverReport.precision`, the rounding of floats and of integer weights, and
+    that is negligible: see `status_of`.
     FEASIBLE: all hard clauses hold, and no world is better by more than the gap.
     """
 
@@ -21,8 +26,82 @@ class Status(Enum):
     FEASIBLE = "feasible"
 
 
+def status_of(proved: bool, precision: float, magnitude: float) -> Status:
+    """Whether a world may be called optimal: the search proved it, and rounding leaves the proof its meaning.
+
+    Parameters
+    ----------
+    proved : bool
+        Of the weights as the solver rounded them.
+    precision : float
+        By how much a world could be better after all, because of rounding (log-odds).
+    magnitude : float
+        What the world decides about: the sum of the absolute weights of the ground clauses after equal and opposite ones
+        were added up (log-odds). Weights of 1e20 that cancel leave little of it, but all of their rounding.
+
+    Returns
+    -------
+    Status
+        OPTIMAL if rounding is at most a millionth of the magnitude, or of 1: such a difference in log-odds changes a
+        probability by a millionth of itself.
+
+    Examples
+    --------
+    >>> status_of(True, 2e11, 3e20), status_of(True, 5e5, 1.0)
+    (<Status.OPTIMAL: 'optimal'>, <Status.FEASIBLE: 'feasible'>)
+    """
+    return Status.OPTIMAL if proved and precision <= RELATIVE_ERROR * max(1.0, magnitude) else Status.FEASIBLE
+
+
 class UnsolvedError(SqlrlError):
     """A solver found no world within its limit, and no proof that there is none."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one method did, and why it was chosen.
+
+    Parameters
+    ----------
+    method : str
+        Such as "presolve", "elimination", "cut", "persistency", "lp", "cpsat", "walksat".
+    components, atoms, rows : int
+        How many connected components it solved (0 for methods that only fix atoms), with how many atoms and ground
+        clauses of two or more literals.
+    reason : str
+    seconds : float
+        Wall time since the choice before.
+    """
+
+    method: str
+    components: int
+    atoms: int
+    rows: int
+    reason: str
+    seconds: float
+
+    def __str__(self) -> str:
+        """One line.
+
+        Examples
+        --------
+        >>> print(Choice("cut", 2, 300, 1200, "pairwise and attractive", 0.0123))
+        cut: 2 components, 300 atoms, 1200 rows (pairwise and attractive), 0.012 s
+        """
+        components = f"{plural(self.components, 'component')}, " if self.components else ""
+        sizes = f"{plural(self.atoms, 'atom')}, {plural(self.rows, 'row')}"
+        return f"{self.method}: {components}{sizes} ({self.reason}), {self.seconds:.3f} s"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    Examples
+    --------
+    >>> plural(1, "atom"), plural(2, "atom")
+    ('1 atom', '2 atoms')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -32,7 +111,7 @@ class SolverReport:
     Parameters
     ----------
     status : Status
-        OPTIMAL only if every component is proved optimal; then `gap == precision`.
+        OPTIMAL only if every component is proved optimal, so that `gap == precision`, and rounding is negligible.
     objective : float
         Sum of w_i n_i over clauses that are not hard, plus the soft evidence (and the loss, if one was given) of the
         true atoms, evaluated with the weights as given (log-odds).
@@ -43,12 +122,14 @@ class SolverReport:
         it. Never negative.
     precision : float
         The part of the gap that comes from rounding: of sums of floats, and of weights to integers.
+    magnitude : float
+        Sum of the absolute weights that the world decides about; see `status_of`.
     scale : float
-        The smallest factor (a power of two) between a component's weights and CP-SAT's integers; 1 if it never ran.
+        The smallest factor (a power of two) between weights and a solver's integers; 1 if none needed them.
     seconds : mapping of str to float
         Wall time of each stage.
-    components : mapping of str to int
-        How many connected components each method solved.
+    choices : tuple of Choice
+        What each method did, and why it was chosen, in order.
     """
 
     status: Status
@@ -56,34 +137,48 @@ class SolverReport:
     constant: float
     gap: float
     precision: float
+    magnitude: float
     scale: float
     seconds: Mapping[str, float]
-    components: Mapping[str, int]
+    choices: tuple[Choice, ...]
 
     @property
     def bound(self) -> float:
         """An upper bound on the objective of every world; where the constant is huge, read the gap instead."""
         return self.objective + self.gap
 
+    @property
+    def components(self) -> Mapping[str, int]:
+        """How many connected components each method solved."""
+        found: dict[str, int] = {}
+        for choice in self.choices:
+            if choice.components:
+                found[choice.method] = found.get(choice.method, 0) + choice.components
+        return found
+
     def __str__(self) -> str:
         """The report as a few aligned lines.
 
         Examples
         --------
-        >>> print(SolverReport(Status.OPTIMAL, 2.5, 0.0, 1e-15, 1e-15, 1.0, {"elimination": 0.01}, {"elimination": 3}))
+        >>> chosen = (Choice("elimination", 3, 40, 90, "forests", 0.01),)
+        >>> print(SolverReport(Status.OPTIMAL, 2.5, 0.0, 1e-15, 1e-15, 4.0, 1.0, {"solve": 0.01}, chosen))
         status      optimal
         objective   2.5
-        gap         1e-15 (rounding 1e-15)
-        components  3 by elimination
-        seconds     elimination 0.010
+        gap         1e-15 (rounding 1e-15, of weights that add up to 4)
+        method      elimination: 3 components, 40 atoms, 90 rows (forests), 0.010 s
+        seconds     solve 0.010
         """
         lines = [
             ("status", self.status.value),
             ("objective", f"{self.objective:.10g}"),
-            ("gap", f"{self.gap:.3g} (rounding {self.precision:.3g})"),
-            ("components", ", ".join(f"{n} by {method}" for method, n in self.components.items()) or "none"),
+            ("gap", f"{self.gap:.3g} (rounding {self.precision:.3g}, of weights that add up to {self.magnitude:.3g})"),
         ]
-        if "cpsat" in self.components:
+        lines += [("method" if i == 0 else "", str(choice)) for i, choice in enumerate(self.choices[:SHOWN])]
+        if len(self.choices) > SHOWN:
+            rest = ", ".join(f"{plural(n, 'component')} by {method}" for method, n in self.components.items())
+            lines.append(("", f"and {len(self.choices) - SHOWN} more; in all {rest}"))
+        if self.scale != 1:
             lines.append(("scale", f"{self.scale:.10g}"))
         lines.append(("seconds", ", ".join(f"{stage} {s:.3f}" for stage, s in self.seconds.items())))
         return "\n".join(f"{name:<12}{value}" for name, value in lines)

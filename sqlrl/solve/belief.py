@@ -1,0 +1,159 @@
+"""Marginal probabilities, with what is known about their errors: a result that prints no digit it cannot support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.chains import Effort
+from sqlrl.solve.diagnostics import AGREED
+from sqlrl.solve.result import SHOWN, Choice
+
+EXACT = ("fixed", "logistic", "elimination")
+"""Methods without Monte Carlo error: one value left by hard clauses, closed form, sum-product elimination."""
+
+METHODS = (*EXACT, "gibbs", "mcsat")
+
+FEW = 100
+"""An effective sample size below this says too little about the error (Vehtari et al. 2021, section 4: 400 for 4 chains)."""
+
+DECIMALS = 6
+"""Decimals of an exact probability when it is printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalResult:
+    """The probability of each atom and how well it is known; all arrays have shape (n,).
+
+    Parameters
+    ----------
+    probability : float array
+        That the atom is true.
+    error : float array
+        Monte Carlo standard error; 0 where the probability is exact up to rounding, infinite where there were too few
+        samples to tell.
+    rhat : float array
+        Split R-hat: above 1.01 chains disagree; 1 where exact.
+    ess : float array
+        Effective sample size; infinite where exact.
+    code : int8 array
+        The method of each atom, an index into `METHODS`.
+    choices : tuple of Choice
+        What each method did and why.
+    effort : Effort
+        How much was sampled, where anything was.
+    seconds : float
+        Wall time.
+    """
+
+    probability: FloatArray
+    error: FloatArray
+    rhat: FloatArray
+    ess: FloatArray
+    code: npt.NDArray[np.int8]
+    choices: tuple[Choice, ...]
+    effort: Effort
+    seconds: float
+
+    @property
+    def exact(self) -> BoolArray:
+        """Atoms whose probability has no Monte Carlo error."""
+        return self.code < len(EXACT)
+
+    @property
+    def decimals(self) -> IntArray:
+        """How many decimals of each probability two standard errors support; -1 for none at all."""
+        with np.errstate(divide="ignore"):
+            supported = np.floor(-np.log10(2.0 * self.error))
+        return np.asarray(np.clip(supported, -1, DECIMALS), dtype=np.int64)
+
+    @property
+    def rounded(self) -> FloatArray:
+        """The probabilities with the digits that their errors support; NaN where that is none."""
+        decimals = self.decimals
+        scale = 10.0 ** np.maximum(decimals, 0)
+        return np.asarray(np.where(decimals < 0, np.nan, np.rint(self.probability * scale) / scale), dtype=np.float64)
+
+    def text(self, k: int) -> str:
+        """The probability of local atom k in digits, as many as its error supports; "?" if none.
+
+        Examples
+        --------
+        >>> two = np.ones(2)
+        >>> codes = np.array([4, 2], dtype=np.int8)
+        >>> found = MarginalResult(two / 3, np.array([0.004, 0.0]), two, two, codes, (), Effort(), 0.1)
+        >>> found.text(0), found.text(1)
+        ('0.33', '0.333333')
+        """
+        decimals = int(self.decimals[k])
+        return f"{self.probability[k]:.{decimals}f}" if decimals >= 0 else "?"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where the estimates cannot be trusted, in words; empty if they can."""
+        sampled = ~self.exact
+        found = []
+        blind = sampled & ~np.isfinite(self.error)
+        if blind.any():
+            found.append(
+                f"{_atoms(int(blind.sum()))}: {self.effort.samples} sample(s) of each chain are too few to tell the "
+                "error: draw more (samples=)"
+            )
+        apart = sampled & ~blind & (self.rhat > AGREED)
+        if apart.any():
+            found.append(
+                f"{_atoms(int(apart.sum()))}: chains disagree, R-hat is up to {self.rhat[apart].max():.3g} (above {AGREED}): "
+                "run them longer (burn_in=, samples=)"
+            )
+        few = sampled & ~blind & (self.ess < FEW)
+        if few.any():
+            found.append(
+                f"{_atoms(int(few.sum()))}: the effective sample size is down to {self.ess[few].min():.0f} (below {FEW}), "
+                "so that errors are guesses: draw more (samples=)"
+            )
+        return tuple(found)
+
+    def __str__(self) -> str:
+        """Methods, errors and warnings as a few aligned lines.
+
+        Examples
+        --------
+        >>> from sqlrl.solve.marginal import marginals
+        >>> from sqlrl.solve.sample import network
+        >>> print(marginals(network(2, [(0, [1, 2])]), [1.0]))  # doctest: +ELLIPSIS
+        atoms       2
+        exact       2
+        elimination 2 atoms in 1 component: tables within the bound (...
+        seconds     ...
+        """
+        sampled = ~self.exact
+        lines = [("atoms", f"{len(self.code):,}"), ("exact", f"{int(self.exact.sum()):,}")]
+        if sampled.any():
+            effort = self.effort
+            lines += [
+                ("samples", f"{effort.samples:,} of {effort.chains} chain(s) each, after {effort.burn_in:,}"),
+                ("error", f"at most {self.error[sampled].max():.1g}"),
+                ("R-hat", f"at most {self.rhat[sampled].max():.3f}"),
+                ("ESS", f"at least {self.ess[sampled].min():,.0f}"),
+            ]
+        for choice in self.choices[:SHOWN]:
+            where = f"{_atoms(choice.atoms)} in {choice.components} component{'s' if choice.components != 1 else ''}"
+            where = where if choice.components else _atoms(choice.atoms)
+            lines.append((choice.method, f"{where}: {choice.reason} ({choice.seconds:.3f} s)"))
+        lines.append(("seconds", f"{self.seconds:.3f}"))
+        lines += [("warning", text) for text in self.warnings]
+        return "\n".join(f"{name:<12}{value}" for name, value in lines)
+
+    def __repr__(self) -> str:
+        """Size, methods and the largest error in one line."""
+        sampled = ~self.exact
+        error = f"error at most {self.error[sampled].max():.1g}" if sampled.any() else "exact"
+        doubt = f", {len(self.warnings)} warning{'s' if len(self.warnings) != 1 else ''}" if self.warnings else ""
+        return f"MarginalResult({_atoms(len(self.code))}, {error}{doubt})"
+
+
+def _atoms(count: int) -> str:
+    return f"{count:,} atom{'s' if count != 1 else ''}"

@@ -1,0 +1,287 @@
+"""Tables of bucket elimination: one for each variable, over it and the neighbours it has when it is eliminated.
+
+A table has its own variable as the fastest dimension, then the neighbours in elimination order, so that the message to
+the parent (the first of the neighbours) is a reduction over contiguous cells, and has the parent as its fastest
+dimension.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.order import Order
+from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.weighed import Weighed
+
+
+class Buckets(NamedTuple):
+    """Weighed rows in elimination order; b buckets, one for each variable, components one after the other.
+
+    Parameters
+    ----------
+    component_start : int64 array, shape (c + 1,)
+        Component i has the buckets `component_start[i]` to `component_start[i + 1] - 1`; the last is its root.
+    parent : int64 array, shape (b,)
+        The bucket that gets the message, -1 for roots; always a later one.
+    children : int64 array, shape (b,)
+        How many messages it gets.
+    dim_start : int64 array, shape (b + 1,)
+        Bucket i has the dimensions `dim[dim_start[i]:dim_start[i + 1]]`.
+    dim : int64 array
+        The bucket of each dimension's variable: the bucket itself, its parent, then others, ascending.
+    width : int64 array, shape (b,)
+        States of its own variable.
+    cells : int64 array, shape (b,)
+        Cells of its table.
+    table_start : int64 array, shape (b,)
+        Where its table begins if the tables of its component stand one after the other.
+    state_start : int64 array, shape (b + 1,)
+        Its own variable has the states `state_start[i]` to `state_start[i + 1] - 1`.
+    state_atom : int64 array
+        The atom that each state makes true, -1 for none.
+    state_value : float array
+        What each state adds to the score.
+    row_start, row : int64 arrays, shapes (b + 1,) and (rows,)
+        The rows that stand in bucket i, ascending: those of which its variable is eliminated first.
+    side_start : int64 array, shape (r + 1,)
+        Row j has the sides `side_start[j]` to `side_start[j + 1] - 1`, see `Sides`.
+    side_bucket : int64 array, shape (sides,)
+        The bucket of the side's variable.
+    side_member : bool array, shape (sides,)
+        True if the side holds in one state only.
+    term_start, term_state : int64 arrays, shapes (sides + 1,) and (terms,)
+        That state, or the states in which the side does not hold, ascending.
+    cost : float array, shape (r,)
+        What violating the row costs, infinite for hard rows.
+    """
+
+    component_start: IntArray
+    parent: IntArray
+    children: IntArray
+    dim_start: IntArray
+    dim: IntArray
+    width: IntArray
+    cells: IntArray
+    table_start: IntArray
+    state_start: IntArray
+    state_atom: IntArray
+    state_value: FloatArray
+    row_start: IntArray
+    row: IntArray
+    side_start: IntArray
+    side_bucket: IntArray
+    side_member: BoolArray
+    term_start: IntArray
+    term_state: IntArray
+    cost: FloatArray
+
+
+class Scratch(NamedTuple):
+    """Working memory for one component at a time, large enough for each.
+
+    Parameters
+    ----------
+    tables : float array
+        The tables of a component.
+    cell : int64 array
+        Places in a table.
+    states : int64 array
+        States of one variable.
+    message, gathered, sums : float arrays
+        Of the shape of a message.
+    """
+
+    tables: FloatArray
+    cell: IntArray
+    states: IntArray
+    message: FloatArray
+    gathered: FloatArray
+    sums: FloatArray
+
+
+def component_sums(buckets: Buckets, values: IntArray) -> IntArray:
+    """Sums of one integer for each bucket over the buckets of each component, shape (c,)."""
+    total = pointers(values)
+    return np.asarray(np.diff(total[buckets.component_start]), dtype=np.int64)
+
+
+def compile_buckets(weighed: Weighed, order: Order) -> Buckets:
+    """Lay out the tables of a weighed network.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    order : Order
+        An elimination order of it, all of whose components are within the bounds.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.order import elimination_order
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3])]), [1.0])
+    >>> buckets = compile_buckets(weighed, elimination_order(weighed))
+    >>> buckets.parent.tolist(), buckets.cells.tolist(), buckets.row.tolist()
+    ([1, 2, -1], [4, 4, 2], [1, 0])
+    """
+    variables, sides, b = order.variables, order.sides, len(order.sequence)
+    place = np.empty(len(variables.exact), dtype=np.int64)
+    place[order.sequence] = np.arange(b)
+    width = variables.size[order.sequence]
+    dim_start = order.scope_start + np.arange(b + 1)
+    dim = np.empty(int(dim_start[-1]), dtype=np.int64)
+    own = np.zeros(len(dim), dtype=np.bool_)
+    own[dim_start[:-1]] = True
+    dim[own], dim[~own] = np.arange(b), order.scope
+    has_parent = np.diff(order.scope_start) > 0
+    parent = np.full(b, -1, dtype=np.int64)
+    parent[has_parent] = order.scope[order.scope_start[:-1][has_parent]]
+    cells = np.multiply.reduceat(width[dim], dim_start[:-1]) if b else width
+    before = pointers(cells)
+    at_root = before[order.component_start[:-1]]
+    state = ragged_ranges(variables.start[order.sequence], width)
+    atom = variables.atom[state]
+    value = np.where(atom >= 0, np.append(weighed.linear, 0.0)[atom], 0.0)
+    side_bucket = place[sides.variable]
+    filled = np.flatnonzero(np.diff(sides.row_start))
+    first = np.minimum.reduceat(side_bucket, sides.row_start[filled]) if len(filled) else filled
+    return Buckets(
+        component_start=order.component_start,
+        parent=parent,
+        children=np.bincount(parent[has_parent], minlength=b),
+        dim_start=dim_start,
+        dim=dim,
+        width=width,
+        cells=cells,
+        table_start=before[:-1] - np.repeat(at_root, np.diff(order.component_start)),
+        state_start=pointers(width),
+        state_atom=atom,
+        state_value=value,
+        row_start=pointers(np.bincount(first, minlength=b)),
+        row=filled[np.argsort(first, kind="stable")],
+        side_start=sides.row_start,
+        side_bucket=side_bucket,
+        side_member=sides.member,
+        term_start=sides.term_start,
+        term_state=variables.state_of_atom[sides.term],
+        cost=weighed.cost,
+    )
+
+
+def scratch_for(buckets: Buckets) -> Scratch:
+    """Working memory for the largest component."""
+    tables = int(component_sums(buckets, buckets.cells).max(initial=0))
+    width = int(buckets.width.max(initial=1))
+    cells = int(buckets.cells.max(initial=1))
+    messages = [np.empty(int((buckets.cells // buckets.width).max(initial=1))) for _ in range(3)]
+    return Scratch(np.empty(tables), np.empty(cells, np.int64), np.empty(width, np.int64), *messages)
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
+    # Take the cost of each row of buckets begin to end - 1 from the cells in which all of its sides hold. One call for
+    # all of them: a call costs a reference count for each array.
+    dim, width, side_bucket, cell, states = (
+        buckets.dim,
+        buckets.width,
+        buckets.side_bucket,
+        scratch.cell,
+        scratch.states,
+    )
+    member, term_start, term_state = buckets.side_member, buckets.term_start, buckets.term_state
+    rows, side_start, cost, tables = buckets.row, buckets.side_start, buckets.cost, scratch.tables
+    dim_start, row_start, table_start = buckets.dim_start, buckets.row_start, buckets.table_start
+    for i in range(begin, end):
+        for r in range(row_start[i], row_start[i + 1]):
+            j = rows[r]
+            count, stride = 1, 1
+            cell[0] = table_start[i]
+            for d in range(dim_start[i], dim_start[i + 1]):
+                side = -1
+                for s in range(side_start[j], side_start[j + 1]):
+                    if side_bucket[s] == dim[d]:
+                        side = s
+                size, term, last = 0, 0, 0
+                if side >= 0:
+                    term, last = term_start[side], term_start[side + 1]
+                if side >= 0 and member[side]:
+                    states[0] = term_state[term]
+                    size = 1
+                else:
+                    for s in range(width[dim[d]]):
+                        if term < last and term_state[term] == s:
+                            term += 1
+                        else:
+                            states[size] = s
+                            size += 1
+                for t in range(size - 1, -1, -1):
+                    step = states[t] * stride
+                    for o in range(count):
+                        cell[t * count + o] = cell[o] + step
+                count *= size
+                stride *= width[dim[d]]
+            for o in range(count):
+                tables[cell[o]] -= cost[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
+    """Write the tables of component c: what states add, less the costs of rows.
+
+    Parameters
+    ----------
+    buckets : Buckets
+        Of a weighed network.
+    scratch : Scratch
+        Its `tables` get the tables.
+    c : int
+        The component.
+    """
+    begin, end = buckets.component_start[c], buckets.component_start[c + 1]
+    tables, value, state_start = scratch.tables, buckets.state_value, buckets.state_start
+    table_start, cells, width = buckets.table_start, buckets.cells, buckets.width
+    for i in range(begin, end):
+        for first in range(table_start[i], table_start[i] + cells[i], width[i]):
+            for s in range(width[i]):
+                tables[first + s] = value[state_start[i] + s]
+    _add_rows(buckets, scratch, begin, end)
+
+
+@numba.njit(cache=True, nogil=True)
+def project(dim: IntArray, dim_start: IntArray, width: IntArray, i: int, up: int, cell: IntArray) -> int:
+    """Where the cells of the parent's table are in the message of bucket i.
+
+    Parameters
+    ----------
+    dim, dim_start, width : int64 arrays
+        Of `Buckets`.
+    i, up : int
+        A bucket and its parent.
+    cell : int64 array
+        Overwritten: entry o is the place in the message of the o-th run of cells that differ in the parent's own state
+        only; those stand side by side in both.
+
+    Returns
+    -------
+    int
+        How many runs there are.
+    """
+    count, stride = 1, width[up]
+    mine, end = dim_start[i] + 2, dim_start[i + 1]
+    cell[0] = 0
+    for d in range(dim_start[up] + 1, dim_start[up + 1]):
+        size, step = width[dim[d]], 0
+        if mine < end and dim[mine] == dim[d]:
+            step = stride
+            stride *= size
+            mine += 1
+        for t in range(1, size):
+            for o in range(count):
+                cell[t * count + o] = cell[o] + t * step
+        count *= size
+    return count

@@ -1,0 +1,248 @@
+"""Several Markov chains side by side: their worlds, their sums, and where their samples go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import InputError, NumericError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.diagnostics import Moments, start_moments
+from sqlrl.solve.occurrences import Int32Array, occurrences
+from sqlrl.solve.weighed import Weighed
+
+SLICE = 10_000_000
+"""Literals that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
+
+ROW = np.dtype(
+    [
+        ("cost", np.float64),  # infinite for hard rows
+        ("first", np.int32),  # its literals: `literals[first:end]`
+        ("end", np.int32),
+        ("count", np.int32),  # true literals
+        ("left", np.int32),  # of a slice: literals not frozen; -1 if the row is not kept, or a frozen literal is true
+        ("stamp", np.int32),  # of a slice: the last piece that saw the row
+        ("place", np.int32),  # where it stands among broken rows
+    ]
+)
+
+ATOM = np.dtype(
+    [
+        ("linear", np.float64),
+        ("first", np.int32),  # its rows: `occurrence[first:end]`
+        ("end", np.int32),
+        ("block", np.int32),  # -1 for none
+        ("true", np.bool_),
+        ("frozen", np.bool_),  # of a slice: all its worlds have this value
+        ("seen", np.bool_),
+        ("bit", np.int8),  # of a piece of a slice: its place in a world of the piece, -1 outside
+    ],
+    align=True,
+)
+
+BLOCK = np.dtype(
+    [
+        ("first", np.int32),  # its members: `member[first:end]`
+        ("end", np.int32),
+        ("holder", np.int32),  # its true member, -1 for none
+        ("free", np.int32),  # of a slice: members not frozen
+        ("exact", np.bool_),
+        ("seen", np.bool_),
+    ],
+    align=True,
+)
+
+Records = npt.NDArray[np.void]
+
+
+class State(NamedTuple):
+    """The world of one chain, as kernels read and change it; few arrays, because each costs a little at every call.
+
+    Parameters
+    ----------
+    row, atom, block : record arrays, shapes (r,), (n,) and (b,)
+        See `ROW`, `ATOM` and `BLOCK`.
+    literals, occurrence, member : int32 arrays
+        Signed atoms of the rows; 2 * row, plus 1 where the literal is positive, of the atoms; atoms of the blocks.
+    """
+
+    row: Records
+    atom: Records
+    block: Records
+    literals: Int32Array
+    occurrence: Int32Array
+    member: Int32Array
+
+
+def start_state(weighed: Weighed, world: BoolArray) -> State:
+    """The state of a chain that starts in a world in which blocks (and hard rows) hold."""
+    if len(weighed.literals) >= 2**31:
+        raise NumericError(f"{len(weighed.literals)} literals are too many for samplers, which index 2**31")
+    found = occurrences(weighed)
+    row, atom = np.zeros(len(weighed.cost), ROW), np.zeros(len(weighed.atoms), ATOM)
+    block = np.zeros(len(weighed.block_exact), BLOCK)
+    row["cost"], row["first"], row["end"] = weighed.cost, weighed.indptr[:-1], weighed.indptr[1:]
+    atom["linear"], atom["first"], atom["end"] = weighed.linear, found.start[:-1], found.start[1:]
+    atom["block"], atom["bit"] = weighed.block, -1
+    block["first"], block["end"] = found.member_start[:-1], found.member_start[1:]
+    block["holder"], block["exact"] = -1, weighed.block_exact
+    atom["true"] = world
+    true = np.flatnonzero(world & (weighed.block >= 0))
+    block["holder"][weighed.block[true]] = true
+    holds = world[np.abs(weighed.literals) - 1] == (weighed.literals > 0)
+    row["count"] = np.bincount(weighed.row[holds], minlength=len(row))
+    return State(row, atom, block, found.literals, found.occurrence, found.member)
+
+
+@numba.njit(cache=True, nogil=True)
+def toggle(state: State, k: int) -> None:
+    """Flip one atom, block or not, and keep the numbers of true literals."""
+    atom = state.atom[k]
+    value = not atom.true
+    atom.true = value
+    if atom.block >= 0:
+        state.block[atom.block].holder = k if value else -1
+    for o in range(atom.first, atom.end):
+        occurrence = state.occurrence[o]
+        if ((occurrence & 1) == 1) == value:
+            state.row[occurrence >> 1].count += 1
+        else:
+            state.row[occurrence >> 1].count -= 1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to sample.
+
+    Parameters
+    ----------
+    samples : int
+        Worlds that each chain draws after burn-in, 1 or more.
+    burn_in : int
+        Worlds that each chain draws first and forgets.
+    chains : int
+        Independent chains, 1 or more.
+    seed : int
+        Of all random choices. The same seed gives the same numbers, whatever `threads` is.
+    threads : int
+        Chains that run at the same time.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    """
+
+    samples: int = 1000
+    burn_in: int = 100
+    chains: int = 4
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (("samples", 1), ("burn_in", 0), ("chains", 1), ("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise InputError(f"{name} is {value!r}: give an integer of {least} or more")
+
+
+@dataclass(frozen=True, eq=False)
+class SampleBatch:
+    """Consecutive samples of one chain.
+
+    Parameters
+    ----------
+    chain : int
+        Number of the chain, from 0.
+    first : int
+        Number of the first sample after burn-in, from 0.
+    worlds : bool array, shape (samples, n)
+        The samples: truth of each atom.
+    mean : float array, shape (n,)
+        Running estimate of each atom's probability over the samples of this chain so far.
+    """
+
+    chain: int
+    first: int
+    worlds: BoolArray
+    mean: FloatArray
+
+
+class SampleSink(Protocol):
+    """Where samples go, for example a table."""
+
+    def write(self, batch: SampleBatch) -> None:
+        """Take the next samples of a chain; batches of one chain come in order, and chains take turns."""
+
+
+class Chain(Protocol):
+    """One chain of a sampler."""
+
+    def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
+        """Draw samples; add each atom's probability given the rest to `total`, and its square to `square`, shape (n,).
+
+        The worlds go to the rows of `worlds`, which has either none or one for each sample.
+        """
+
+
+def run_chains(
+    chains: Sequence[Chain], weighed: Weighed, effort: Effort, write: Callable[[SampleBatch], None] | None = None
+) -> Moments:
+    """Run chains to their end, in slices, so that Ctrl-C stops them soon.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+        At their first world.
+    weighed : Weighed
+        What they sample, n atoms.
+    effort : Effort
+    write : callable, optional
+        Called with the samples.
+
+    Returns
+    -------
+    Moments
+    """
+    n = len(weighed.atoms)
+    moments = start_moments(n, len(chains), effort.samples)
+    longest = max(1, SLICE // (n + len(weighed.literals) + len(weighed.cost) + 1))
+    pool = ThreadPoolExecutor(min(effort.threads, len(chains)))
+    try:
+        scratch = [np.zeros((2, n)) for _ in chains]
+        none = np.empty((0, n), dtype=np.bool_)
+        for _, step in _steps(np.array([0, effort.burn_in]), longest):
+            turns = [pool.submit(c.advance, s[0], s[1], step, none) for c, s in zip(chains, scratch, strict=True)]
+            for turn in turns:
+                turn.result()
+        done, batches = 0, len(moments.bounds) - 1
+        for batch, step in _steps(moments.bounds, longest):
+            half = min(1, 2 * batch // batches)
+            worlds = [np.empty((step if write else 0, n), dtype=np.bool_) for _ in chains]
+            turns = [
+                pool.submit(c.advance, moments.total[i, batch], moments.square[i, half], step, worlds[i])
+                for i, c in enumerate(chains)
+            ]
+            for i, turn in enumerate(turns):
+                turn.result()
+                if write:
+                    mean = moments.total[i].sum(axis=0) / (done + step)
+                    write(SampleBatch(i, done, worlds[i], mean))
+            done += step
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return moments
+
+
+def _steps(bounds: IntArray, longest: int) -> list[tuple[int, int]]:
+    # Each batch in steps of at most `longest` samples: (batch, samples).
+    found = []
+    for batch, size in enumerate(np.diff(bounds).tolist()):
+        found += [(batch, min(longest, size - at)) for at in range(0, size, longest)]
+    return found

@@ -1,0 +1,267 @@
+"""The method for each component of a weighed network: the cheapest one that is exact for it, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sqlrl.errors import InputError, NumericError
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.cpsat import solve_cpsat
+from sqlrl.solve.cut import attractive, persistent, solve_cut
+from sqlrl.solve.elimination import solve_elimination, within_bound
+from sqlrl.solve.pairwise import pairwise_atoms
+from sqlrl.solve.presolve import presolve
+from sqlrl.solve.recognise import recognise_blocks
+from sqlrl.solve.relaxation import LinearSolver
+from sqlrl.solve.restrict import Values, component_labels, restrict, select
+from sqlrl.solve.result import Choice, UnsolvedError
+from sqlrl.solve.rounding import require, solve_relaxation
+from sqlrl.solve.solution import Solution
+from sqlrl.solve.walksat import solve_walksat
+from sqlrl.solve.weighed import FREE, Weighed
+
+Method = Literal["auto", "elimination", "cut", "lp", "cpsat", "walksat"]
+
+LARGE = 20_000
+"""A component with more rows than this gets PDLP in place of GLOP for its linear relaxation."""
+
+
+START_FLIPS = 100_000
+"""Flips of the local search for a world from which CP-SAT starts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What solvers may be told.
+
+    Parameters
+    ----------
+    method : str
+        One of `Method`.
+    deterministic_limit : float or None
+        CP-SAT's deterministic time for each component, roughly seconds.
+    seed : int
+        Of CP-SAT and of local search.
+    linear_solver : str or None
+        Of the linear relaxation; by size if None.
+    start : bool array, shape (n,), or None
+        A world of the whole network from which CP-SAT starts unless it knows a better one.
+    """
+
+    method: Method = "auto"
+    deterministic_limit: float | None = None
+    seed: int = 0
+    linear_solver: LinearSolver | None = None
+    start: BoolArray | None = None
+
+
+class Chooser:
+    """Solves a weighed network component by component, and keeps what was chosen and proved.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    options : Options
+
+    Attributes
+    ----------
+    world : bool array, shape (n,)
+    gap, rounding : float
+        No world scores more than `gap` above this one; `rounding` is the part of it that comes from rounding.
+    scale : float
+        The smallest factor between costs and integers; infinite if none were made.
+    choices : list of Choice
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> ground = [(0, [-1, 2]), (0, [-2, 1]), (1, [1]), (2, [-2])]
+    >>> chooser = Chooser(weigh(network(2, ground), [2.0, 1.5, 0.5]), Options())
+    >>> chooser.run()
+    >>> chooser.world.tolist(), [c.method for c in chooser.choices]
+    ([True, True], ['cut'])
+    """
+
+    def __init__(self, weighed: Weighed, options: Options) -> None:
+        self.weighed, self.options = weighed, options
+        self.world: BoolArray = np.zeros(len(weighed.atoms), dtype=np.bool_)
+        self.gap = self.rounding = weighed.rounding
+        self.scale = np.inf
+        self.choices: list[Choice] = []
+        self._since = time.perf_counter()
+
+    def run(self) -> None:
+        """Solve everything.
+
+        Raises
+        ------
+        UnsatisfiableError, NumericError, UnsolvedError, InputError
+            As the solvers do; InputError if a method cannot treat a component.
+        """
+        whole = self._reduce(self.weighed, presolve(self.weighed), "presolve", "hard units and outweighed atoms")
+        method = self.options.method
+        if len(whole.atoms) == 0:
+            return
+        whole = recognise_blocks(whole)
+        if method == "auto":
+            self._by_structure(whole, fresh=True)
+        elif method == "cut":
+            self._solve(whole, self._cut_only(whole), "cut", "asked for")
+        elif method == "elimination":
+            self._eliminate_all(whole)
+        elif method == "lp":
+            self._each(whole, lambda part: require(solve_relaxation(part, solver=self._linear(part))[0], part), "lp")
+        elif method == "cpsat":
+            self._each(whole, self._cpsat, "cpsat")
+        else:
+            self._solve(whole, self._walk(whole), "walksat", "asked for")
+
+    # ---- what is fixed, what is solved -------------------------------------------------------------------
+
+    def _place(self, part: Weighed) -> IntArray:
+        return np.searchsorted(self.weighed.atoms, part.atoms)
+
+    def _choose(self, method: str, components: int, part: Weighed, atoms: int, reason: str) -> None:
+        now = time.perf_counter()
+        self.choices.append(Choice(method, components, atoms, len(part.cost), reason, now - self._since))
+        self._since = now
+
+    def _reduce(self, part: Weighed, reduced: tuple[Values, Weighed], method: str, reason: str) -> Weighed:
+        # Take over the values of fixed atoms; what is left keeps its own account of rounding.
+        value, left = reduced
+        fixed = value != FREE
+        self.world[self._place(part)[fixed]] = value[fixed] == 1
+        lost = left.rounding - part.rounding
+        self.gap, self.rounding = self.gap + lost, self.rounding + lost
+        if fixed.any():
+            self._choose(method, 0, part, int(fixed.sum()), reason)
+        return left
+
+    def _solve(self, part: Weighed, solution: Solution, method: str, reason: str, components: int = 1) -> None:
+        self.world[self._place(part)] = solution.world
+        self.gap, self.rounding = self.gap + solution.gap, self.rounding + solution.rounding
+        self.scale = min(self.scale, solution.scale)
+        self._choose(method, components, part, len(part.atoms), reason)
+
+    def _each(self, part: Weighed, solver: Callable[[Weighed], Solution], method: str) -> None:
+        count, label = component_labels(part)
+        for c in range(count):
+            one = select(part, label == c)
+            self._solve(one, solver(one), method, "asked for")
+
+    # ---- auto ----------------------------------------------------------------------------------------------
+
+    def _by_structure(self, part: Weighed, *, fresh: bool) -> None:
+        count, label = component_labels(part)
+        rest = np.ones(len(part.atoms), dtype=np.bool_)
+        pairs = pairwise_atoms(part, label, count)
+        if pairs.any():
+            rest[pairs] = ~self._cut(select(part, pairs))
+        rest[rest] = ~self._eliminate(select(part, rest))
+        pairs &= rest
+        if fresh and pairs.any():
+            rest &= ~pairs
+            self._persist(select(part, pairs))
+        hard_part = select(part, rest)
+        count, label = component_labels(hard_part)
+        for c in range(count):
+            self._hardest(select(hard_part, label == c))
+
+    def _cut(self, part: Weighed) -> BoolArray:
+        # Solve the attractive components of a pairwise part; returns their atoms.
+        atoms = attractive(part)
+        chosen = select(part, atoms)
+        if len(chosen.atoms):
+            try:
+                solution = solve_cut(chosen)
+            except NumericError:
+                # Elimination needs no integers; what it cannot treat meets CP-SAT, which names the weights.
+                return np.zeros(len(part.atoms), dtype=np.bool_)
+            self._solve(chosen, solution, "cut", "pairwise and attractive", component_labels(chosen)[0])
+        return atoms
+
+    def _persist(self, part: Weighed) -> None:
+        # Fix what is certain of pairs that repel each other, and look at the structure of what is left once more.
+        try:
+            value, _, rounding = persistent(part)
+        except NumericError:
+            self._by_structure(part, fresh=False)
+            return
+        self.gap, self.rounding = self.gap + rounding, self.rounding + rounding
+        left = self._reduce(part, (value, restrict(part, value)), "persistency", "pairwise: some best world agrees")
+        left = self._reduce(left, presolve(left), "presolve", "after persistency")
+        if len(left.atoms):
+            self._by_structure(left, fresh=False)
+
+    def _hardest(self, part: Weighed) -> None:
+        # One component that no structure helps with: linear relaxation, then CP-SAT from the best world known.
+        rounded, relaxed = solve_relaxation(part, solver=self._linear(part))
+        if rounded is not None and rounded.optimal:
+            self._solve(part, rounded, "lp", "the linear relaxation proves its rounded world")
+            return
+        start = self._walked(part, None if rounded is None else rounded.world)
+        solution = self._cpsat(part, start=start, bound=relaxed.bound)
+        reason = f"{len(relaxed.fractional)} atoms of the linear relaxation are fractional"
+        self._solve(part, solution, "cpsat", reason)
+
+    def _walked(self, part: Weighed, start: BoolArray | None) -> BoolArray | None:
+        # A better start by local search; none if that finds no world and there was none.
+        try:
+            return solve_walksat(part, flips=START_FLIPS, seed=self.options.seed, start=start).world
+        except UnsolvedError:
+            return start
+
+    # ---- single methods --------------------------------------------------------------------------------------
+
+    def _linear(self, part: Weighed) -> LinearSolver:
+        return self.options.linear_solver or ("pdlp" if len(part.cost) > LARGE else "glop")
+
+    def _cpsat(self, part: Weighed, *, start: BoolArray | None = None, bound: float = np.inf) -> Solution:
+        options, known = self.options, self._known(part)
+        if known is not None:
+            start = known if start is None or part.score(known) > part.score(start) else start
+        return solve_cpsat(
+            part, start=start, bound=bound, seed=options.seed, deterministic_limit=options.deterministic_limit
+        )
+
+    def _known(self, part: Weighed) -> BoolArray | None:
+        return None if self.options.start is None else self.options.start[part.atoms]
+
+    def _cut_only(self, part: Weighed) -> Solution:
+        count, label = component_labels(part)
+        pairs = pairwise_atoms(part, label, count)
+        atoms = pairs.copy()
+        atoms[pairs] = attractive(select(part, pairs))
+        if not atoms.all():
+            raise InputError(
+                f"a minimum cut needs pairwise attractive ground clauses, but {int((~atoms).sum())} of {len(atoms)} atoms "
+                "are in components with others: use method='auto' or 'cpsat'"
+            )
+        return solve_cut(part)
+
+    def _eliminate(self, part: Weighed) -> BoolArray:
+        # Solve the components within the bound on tables; returns their atoms.
+        atoms = within_bound(part)
+        chosen = select(part, atoms)
+        if len(chosen.atoms):
+            components = component_labels(chosen)[0]
+            self._solve(chosen, solve_elimination(chosen), "elimination", "narrow: small tables", components)
+        return atoms
+
+    def _eliminate_all(self, part: Weighed) -> None:
+        done = self._eliminate(part)
+        if not done.all():
+            raise InputError(
+                f"elimination would need tables beyond its bound for components with {int((~done).sum())} of the "
+                f"{len(done)} atoms that presolve leaves: use method='auto' or 'cpsat'"
+            )
+
+    def _walk(self, part: Weighed) -> Solution:
+        return solve_walksat(part, seed=self.options.seed, start=self._known(part))

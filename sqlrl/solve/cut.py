@@ -1,0 +1,231 @@
+"""Most probable worlds as minimum cuts: exact for attractive pairs, and what is certain for all others (QPBO)."""
+
+from __future__ import annotations
+
+import numpy as np
+from ortools.graph.python import max_flow
+
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.pairwise import Quadratic, negate, quadratic, switched
+from sqlrl.solve.restrict import UnsatisfiableError, Values, component_labels, select
+from sqlrl.solve.running import in_background
+from sqlrl.solve.scaling import Scaled, scale_to_integers
+from sqlrl.solve.solution import Solution
+from sqlrl.solve.weighed import FREE, Weighed
+
+
+class _Arcs:
+    # A flow network of n nodes, a source (node n) and a sink (n + 1), collected in whole arrays.
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes, self.source, self.sink = nodes, nodes, nodes + 1
+        self.tails: list[IntArray] = []
+        self.heads: list[IntArray] = []
+        self.capacity: list[IntArray] = []
+
+    def add(self, tails: IntArray, heads: IntArray, capacity: IntArray) -> None:
+        used = np.flatnonzero(capacity)
+        self.tails.append(tails[used])
+        self.heads.append(heads[used])
+        self.capacity.append(capacity[used])
+
+    def add_terminals(self, nodes: IntArray, cost: IntArray) -> int:
+        # Linear costs of nodes on the source's side; a negative one is an arc from the source and a constant.
+        self.add(np.where(cost > 0, nodes, self.source), np.where(cost > 0, self.sink, nodes), np.abs(cost))
+        return int(np.minimum(cost, 0).sum())
+
+    @property
+    def unlimited(self) -> int:
+        # More than all arcs so far can carry.
+        return 1 + sum(int(c.sum()) for c in self.capacity)
+
+    def source_side(self) -> tuple[BoolArray, int]:
+        # The least set of nodes on the source's side of a minimum cut, and its capacity.
+        side = np.zeros(self.nodes + 2, dtype=np.bool_)
+        tails = np.concatenate(self.tails)
+        solver = max_flow.SimpleMaxFlow()
+        solver.add_arc_with_capacity(self.source, self.sink, 0)  # both exist, whatever the costs are
+        solver.add_arcs_with_capacity(
+            tails.astype(np.int32), np.concatenate(self.heads).astype(np.int32), np.concatenate(self.capacity)
+        )
+        status = in_background(lambda: solver.solve(self.source, self.sink))
+        if status != solver.OPTIMAL:
+            raise NumericError(f"a maximum flow overflows 64 bits (status {status}): scale the weights down")
+        side[solver.get_source_side_min_cut()] = True
+        return side[: self.nodes], int(solver.optimal_flow())
+
+
+def _scaled(form: Quadratic) -> tuple[Scaled, IntArray, IntArray]:
+    scaled = scale_to_integers(np.concatenate([form.linear, form.product]))
+    n = len(form.linear)
+    return scaled, scaled.coefficients[:n], scaled.coefficients[n:]
+
+
+def _cut(form: Quadratic) -> tuple[BoolArray, Scaled]:
+    # The least world of least cost if no pair repels.
+    scaled, linear, product = _scaled(form)
+    n = len(linear)
+    arcs = _Arcs(n)
+    # -k * ya * yb = -k * ya + k * ya * (1 - yb): an arc from a to b, cut when a is true and b is not.
+    reduced = linear.copy()
+    np.add.at(reduced, form.a, product)
+    arcs.add(form.a, form.b, -product)
+    arcs.add_terminals(np.arange(n), reduced)
+    # A hard row has one negative literal a and one positive b: an arc from a to b; or it has one literal only.
+    low, high = form.hard.min(axis=1, initial=0), form.hard.max(axis=1, initial=0)
+    unlimited = np.full(len(form.hard), arcs.unlimited)
+    arcs.add(np.where(low < 0, -low - 1, arcs.source), np.where(high > 0, high - 1, arcs.sink), unlimited)
+    return arcs.source_side()[0], scaled
+
+
+def attractive(weighed: Weighed) -> BoolArray:
+    """Atoms of components that a minimum cut solves: all pairs attract each other, once some atoms are negated.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms; rows of one or two literals, no blocks (`pairwise_atoms`).
+
+    Returns
+    -------
+    bool array, shape (n,)
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> attractive(weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3])]), [1.0])).tolist()
+    [False, False, False]
+    """
+    return switched(quadratic(weighed))[1]
+
+
+def solve_cut(weighed: Weighed) -> Solution:
+    """The most probable world of an attractive pairwise network, by one maximum flow (OR-Tools).
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms, for all of which `attractive` is true.
+
+    Returns
+    -------
+    Solution
+        Optimal up to rounding.
+
+    Raises
+    ------
+    UnsatisfiableError
+        Hard rows cannot all hold.
+    NumericError
+        The costs of a component are too far apart for 64-bit capacities.
+
+    Notes
+    -----
+    Source: Hammer, "Some network flow problems solved with pseudo-Boolean programming" (1965); Greig, Porteous and
+    Seheult, "Exact maximum a posteriori estimation for binary images" (1989). Of equally good worlds it finds the one
+    with the fewest true atoms (of negated atoms: with the fewest false ones).
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> solve_cut(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])).world.tolist()
+    [True, True]
+    """
+    form = quadratic(weighed)
+    negated, possible = switched(form)
+    if not possible.all():
+        raise ValueError(f"the pairs of {int((~possible).sum())} atoms do not attract each other")
+    try:
+        side, scaled = _cut(negate(form, negated))
+    except NumericError:
+        return _apart(weighed)
+    world = side != negated
+    broken = np.flatnonzero(weighed.hard & weighed.violated(world))
+    if len(broken):
+        literal = int(weighed.literals[weighed.indptr[broken[0]]])
+        raise UnsatisfiableError(int(weighed.atoms[abs(literal) - 1]))
+    rounding = scaled.lost + form.rounding
+    return Solution(world, rounding, rounding, scaled.scale)
+
+
+def _apart(weighed: Weighed) -> Solution:
+    # Costs of different components may be too far apart for one scale, though each component has one.
+    count, label = component_labels(weighed)
+    if count == 1:
+        form = quadratic(weighed)
+        scale_to_integers(np.concatenate([form.linear, form.product]))  # raises, and names the costs
+    world, rounding, scale = np.zeros(len(weighed.atoms), dtype=np.bool_), 0.0, np.inf
+    for c in range(count):
+        solution = solve_cut(select(weighed, label == c))
+        world[label == c] = solution.world
+        rounding, scale = rounding + solution.rounding, min(scale, solution.scale)
+    return Solution(world, rounding, rounding, scale)
+
+
+def persistent(weighed: Weighed) -> tuple[Values, float, float]:
+    """What is certain of a pairwise network: atoms whose values some best world has, all at once (QPBO).
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms; rows of one or two literals, no blocks (`pairwise_atoms`).
+
+    Returns
+    -------
+    value : int8 array, shape (n,)
+        0, 1 or -1 (free) for each atom.
+    bound : float
+        No world scores more, constant included: the bound of the linear relaxation. Rounding is added.
+    rounding : float
+        What rounding may have lost.
+
+    Raises
+    ------
+    NumericError
+        The costs are too far apart for 64-bit capacities.
+
+    Notes
+    -----
+    Source: Hammer, Hansen and Simeone (1984); Boros and Hammer, "Pseudo-Boolean optimization" (2002), section 5.1: a
+    maximum flow over two nodes for each atom, itself and its negation. Where hard rows cannot all hold, whoever fixes
+    the atoms finds out.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> ground = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (1, [2]), (1, [3]), (2, [-1, 4]), (3, [4])]
+    >>> persistent(weigh(network(4, ground), [2.0, 1.0, 0.5, 0.5]))[0].tolist()
+    [-1, -1, -1, 1]
+    """
+    form = quadratic(weighed)
+    scaled, linear, product = _scaled(form)
+    n = len(linear)
+    attracts, k = product < 0, np.abs(product)
+    a, b = form.a, form.b
+    # Every cost twice, once with the atoms and once with their negations (node k + n), so that halves are integers:
+    # -2k ya yb = -k ya + k ya (1 - yb)  -  k + k na + k nb (1 - na);  2k ya yb = k ya (1 - nb) + k yb (1 - na).
+    own, mirror = linear.copy(), -linear
+    np.add.at(own, a[attracts], -k[attracts])
+    np.add.at(mirror, a[attracts], k[attracts])
+    arcs = _Arcs(2 * n)
+    arcs.add(a, np.where(attracts, b, b + n), k)
+    arcs.add(np.where(attracts, b + n, b), a + n, k)
+    constant = int(linear.sum()) - int(k[attracts].sum())
+    constant += arcs.add_terminals(np.arange(n), own) + arcs.add_terminals(np.arange(n, 2 * n), mirror)
+    # If one literal of a hard row is false, the other is true.
+    node = np.where(form.hard > 0, form.hard - 1, n - form.hard - 1)
+    negation = np.where(form.hard > 0, node + n, node - n)
+    unlimited = np.full(len(form.hard), arcs.unlimited)
+    arcs.add(negation[:, 0], node[:, 1], unlimited)
+    arcs.add(negation[:, 1], node[:, 0], unlimited)
+    side, flow = arcs.source_side()
+    value = np.full(n, FREE, dtype=np.int8)
+    value[side[:n] & ~side[n:]] = 1
+    value[~side[:n] & side[n:]] = 0
+    rounding = scaled.lost + form.rounding
+    bound = weighed.constant - form.constant - (flow + constant) / 2 / scaled.scale
+    return value, bound + rounding, rounding

@@ -1,0 +1,150 @@
+"""How far to trust averages over Markov chains: split R-hat, effective sample size, Monte Carlo standard error.
+
+Chains add up what they draw in batches; no draw is stored, so memory is (numbers estimated) x chains x batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlrl.ground.network import FloatArray, IntArray
+
+MOST_BATCHES = 32
+
+ROUNDING = 1e-13
+"""Variances of numbers between 0 and 1 below this are noise of their sums."""
+
+AGREED = 1.01
+"""R-hat above this means that the chains have not forgotten where they started (Vehtari et al. 2021, section 4)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the draws of several chains.
+
+    Parameters
+    ----------
+    draws : int
+        Of each chain.
+    bounds : int64 array, shape (batches + 1,)
+        Batch i holds the draws `bounds[i]` to `bounds[i + 1] - 1`. The number of batches is even, or one.
+    total : float array, shape (chains, batches, n)
+        Sums of each batch.
+    square : float array, shape (chains, 2, n)
+        Sums of the squares of the first and of the second half of the batches.
+    """
+
+    draws: int
+    bounds: IntArray
+    total: FloatArray
+    square: FloatArray
+
+
+def start_moments(n: int, chains: int, draws: int) -> Moments:
+    """Sums that are still 0.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers are averaged.
+    chains, draws : int
+        Chains, and draws of each, 1 or more.
+
+    Returns
+    -------
+    Moments
+        With about sqrt(draws) batches, so that a batch is long beside the memory of a chain and there are still enough
+        of them (Flegal & Jones 2010).
+
+    Examples
+    --------
+    >>> start_moments(2, chains=4, draws=100).bounds.tolist()
+    [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
+    """
+    batches = max(1, min(MOST_BATCHES, int(np.sqrt(draws))) // 2 * 2)
+    bounds = np.arange(batches + 1, dtype=np.int64) * draws // batches
+    return Moments(draws, bounds, np.zeros((chains, batches, n)), np.zeros((chains, 2, n)))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Averages over chains and what they are worth, each of shape (n,).
+
+    Parameters
+    ----------
+    mean : float array
+        Average over all draws of all chains.
+    error : float array
+        Monte Carlo standard error of the mean; infinite if there are too few draws to tell.
+    rhat : float array
+        Split R-hat: 1 where chains agree, infinite where each stays at a value of its own.
+    ess : float array
+        Effective sample size: independent draws that would be worth as much.
+    """
+
+    mean: FloatArray
+    error: FloatArray
+    rhat: FloatArray
+    ess: FloatArray
+
+
+def estimate(moments: Moments) -> Estimate:
+    """Averages over chains of numbers between 0 and 1, with their errors.
+
+    Returns
+    -------
+    Estimate
+
+    Notes
+    -----
+    R-hat is the classic one over split chains: Gelman et al., "Bayesian Data Analysis" (3rd edition), section 11.4;
+    Vehtari et al., "Rank-normalization, folding, and localization" (2021), equations 1 to 4, without ranks, which need
+    all draws and do nothing for bounded numbers. The error comes from the means of batches around the mean of all
+    chains (Flegal & Jones 2010). Where chains disagree (R-hat above 1.01), batches of one chain are no independent
+    evidence, and the error is at least that of the means of half chains. The weight of one draw is added in
+    quadrature: what a run has never met may still have that probability.
+
+    Examples
+    --------
+    >>> moments = start_moments(1, chains=2, draws=400)
+    >>> draws = np.random.default_rng(1).random((2, 400))
+    >>> moments.total[...] = np.add.reduceat(draws, moments.bounds[:-1], axis=1)[..., None]
+    >>> moments.square[...] = (draws**2).reshape(2, 2, 200).sum(axis=2)[..., None]
+    >>> found = estimate(moments)
+    >>> bool(abs(found.mean[0] - 0.5) < 3 * found.error[0]), bool(found.rhat[0] < 1.01)
+    (True, True)
+    """
+    chains, batches, n = moments.total.shape
+    mean = moments.total.sum(axis=(0, 1)) / (chains * moments.draws)
+    if batches < 2:
+        unknown = np.full(n, np.inf)
+        return Estimate(mean, unknown, np.full(n, np.nan), np.ones(n))
+    length = np.diff(moments.bounds).astype(np.float64)
+    between = _between_batches(moments, length, mean)
+    half = length.reshape(2, -1).sum(axis=1)
+    halves = moments.total.reshape(chains, 2, batches // 2, n).sum(axis=2) / half[:, None]
+    within = (moments.square / half[:, None] - halves**2) * (half / (half - 1.0))[:, None]
+    inside = np.maximum(within, 0.0).mean(axis=(0, 1))
+    outside = halves.reshape(2 * chains, n).var(axis=0, ddof=1)
+    inside[inside < ROUNDING] = 0.0
+    outside[outside < ROUNDING] = 0.0
+    size = float(half.mean())
+    whole = inside * (size - 1) / size + outside
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = np.where(whole == 0, 1.0, np.sqrt(whole / inside))
+        ess = np.where((whole > 0) & (between > 0), whole / between, np.inf)
+    squared = np.where(rhat > AGREED, np.maximum(between, outside / (2 * chains)), between)
+    draws = chains * moments.draws
+    return Estimate(mean, np.sqrt(squared + 1.0 / draws**2), rhat, np.clip(ess, 1.0, draws))
+
+
+def _between_batches(moments: Moments, length: FloatArray, mean: FloatArray) -> FloatArray:
+    # The variance of the mean as the scatter of batch means around it tells it; batch by batch, to save memory.
+    chains, batches, n = moments.total.shape
+    squared = np.zeros(n)
+    for chain in range(chains):
+        for batch in range(batches):
+            squared += (moments.total[chain, batch] / length[batch] - mean) ** 2
+    return np.asarray(squared / (chains * batches * (chains * batches - 1)), dtype=np.float64)

@@ -1,0 +1,229 @@
+"""Exact inference by elimination: best worlds, marginals, and best scores of each atom true and false.
+
+All components at once, each of them within a bound on tables: a component of small treewidth over block variables.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.buckets import Buckets, compile_buckets, component_sums, scratch_for
+from sqlrl.solve.messages import beliefs, best_worlds
+from sqlrl.solve.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels
+from sqlrl.solve.solution import Solution
+from sqlrl.solve.weighed import EPSILON, Weighed
+
+SLICE = 50_000_000
+"""Cells that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
+
+
+@numba.njit(cache=True, nogil=True)
+def _additions(parent: IntArray, own: IntArray, children: IntArray) -> IntArray:
+    # How many additions any term of a score meets on its way to the root of its component, at most.
+    depth = np.zeros(len(parent), dtype=np.int64)
+    for i in range(len(parent)):
+        depth[i] += own[i] + children[i]
+        if parent[i] >= 0:
+            depth[parent[i]] = max(depth[parent[i]], depth[i])
+    return depth
+
+
+def _rounding(weighed: Weighed, buckets: Buckets, order: Order) -> float:
+    # A sum of terms that meet d additions each is off by d * epsilon / 2 * (sum of absolute terms), for two worlds.
+    depth = _additions(buckets.parent, np.diff(buckets.row_start), buckets.children)
+    roots = depth[buckets.component_start[1:] - 1]
+    size = np.bincount(order.component[order.variables.of_atom], weights=np.abs(weighed.linear), minlength=len(roots))
+    soft = np.flatnonzero(~weighed.hard & (np.diff(buckets.side_start) > 0))
+    component = order.component[order.sides.variable[buckets.side_start[soft]]]
+    size += np.bincount(component, weights=np.abs(weighed.cost[soft]), minlength=len(roots))
+    return EPSILON * float((roots + 2) @ size)
+
+
+class _Prepared:
+    # A weighed network laid out for the kernels.
+
+    def __init__(self, weighed: Weighed, bucket_cells: int, component_cells: int) -> None:
+        order = elimination_order(weighed, bucket_cells=bucket_cells, component_cells=component_cells)
+        if not order.within.all():
+            raise ValueError(
+                f"{int((~order.within).sum())} of {len(order.within)} components need tables beyond the bound: select "
+                "those that `within_bound` finds"
+            )
+        self.weighed, self.order, self.buckets = weighed, order, compile_buckets(weighed, order)
+        self.scratch = scratch_for(self.buckets)
+        per_bucket = 4 + 2 * self.buckets.children + np.diff(self.buckets.row_start)
+        self.work = component_sums(self.buckets, self.buckets.cells * per_bucket)
+
+    def refuse(self, component: int) -> UnsatisfiableError:
+        variable = self.order.sequence[self.buckets.component_start[component + 1] - 1]
+        return UnsatisfiableError(int(self.weighed.atoms[np.argmax(self.order.variables.of_atom == variable)]))
+
+    def beliefs(self, total: bool) -> tuple[float, FloatArray, FloatArray]:
+        # Best score or log partition function, and of each atom's state its share and that of the others.
+        buckets = self.buckets
+        value = np.empty(len(self.work))
+        state, other = np.empty(len(buckets.state_atom)), np.empty(len(buckets.state_atom))
+        at, work = 0, self.work if not total else 10 * self.work
+        while at < len(work):
+            at, possible = beliefs(buckets, self.scratch, work, at, total, value, state, other, SLICE)
+            if not possible:
+                raise self.refuse(at)
+        real = np.flatnonzero(buckets.state_atom >= 0)
+        mine, others = np.empty(len(self.weighed.atoms)), np.empty(len(self.weighed.atoms))
+        mine[buckets.state_atom[real]], others[buckets.state_atom[real]] = state[real], other[real]
+        return self.weighed.constant + float(value.sum()), mine, others
+
+
+def within_bound(
+    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
+) -> BoolArray:
+    """Atoms of components that elimination solves with tables of bounded size.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    bucket_cells, component_cells : int
+        The most cells of one table, and of all tables of a component, as in `elimination_order`.
+
+    Returns
+    -------
+    bool array, shape (n,)
+        Whole components of `component_labels`, so that `select` takes them.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(5, [(0, [1, 2]), (0, [3, 4, 5])]), [1.0])
+    >>> within_bound(weighed, bucket_cells=4).tolist()
+    [True, True, False, False, False]
+    """
+    order = elimination_order(weighed, bucket_cells=bucket_cells, component_cells=component_cells)
+    inside = order.within[order.component[order.variables.of_atom]]
+    count, label = component_labels(weighed)
+    # Rows that blocks satisfy join nothing in the order, but `select` keeps them whole.
+    over = np.zeros(count, dtype=np.bool_)
+    over[label[~inside]] = True
+    return np.asarray(~over[label], dtype=np.bool_)
+
+
+def solve_elimination(
+    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
+) -> Solution:
+    """The most probable world, by max-sum elimination.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms, for all of which `within_bound` is true under the same bounds.
+    bucket_cells, component_cells : int
+        As in `elimination_order`.
+
+    Returns
+    -------
+    Solution
+        Optimal up to rounding. Of equally good worlds it finds the one whose variables have the lowest states (none or
+        false first, then members by atom), the variable that is eliminated last first; in a tree that is its lowest.
+
+    Raises
+    ------
+    UnsatisfiableError
+        Hard rows and blocks cannot all hold.
+    ValueError
+        A component is not within the bounds.
+
+    Notes
+    -----
+    Source: Dechter, "Bucket elimination: a unifying framework for reasoning" (1999), section 5.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> triangle = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2]), (3, [3])]
+    >>> solve_elimination(weigh(network(3, triangle), [2.0, 1.0, 2.5, 1.5])).world.tolist()
+    [False, True, False]
+    """
+    prepared = _Prepared(weighed, bucket_cells, component_cells)
+    buckets, world = prepared.buckets, np.zeros(len(weighed.atoms), dtype=np.bool_)
+    chosen = np.zeros(len(buckets.parent), dtype=np.int64)
+    at = 0
+    while at < len(prepared.work):
+        at, possible = best_worlds(buckets, prepared.scratch, prepared.work, at, chosen, world, SLICE)
+        if not possible:
+            raise prepared.refuse(at)
+    rounding = _rounding(weighed, buckets, prepared.order)
+    return Solution(world, rounding, rounding)
+
+
+def sum_product(
+    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
+) -> tuple[FloatArray, float]:
+    """The exact probability of each atom under P(y) = exp(score of y) / Z, and log Z.
+
+    Parameters
+    ----------
+    weighed, bucket_cells, component_cells
+        As in `solve_elimination`.
+
+    Returns
+    -------
+    tuple of float array, shape (n,), and float
+        Probabilities from 0 to 1; the natural logarithm of the sum over all worlds, `weighed.constant` included.
+
+    Raises
+    ------
+    UnsatisfiableError, ValueError
+        As `solve_elimination`.
+
+    Notes
+    -----
+    In logarithms throughout, with float64. Source: Shenoy and Shafer, "Axioms for probability and belief-function
+    propagation" (1990); messages down divide out the message up, as in Lauritzen and Spiegelhalter (1988).
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> probability, log_z = sum_product(weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0]))
+    >>> probability.round(6).tolist(), round(float(np.exp(log_z)), 6)
+    ([0.666667, 0.666667], 3.0)
+    """
+    log_z, mine, _ = _Prepared(weighed, bucket_cells, component_cells).beliefs(total=True)
+    return np.minimum(np.exp(mine), 1.0), log_z
+
+
+def max_marginals(
+    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
+) -> tuple[FloatArray, FloatArray]:
+    """The score of the best world in which an atom is true, and of the best one in which it is false, for every atom.
+
+    Parameters
+    ----------
+    weighed, bucket_cells, component_cells
+        As in `solve_elimination`.
+
+    Returns
+    -------
+    tuple of float arrays, each of shape (n,)
+        Scores (log-odds) of whole worlds, `weighed.constant` included; minus infinity where there is no such world.
+
+    Raises
+    ------
+    UnsatisfiableError, ValueError
+        As `solve_elimination`.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> true, false = max_marginals(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5]))
+    >>> (true - false).tolist()
+    [1.0, 1.0]
+    """
+    best, mine, others = _Prepared(weighed, bucket_cells, component_cells).beliefs(total=False)
+    return best + mine, best + others

@@ -1,0 +1,175 @@
+"""The interaction graph of multi-state variables, which grows as elimination joins neighbours.
+
+Functions called in inner loops take plain arrays: a tuple of arrays costs a reference count for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, IntArray
+
+
+class Graph(NamedTuple):
+    """Pairs of variables in a hash table, and the half-edges of each variable in a linked list.
+
+    Parameters
+    ----------
+    table : int64 array
+        Open addressing: smaller * v + larger of each pair, -1 where empty; the length is a power of two.
+    target, link : int64 arrays
+        Of each half-edge: the other variable, and the next half-edge of the same variable or -1.
+    head : int64 array, shape (v,)
+        The first half-edge of each variable, or -1.
+    degree : int64 array, shape (v,)
+        Neighbours that are not eliminated.
+    mates : int64 array, shape (v,)
+        Their exclusive or: of a leaf it is its neighbour.
+    edges : int64 array, shape (1,)
+        How many pairs.
+    """
+
+    table: IntArray
+    target: IntArray
+    link: IntArray
+    head: IntArray
+    degree: IntArray
+    mates: IntArray
+    edges: IntArray
+
+
+@numba.njit(cache=True, nogil=True)
+def _slot(table: IntArray, key: int) -> int:
+    # Where a pair stands in the hash table, or the empty place where it would.
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    i = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(len(table) - 1))
+    while table[i] != -1 and table[i] != key:
+        i = (i + 1) & (len(table) - 1)
+    return int(i)
+
+
+@numba.njit(cache=True, nogil=True)
+def joined(table: IntArray, v: int, a: int, b: int) -> bool:
+    """Whether variables a and b, of v, are a pair of the graph with this hash table."""
+    key = min(a, b) * v + max(a, b)
+    return bool(table[_slot(table, key)] == key)
+
+
+@numba.njit(cache=True, nogil=True)
+def join(graph: Graph, u: int, v: int) -> bool:
+    """Add a pair, for which there is room, unless it is there; returns whether it was not."""
+    key = min(u, v) * len(graph.head) + max(u, v)
+    i = _slot(graph.table, key)
+    if graph.table[i] == key:
+        return False
+    graph.table[i] = key
+    h = 2 * graph.edges[0]
+    graph.edges[0] += 1
+    for a, b in ((u, v), (v, u)):
+        graph.target[h], graph.link[h] = b, graph.head[a]
+        graph.head[a] = h
+        graph.degree[a] += 1
+        graph.mates[a] ^= b
+        h += 1
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _rehash(old: IntArray, new: IntArray) -> None:
+    for key in old:
+        if key >= 0:
+            new[_slot(new, key)] = key
+
+
+def empty_graph(v: int) -> Graph:
+    """Return a graph of v variables without pairs, and without room for any."""
+    none = np.full(v, -1, dtype=np.int64)
+    empty = np.empty(0, dtype=np.int64)
+    degree, mates = np.zeros(v, dtype=np.int64), np.zeros(v, dtype=np.int64)
+    return Graph(np.full(16, -1, dtype=np.int64), empty, empty, none, degree, mates, np.zeros(1, dtype=np.int64))
+
+
+def grown(graph: Graph, room: int) -> Graph:
+    """Return the graph with room for so many more pairs; for twice as many as it has, if it must grow."""
+    pairs = int(graph.edges[0]) + room
+    if 2 * pairs <= len(graph.target):
+        return graph
+    pairs = max(pairs, 2 * int(graph.edges[0]))
+    table = np.full(1 << max(4, (2 * pairs).bit_length()), -1, dtype=np.int64)
+    _rehash(graph.table, table)
+    more = np.zeros(2 * pairs - len(graph.target), dtype=np.int64)
+    target, link = np.concatenate([graph.target, more]), np.concatenate([graph.link, more])
+    return graph._replace(table=table, target=target, link=link)
+
+
+@numba.njit(cache=True, nogil=True)
+def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolArray, first: int, limit: int) -> int:
+    """Join the variables of each row.
+
+    Parameters
+    ----------
+    graph : Graph
+        Gets the pairs.
+    row_start, variable : int64 arrays, shapes (r + 1,) and (sides,)
+        Row j has the variables `variable[row_start[j]:row_start[j + 1]]`.
+    skip : bool array, shape (r,)
+        Rows to leave out.
+    first : int
+        The row to begin with.
+    limit : int
+        How many steps to take at most, about.
+
+    Returns
+    -------
+    int
+        The row before which it stopped for want of room or after `limit` steps; r at the end.
+    """
+    steps = 0
+    for j in range(first, len(skip)):
+        begin, end = row_start[j], row_start[j + 1]
+        if skip[j]:
+            continue
+        pairs = (end - begin) * (end - begin - 1) // 2
+        if 2 * (graph.edges[0] + pairs) > len(graph.target) or steps > limit:
+            return j
+        steps += 10 * pairs
+        for p in range(begin, end):
+            for q in range(p + 1, end):
+                join(graph, variable[p], variable[q])
+    return len(skip)
+
+
+@numba.njit(cache=True, nogil=True)
+def later_neighbours(graph: Graph, sequence: IntArray, place: IntArray, start: IntArray, scope: IntArray) -> None:
+    """List the neighbours of each variable of `sequence` that come after it, ascending, as places in `sequence`.
+
+    Parameters
+    ----------
+    graph : Graph
+        After `search_order`.
+    sequence, place : int64 arrays
+        The variables in elimination order, and where each variable is in it (-1: not).
+    start : int64 array, shape (len(sequence) + 1,)
+        Overwritten: where the neighbours of each begin.
+    scope : int64 array, shape (start[-1],)
+        Overwritten; if it is empty only `start` is.
+    """
+    for i in range(len(sequence)):
+        count, h = 0, graph.head[sequence[i]]
+        while h >= 0:
+            other = place[graph.target[h]]
+            h = graph.link[h]
+            if other < i:
+                continue
+            if len(scope):
+                p = start[i] + count
+                while p > start[i] and scope[p - 1] > other:
+                    scope[p] = scope[p - 1]
+                    p -= 1
+                scope[p] = other
+            count += 1
+        start[i + 1] = start[i] + count

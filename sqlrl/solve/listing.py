@@ -1,0 +1,114 @@
+"""Uniform draws of a whole component of a slice, by counting its worlds in a depth-first search."""
+
+from __future__ import annotations
+
+import numba
+
+from sqlrl.solve.chains import State
+from sqlrl.solve.randomness import Stream, below
+from sqlrl.solve.slices import Slice, set_true, true_atom
+
+STEPS, STEPS_EACH = 500, 50
+"""A search gives up after so many steps, and so many more for each variable."""
+
+
+@numba.njit(cache=True, nogil=True)
+def _file_rows(state: State, cut: Slice, variables: int, rows: int) -> None:
+    # The rows of a component as lists, by the last variable that they need.
+    for i in range(variables):
+        cut.last[i] = -1
+        variable = cut.order[i]
+        if variable >= 0:
+            cut.position[variable] = i
+            continue
+        block = state.block[-variable - 1]
+        for p in range(block.first, block.end):
+            cut.position[state.member[p]] = i
+    for i in range(rows):
+        row, need = state.row[cut.rows[i]], 0
+        for p in range(row.first, row.end):
+            k = abs(state.literals[p]) - 1
+            if not state.atom[k].frozen:
+                need = max(need, cut.position[k])
+        cut.following[i] = cut.last[need]
+        cut.last[need] = i
+
+
+@numba.njit(cache=True, nogil=True)
+def _next_state(state: State, cut: Slice, depth: int) -> bool:
+    # Give the variable at this depth its next state; if there is none, the first one and False.
+    variable = cut.order[depth]
+    if variable >= 0:
+        cut.tried[depth] += 1
+        set_true(state, variable, variable if cut.tried[depth] == 2 else -1)
+        return bool(cut.tried[depth] <= 2)
+    block = state.block[-variable - 1]
+    if cut.tried[depth] == 0 and not block.exact:
+        cut.tried[depth] = 1
+        set_true(state, variable, -1)
+        return True
+    first = 0 if block.exact else 1
+    while cut.tried[depth] - first < block.end - block.first:
+        k = state.member[block.first + cut.tried[depth] - first]
+        cut.tried[depth] += 1
+        if not state.atom[k].frozen:
+            set_true(state, variable, k)
+            return True
+    set_true(state, variable, -1)
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _holds(state: State, cut: Slice, depth: int) -> bool:
+    # Whether the rows hold whose last variable stands at this depth.
+    i = cut.last[depth]
+    while i >= 0:
+        if state.row[cut.rows[i]].count == 0:
+            return False
+        i = cut.following[i]
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def draw_component(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> bool:
+    """Draw the component that `gather` found uniformly from its worlds, unless they are too many to count.
+
+    Parameters
+    ----------
+    state, cut
+        With the component.
+    variables, rows : int
+        Its size.
+    random : Stream
+
+    Returns
+    -------
+    bool
+        False if the search gave up; then the world is as before. Whether it does is independent of the world.
+    """
+    _file_rows(state, cut, variables, rows)
+    for i in range(variables):
+        cut.saved[i] = true_atom(state, cut.order[i])
+        set_true(state, cut.order[i], -1)
+    found, steps, depth, budget = 0, 0, 0, STEPS + STEPS_EACH * variables
+    cut.tried[0] = 0
+    while depth >= 0 and steps < budget:
+        if depth == variables:
+            found += 1
+            # Each of the worlds met so far is kept with the same chance.
+            if below(random, found) == 0:
+                for i in range(variables):
+                    cut.kept[i] = true_atom(state, cut.order[i])
+            depth -= 1
+            continue
+        steps += 1
+        if not _next_state(state, cut, depth):
+            depth -= 1
+        elif _holds(state, cut, depth):
+            depth += 1
+            if depth < variables:
+                cut.tried[depth] = 0
+    done = depth < 0
+    for i in range(variables):
+        set_true(state, cut.order[i], cut.kept[i] if done else cut.saved[i])
+    return done

@@ -1,0 +1,260 @@
+"""Marginal probabilities of a ground network: exact where components allow it, sampled elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.solve.belief import EXACT, MarginalResult
+from sqlrl.solve.chains import Effort, SampleBatch, SampleSink
+from sqlrl.solve.diagnostics import Estimate
+from sqlrl.solve.elimination import sum_product, within_bound
+from sqlrl.solve.gibbs import is_gibbs, sample_gibbs
+from sqlrl.solve.mcsat import sample_mcsat
+from sqlrl.solve.propagation import propagate
+from sqlrl.solve.recognise import recognise_blocks
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
+from sqlrl.solve.result import Choice
+from sqlrl.solve.slices import STIFF
+from sqlrl.solve.weighed import FREE, Weighed, weigh
+
+if TYPE_CHECKING:
+    from sqlrl.solve.conflict import Describe
+
+Method = Literal["auto", "exact", "gibbs", "mcsat"]
+
+
+def logistic(weighed: Weighed) -> FloatArray:
+    """The exact probability of each atom of a network without rows.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms; only linear terms and blocks are read.
+
+    Returns
+    -------
+    float array, shape (n,)
+        1 / (1 + exp(-linear)), or in a block exp(linear) over the sum of those of its states.
+
+    Notes
+    -----
+    Source: Huynh (2011), section 3.2.2.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> logistic(weigh(network(3, [(0, [1]), (1, [2])], blocks=[([1, 2], True)]), [1.0, np.log(3)])).round(3).tolist()
+    [0.731, 0.75, 0.25]
+    """
+    found = np.empty(len(weighed.atoms))
+    inside = weighed.block >= 0
+    alone = weighed.linear[~inside]
+    small = np.exp(-np.abs(alone))
+    found[~inside] = np.where(alone >= 0, 1.0, small) / (1.0 + small)
+    block, linear = weighed.block[inside], weighed.linear[inside]
+    top = np.where(weighed.block_exact, -np.inf, 0.0)
+    np.maximum.at(top, block, linear)
+    weight = np.exp(linear - top[block])
+    none = np.zeros(len(top))
+    none[~weighed.block_exact] = np.exp(-top[~weighed.block_exact])
+    total = none + np.bincount(block, weights=weight, minlength=len(top))
+    found[inside] = weight / total[block]
+    return found
+
+
+def _linked(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
+    # Atoms of components that have rows.
+    linked = np.zeros(count, dtype=np.bool_)
+    linked[label[np.abs(weighed.literals) - 1]] = True
+    return np.asarray(linked[label], dtype=np.bool_)
+
+
+def _stiff(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
+    # Atoms of components with rows that a chain of single flips may not get past.
+    stiff = np.zeros(count, dtype=np.bool_)
+    rows = np.flatnonzero(np.abs(weighed.cost) >= STIFF)
+    stiff[label[np.abs(weighed.literals[weighed.indptr[rows]]) - 1]] = True
+    return np.asarray(stiff[label], dtype=np.bool_)
+
+
+class _Run:
+    # The numbers of all atoms, filled in method by method.
+
+    def __init__(self, weighed: Weighed, effort: Effort, sink: SampleSink | None) -> None:
+        self.weighed, self.effort, self.sink = weighed, effort, sink
+        n = len(weighed.atoms)
+        self.probability, self.error = np.full(n, np.nan), np.zeros(n)
+        self.rhat, self.ess = np.ones(n), np.full(n, np.inf)
+        self.code = np.zeros(n, dtype=np.int8)
+        self.choices: list[Choice] = []
+        self._since = time.perf_counter()
+        self.value = propagate(weighed)
+        fixed = np.flatnonzero(self.value != FREE)
+        self.at = np.flatnonzero(self.value == FREE)
+        self.left = recognise_blocks(restrict(weighed, self.value) if len(fixed) else weighed)
+        if len(fixed):
+            self.probability[fixed] = self.value[fixed]
+            self._done("fixed", fixed, 0, 0, "hard clauses and blocks leave one value")
+        self.count, self.label = component_labels(self.left)
+
+    def _done(self, method: str, atoms: IntArray, components: int, rows: int, reason: str) -> None:
+        now = time.perf_counter()
+        self.code[atoms] = [*EXACT, "gibbs", "mcsat"].index(method)
+        self.choices.append(Choice(method, components, len(atoms), rows, reason, now - self._since))
+        self._since = now
+
+    def part(self, inside: BoolArray) -> tuple[Weighed, IntArray, int]:
+        """Whole components of what is left, their atoms in the network, and how many they are."""
+        part = self.left if inside.all() else select(self.left, inside)
+        return part, self.at[inside], len(np.unique(self.label[inside]))
+
+    def exactly(self, method: str, inside: BoolArray, solve: Callable[[Weighed], FloatArray], reason: str) -> None:
+        if inside.any():
+            part, atoms, components = self.part(inside)
+            self.probability[atoms] = solve(part)
+            self._done(method, atoms, components, len(part.cost), reason)
+
+    def sample(self, method: Literal["gibbs", "mcsat"], inside: BoolArray, reason: str) -> None:
+        if not inside.any():
+            return
+        part, atoms, components = self.part(inside)
+        if method == "gibbs" and not is_gibbs(part):
+            raise InputError(
+                f"{int(part.hard.sum())} hard ground clauses keep worlds apart that Gibbs sampling could not pass "
+                "between: use method='mcsat' or 'auto'"
+            )
+        sampler = sample_gibbs if method == "gibbs" else sample_mcsat
+        found: Estimate = sampler(part, self.effort, write=self._writer(atoms) if self.sink else None)
+        self.probability[atoms], self.error[atoms] = found.mean, found.error
+        self.rhat[atoms], self.ess[atoms] = found.rhat, found.ess
+        self._done(method, atoms, components, len(part.cost), reason)
+
+    def _writer(self, atoms: IntArray) -> Callable[[SampleBatch], None]:
+        known, sink = self.value == 1, self.sink
+
+        def write(batch: SampleBatch) -> None:
+            worlds = np.repeat(known[None, :], len(batch.worlds), axis=0)
+            worlds[:, atoms] = batch.worlds
+            mean = known.astype(np.float64)
+            mean[atoms] = batch.mean
+            assert sink is not None
+            sink.write(replace(batch, worlds=worlds, mean=mean))
+
+        return write
+
+    def run(self, method: Method) -> None:
+        everything = np.ones(len(self.at), dtype=np.bool_)
+        if method in ("gibbs", "mcsat"):
+            self.sample("gibbs" if method == "gibbs" else "mcsat", everything, "asked for")
+            return
+        linked = _linked(self.left, self.label, self.count)
+        narrow = linked.copy()
+        if linked.any():
+            narrow[linked] = within_bound(select(self.left, linked))
+        wide = linked & ~narrow
+        if method == "exact" and wide.any():
+            raise InputError(
+                f"exact marginals need tables beyond the bound for {len(np.unique(self.label[wide]))} of {self.count} "
+                f"components, with {int(wide.sum())} atoms: use method='auto' or 'mcsat'"
+            )
+        stiff = _stiff(self.left, self.label, self.count)
+        if self.sink:
+            # Joint samples need all atoms in one chain, also those whose probability is known exactly.
+            hard = "hard or nearly hard clauses" if stiff.any() else "no clause is nearly hard"
+            self.sample("mcsat" if stiff.any() else "gibbs", everything, f"samples were asked for; {hard}")
+            self.error[self.at[~wide]], self.rhat[self.at[~wide]], self.ess[self.at[~wide]] = 0.0, 1.0, np.inf
+        else:
+            self.sample("mcsat", wide & stiff, "tables beyond the bound; hard or nearly hard clauses")
+            self.sample("gibbs", wide & ~stiff, "tables beyond the bound; no clause is nearly hard")
+        self.exactly("logistic", ~linked, logistic, "no ground clause of two or more literals")
+        self.exactly("elimination", narrow, lambda part: sum_product(part)[0], "tables within the bound")
+
+    def result(self, seconds: float) -> MarginalResult:
+        return MarginalResult(
+            self.probability, self.error, self.rhat, self.ess, self.code, tuple(self.choices), self.effort, seconds
+        )
+
+
+def marginals(
+    source: Network | Weighed,
+    weights: npt.ArrayLike | None = None,
+    *,
+    method: Method = "auto",
+    samples: int = 1000,
+    burn_in: int = 100,
+    chains: int = 4,
+    seed: int = 0,
+    threads: int = 1,
+    sink: SampleSink | None = None,
+    describe: Describe | None = None,
+) -> MarginalResult:
+    """The probability that each atom is true.
+
+    Parameters
+    ----------
+    source : Network or Weighed
+        n atoms.
+    weights : float array, shape (m,), optional
+        The weights (log-odds) of a Network; none for a Weighed.
+    method : {"auto", "exact", "gibbs", "mcsat"}
+        "auto" is exact for atoms and blocks without rows (logistic form) and for components whose tables elimination
+        can hold, and samples the others: by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so. "exact"
+        refuses what it would have to sample. "gibbs" and "mcsat" sample all atoms that hard clauses leave open.
+    samples, burn_in, chains, seed, threads : int
+        See `Effort`: samples of each chain, after those it forgets.
+    sink : SampleSink, optional
+        Gets the sampled worlds, of all atoms together. Then also atoms with exact probabilities are sampled for it.
+    describe : callable, optional
+        Words for a ground clause, for the error about conflicting hard clauses, as for `mpe`.
+
+    Returns
+    -------
+    MarginalResult
+        Probabilities with their Monte Carlo errors, diagnostics, and warnings where they cannot be trusted.
+
+    Raises
+    ------
+    ConflictError
+        Hard clauses of a Network cannot all hold; `UnsatisfiableError` for a Weighed.
+    InputError
+        An unknown method, one that cannot treat the network, an option out of range, or weights that are missing.
+    NumericError
+        Weights that are not finite.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> result = marginals(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
+    >>> result.probability.round(6).tolist()
+    [0.333333, 0.666667]
+    """
+    begun = time.perf_counter()
+    if method not in get_args(Method):
+        raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
+    effort = Effort(samples, burn_in, chains, seed, threads)
+    if isinstance(source, Network) == (weights is None):
+        raise InputError("a network needs weights, and a weighed one has them already")
+    weighed = source if isinstance(source, Weighed) else weigh(source, np.asarray(weights))
+    try:
+        run = _Run(weighed, effort, sink)
+        run.run(method)
+    except UnsatisfiableError as error:
+        if isinstance(source, Weighed):
+            raise
+        from sqlrl.solve.components import split
+        from sqlrl.solve.conflict import conflict_error
+        from sqlrl.solve.structure import compile_network
+
+        structure = compile_network(source)
+        number = structure.component[structure.variables.of_atom[[error.atom]]]
+        raise conflict_error(structure, next(split(structure, number)), describe=describe, seed=seed) from None
+    return run.result(time.perf_counter() - begun)

@@ -1,0 +1,170 @@
+"""Marginals by MC-SAT: slice sampling over ground clauses, for hard and nearly hard ones too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.solve.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
+from sqlrl.solve.cpsat import solve_cpsat
+from sqlrl.solve.diagnostics import Estimate, estimate
+from sqlrl.solve.gibbs import Sweep, start_sweep, sweep_once
+from sqlrl.solve.listing import draw_component
+from sqlrl.solve.occurrences import occurrences, randomise
+from sqlrl.solve.pieces import resample
+from sqlrl.solve.randomness import Stream, below, streams, unit
+from sqlrl.solve.recognise import keep_rows
+from sqlrl.solve.restrict import component_labels, select
+from sqlrl.solve.samplesat import jump
+from sqlrl.solve.slices import WORLDS, Slice, choose, freeze, gather, start_slice
+from sqlrl.solve.walksat import hard_world
+from sqlrl.solve.weighed import Weighed
+
+JUMPS = 0.05
+"""How often a large component of a slice with stiff rows jumps to where SampleSAT lands, which is not quite uniform:
+half of the time, components of 14 atoms were off by up to 0.05; so, by less than their Monte Carlo error."""
+
+SETTLE = 20
+"""So many draws of all pieces follow a jump: they make its end more uniform where they can pass between worlds."""
+
+
+@numba.njit(cache=True, nogil=True)
+def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
+    # Draw a slice, and a world of it.
+    if cut.stamp[0] > 2**30:
+        cut.stamp[0] = 0
+        for row in state.row:
+            row.stamp = 0
+    freeze(state, cut, choose(state, cut, random))
+    n = len(state.atom)
+    offset = below(random, max(n, 1))
+    for i in range(n):
+        k = (i + offset) % n
+        atom = state.atom[k]
+        if atom.frozen or atom.seen or (atom.block >= 0 and state.block[atom.block].seen):
+            continue
+        if atom.block < 0:
+            # Most components are single atoms without a row: they deserve a short way.
+            alone = True
+            for o in range(atom.first, atom.end):
+                if state.row[state.occurrence[o] >> 1].left > 0:
+                    alone = False
+                    break
+            if alone:
+                if unit(random) < 0.5:
+                    toggle(state, k)
+                continue
+        variables, rows, stiff = gather(state, cut, k)
+        if not stiff or 2.0**variables <= WORLDS:
+            resample(state, cut, variables, random)
+        elif not draw_component(state, cut, variables, rows, random):
+            if unit(random) < jumps:
+                jump(state, cut, variables, rows, random)
+                for _ in range(SETTLE):
+                    resample(state, cut, variables, random)
+            resample(state, cut, variables, random)
+
+
+@numba.njit(cache=True, nogil=True)
+def _steps(
+    state: State,
+    cut: Slice,
+    sweep: Sweep,
+    random: Stream,
+    total: FloatArray,
+    square: FloatArray,
+    samples: int,
+    worlds: BoolArray,
+    jumps: float,
+) -> None:
+    for i in range(samples):
+        _step(state, cut, random, jumps)
+        sweep_once(state, sweep, random, total, square)
+        if len(worlds):
+            for k in range(len(state.atom)):
+                worlds[i, k] = state.atom[k].true
+
+
+class _MCSatChain:
+    def __init__(self, weighed: Weighed, world: BoolArray, random: Stream) -> None:
+        self.state, self.cut, self.sweep = start_state(weighed, world), start_slice(weighed), start_sweep(weighed)
+        self.random = random
+
+    def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
+        _steps(self.state, self.cut, self.sweep, self.random, total, square, samples, worlds, JUMPS)
+
+
+def _first_world(weighed: Weighed, seed: int, random: Stream) -> BoolArray:
+    # A random world, mended until hard rows hold; local search cannot tell that none is there, CP-SAT can.
+    world = np.zeros(len(weighed.atoms), dtype=np.bool_)
+    randomise(occurrences(weighed), world, random)
+    if not weighed.hard.any():
+        return world
+    world = hard_world(weighed, seed=seed, start=world)
+    broken = np.flatnonzero(weighed.hard & weighed.violated(world))
+    if len(broken):
+        _, label = component_labels(weighed)
+        atoms = np.abs(weighed.literals[weighed.indptr[broken]]) - 1
+        for c in np.unique(label[atoms]).tolist():
+            inside = label == c
+            part = select(weighed, inside)
+            world[inside] = solve_cpsat(keep_rows(part, part.hard), seed=seed, start=world[inside]).world
+    return world
+
+
+def sample_mcsat(
+    weighed: Weighed, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
+) -> Estimate:
+    """Marginals by MC-SAT.
+
+    Each step draws a slice: a satisfied row of cost c stays satisfied with probability 1 - exp(-c), a hard row always,
+    a violated row of negative cost c stays violated with probability 1 - exp(c), and linear terms are rows of one
+    literal. Then it draws a world of the slice: atoms that unit propagation fixes stay; small components are drawn
+    uniformly from the list of their worlds, and so are larger ones with hard or nearly hard rows, as long as their
+    worlds can be counted; others piece by piece, each piece uniformly given the rest, where hard rows could hold them
+    fast now and then from a world that SampleSAT finds. A sweep of Gibbs sampling ends the step and gives the
+    probabilities that are averaged.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    effort : Effort, optional
+    write : callable, optional
+        Called with the samples.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    UnsatisfiableError
+        Hard rows and blocks cannot all hold.
+
+    Notes
+    -----
+    Source: Poon & Domingos, "Sound and efficient inference with probabilistic and deterministic dependencies" (2006);
+    Wei, Erenrich & Selman, "Towards efficient sampling" (2004). Drawing pieces and counted components leaves the
+    distribution exactly as it is. SampleSAT is only nearly uniform, so that it is left to large components that nothing
+    else may pass between the worlds of. Chains start in random worlds
+    of the hard rows.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> implies = weigh(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
+    >>> found = sample_mcsat(implies, Effort(samples=2000))
+    >>> bool(np.all(np.abs(found.mean - [1 / 3, 2 / 3]) < 4 * found.error))
+    True
+    """
+    plan = effort or Effort()
+    chains = [
+        _MCSatChain(weighed, _first_world(weighed, plan.seed + number, random), random)
+        for number, random in enumerate(streams(plan.seed, plan.chains))
+    ]
+    return estimate(run_chains(chains, weighed, plan, write))

@@ -1,0 +1,127 @@
+"""A weighed network as compiled loops flip it: where each atom occurs, and the members of each block."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.randomness import Stream, below
+from sqlrl.solve.structure import pointers
+from sqlrl.solve.weighed import Weighed
+
+Int32Array = npt.NDArray[np.int32]
+
+
+class Occurrences(NamedTuple):
+    """Rows and blocks of a `Weighed`, with the rows of each atom; 32-bit indices, so that more of it stays in cache.
+
+    Parameters
+    ----------
+    indptr : int64 array, shape (r + 1,)
+        As in `Weighed`.
+    literals : int32 array
+        As in `Weighed`.
+    start : int64 array, shape (n + 1,)
+        Atom k occurs in `occurrence[start[k]:start[k + 1]]`.
+    occurrence : int32 array
+        2 * row, plus 1 where the literal is positive; ascending for each atom.
+    block : int32 array, shape (n,)
+        The block of each atom, -1 for none.
+    exact : bool array, shape (b,)
+        Exactly one member is true.
+    member_start, member : int64 and int32 arrays, shapes (b + 1,) and (members,)
+        The atoms of each block, ascending.
+    """
+
+    indptr: IntArray
+    literals: Int32Array
+    start: IntArray
+    occurrence: Int32Array
+    block: Int32Array
+    exact: BoolArray
+    member_start: IntArray
+    member: Int32Array
+
+
+def occurrences(weighed: Weighed) -> Occurrences:
+    """Where each atom of a weighed network occurs.
+
+    Raises
+    ------
+    NumericError
+        2**30 or more rows.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> found = occurrences(weigh(network(3, [(0, [-1, 2]), (0, [2, 3])]), [1.0]))
+    >>> found.start.tolist(), found.occurrence.tolist()
+    ([0, 1, 3, 4], [0, 1, 3, 3])
+    """
+    n, rows = len(weighed.atoms), len(weighed.cost)
+    if rows >= 2**30:
+        raise NumericError(f"{rows} ground clauses are too many for local search and sampling, which index 2**30")
+    atom = np.abs(weighed.literals) - 1
+    order = np.argsort(atom, kind="stable")
+    inside = np.flatnonzero(weighed.block >= 0)
+    members = inside[np.argsort(weighed.block[inside], kind="stable")]
+    return Occurrences(
+        weighed.indptr,
+        weighed.literals.astype(np.int32),
+        pointers(np.bincount(atom, minlength=n)),
+        (2 * weighed.row + (weighed.literals > 0))[order].astype(np.int32),
+        weighed.block.astype(np.int32),
+        weighed.block_exact,
+        pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))),
+        members.astype(np.int32),
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def count_true(rows: Occurrences, truth: BoolArray, count: Int32Array) -> None:
+    """Write the number of true literals of each row to `count`, shape (r,)."""
+    for j in range(len(count)):
+        count[j] = 0
+        for p in range(rows.indptr[j], rows.indptr[j + 1]):
+            literal = rows.literals[p]
+            if truth[abs(literal) - 1] == (literal > 0):
+                count[j] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def toggle(rows: Occurrences, truth: BoolArray, count: Int32Array, k: int) -> None:
+    """Flip atom k and keep the numbers of true literals."""
+    value = not truth[k]
+    truth[k] = value
+    for o in range(rows.start[k], rows.start[k + 1]):
+        place = rows.occurrence[o]
+        if ((place & 1) == 1) == value:
+            count[place >> 1] += 1
+        else:
+            count[place >> 1] -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def randomise(rows: Occurrences, truth: BoolArray, random: Stream) -> None:
+    """Overwrite a world with a uniformly random one in which the blocks hold."""
+    for k in range(len(truth)):
+        truth[k] = rows.block[k] < 0 and below(random, 2) == 1
+    for b in range(len(rows.exact)):
+        size = rows.member_start[b + 1] - rows.member_start[b]
+        choice = below(random, size) if rows.exact[b] else below(random, size + 1)
+        if choice < size:
+            truth[rows.member[rows.member_start[b] + choice]] = True
+
+
+def true_members(rows: Occurrences, truth: BoolArray) -> Int32Array:
+    """The true atom of each block, -1 for none, shape (b,)."""
+    found = np.full(len(rows.exact), -1, dtype=np.int32)
+    true = np.flatnonzero(truth & (rows.block >= 0))
+    found[rows.block[true]] = true
+    return found

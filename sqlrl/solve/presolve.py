@@ -1,0 +1,270 @@
+"""Fix atoms before any solver runs: hard units, blocks, and atoms whose own weight outweighs all that opposes it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.restrict import UnsatisfiableError, Values, restrict
+from sqlrl.solve.structure import pointers
+from sqlrl.solve.weighed import EPSILON, FREE, Weighed
+
+
+class _State(NamedTuple):
+    # What the kernel reads and changes; occurrence lists hold (row, sign) of each atom, member lists those of blocks.
+    indptr: IntArray
+    literals: IntArray
+    cost: FloatArray
+    occur_start: IntArray
+    occur_row: IntArray
+    occur_positive: BoolArray
+    block: IntArray
+    block_exact: BoolArray
+    member_start: IntArray
+    member: IntArray
+    value: Values
+    left: IntArray  # free literals of each row; -1 once it is satisfied
+    low: FloatArray  # the score grows at least by this much when the atom becomes true, whatever the others are
+    high: FloatArray  # and at most by this much
+    demand: IntArray  # (n, 2): hard rows that need the atom to be false, and to be true
+    waiting: IntArray  # a stack of atoms to look at
+    forced: IntArray  # a stack of signed atoms that must hold
+
+
+@numba.njit(cache=True, nogil=True)
+def _share(state: _State, j: int, k: int, positive: bool, times: float) -> None:
+    # Add (times = 1) or remove (-1) what row j contributes to the bounds of its free atom k.
+    cost = state.cost[j]
+    if cost == np.inf:
+        state.demand[k, 1 if positive else 0] += np.int64(times)
+        return
+    gain = cost if positive else -cost
+    if state.left[j] == 1:
+        state.low[k] += times * gain
+        state.high[k] += times * gain
+    elif gain > 0:
+        state.high[k] += times * gain
+    else:
+        state.low[k] += times * gain
+
+
+@numba.njit(cache=True, nogil=True)
+def _fix(state: _State, k: int, value: bool, top: int, forced: int) -> tuple[int, int, bool]:
+    # Fix atom k; returns the heights of both stacks, and whether hard rows and blocks can still hold.
+    state.value[k] = value
+    for o in range(state.occur_start[k], state.occur_start[k + 1]):
+        j = state.occur_row[o]
+        if state.left[j] < 0:
+            continue
+        satisfied = state.occur_positive[o] == value
+        changes = satisfied or (state.left[j] == 2 and state.cost[j] != np.inf)
+        for p in range(state.indptr[j], state.indptr[j + 1]):
+            other = abs(state.literals[p]) - 1
+            if not changes or other == k or state.value[other] != FREE:
+                continue
+            _share(state, j, other, state.literals[p] > 0, -1.0)
+            top = _wait(state, other, top)
+        state.left[j] = -1 if satisfied else state.left[j] - 1
+        if satisfied or state.left[j] > 1:
+            continue
+        if state.left[j] == 0:
+            if state.cost[j] == np.inf:
+                return top, forced, False
+            continue
+        for p in range(state.indptr[j], state.indptr[j + 1]):
+            other = abs(state.literals[p]) - 1
+            if state.value[other] != FREE:
+                continue
+            if state.cost[j] == np.inf:
+                state.forced[forced] = state.literals[p]
+                forced += 1
+            else:
+                _share(state, j, other, state.literals[p] > 0, 1.0)
+    return top, forced, True
+
+
+@numba.njit(cache=True, nogil=True)
+def _wait(state: _State, k: int, top: int) -> int:
+    # Put atom k on the stack of atoms to look at, unless it is there (its place is marked in the last entries).
+    n = len(state.value)
+    if state.waiting[n + k] == 0:
+        state.waiting[n + k] = 1
+        state.waiting[top] = k
+        return top + 1
+    return top
+
+
+@numba.njit(cache=True, nogil=True)
+def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
+    # What the block of the just fixed atom k forces.
+    b = state.block[k]
+    if b < 0:
+        return forced, True
+    free, last, true = 0, -1, 0
+    for p in range(state.member_start[b], state.member_start[b + 1]):
+        other = state.member[p]
+        if state.value[other] == FREE:
+            free, last = free + 1, other
+        elif state.value[other] == 1:
+            true += 1
+    if true > 1 or (true == 0 and free == 0 and state.block_exact[b]):
+        return forced, False
+    if true == 1 and state.value[k] == 1:
+        for p in range(state.member_start[b], state.member_start[b + 1]):
+            if state.value[state.member[p]] == FREE:
+                state.forced[forced] = -state.member[p] - 1
+                forced += 1
+    if true == 0 and free == 1 and state.block_exact[b]:
+        state.forced[forced] = last + 1
+        forced += 1
+    return forced, True
+
+
+@numba.njit(cache=True, nogil=True)
+def _judge(state: _State, k: int) -> int:
+    # 0 or 1 if some best world has that value of atom k, whatever the others are; else FREE.
+    b = state.block[k]
+    may_be_false, may_be_true = state.demand[k, 1] == 0, state.demand[k, 0] == 0
+    if may_be_false and state.high[k] <= 0 and (b < 0 or not state.block_exact[b]):
+        return 0
+    alone = True
+    if b >= 0:
+        for p in range(state.member_start[b], state.member_start[b + 1]):
+            other = state.member[p]
+            if other == k or state.value[other] != FREE:
+                continue
+            alone = False
+            # Another member that is never worse: of equals the first stays.
+            tied = state.high[k] == state.low[other] and other < k
+            if may_be_false and state.demand[other, 0] == 0 and (state.high[k] < state.low[other] or tied):
+                return 0
+    if alone and may_be_true and state.low[k] >= 0:
+        return 1
+    return FREE
+
+
+@numba.njit(cache=True, nogil=True)
+def _run(state: _State, top: int, forced: int) -> int:
+    # Fix what can be fixed; returns -1, or an atom whose component has no world.
+    n = len(state.value)
+    done = 0
+    while True:
+        value, k = FREE, -1
+        if done < forced:
+            k, value = abs(state.forced[done]) - 1, 1 if state.forced[done] > 0 else 0
+            done += 1
+            if state.value[k] != FREE:
+                if state.value[k] != value:
+                    return int(k)
+                continue
+        elif top > 0:
+            top -= 1
+            k = state.waiting[top]
+            state.waiting[n + k] = 0
+            if state.value[k] != FREE:
+                continue
+            value = _judge(state, k)
+            if value == FREE:
+                continue
+        else:
+            return -1
+        if done == forced:
+            done = forced = 0
+        top, forced, holds = _fix(state, k, value == 1, top, forced)
+        if not holds:
+            return int(k)
+        forced, holds = _block_follows(state, k, forced)
+        if not holds:
+            return int(k)
+        b = state.block[k]
+        if b >= 0 and value == 0:
+            for p in range(state.member_start[b], state.member_start[b + 1]):
+                if state.value[state.member[p]] == FREE:
+                    top = _wait(state, state.member[p], top)
+
+
+def _state(weighed: Weighed) -> _State:
+    n = len(weighed.atoms)
+    atom, row, positive = np.abs(weighed.literals) - 1, weighed.row, weighed.literals > 0
+    order = np.argsort(atom, kind="stable")
+    inside = np.flatnonzero(weighed.block >= 0)
+    members = inside[np.argsort(weighed.block[inside], kind="stable")]
+    soft = ~weighed.hard[row]
+    gain = np.where(positive, weighed.cost[row], -weighed.cost[row])
+    up, down = soft & (gain > 0), soft & (gain < 0)
+    demand = [np.bincount(atom[~soft & (positive == side)], minlength=n) for side in (False, True)]
+    waiting = np.concatenate([np.arange(n - 1, -1, -1), np.ones(n, dtype=np.int64)]).astype(np.int64)
+    return _State(
+        weighed.indptr,
+        weighed.literals,
+        weighed.cost,
+        pointers(np.bincount(atom, minlength=n)),
+        row[order],
+        positive[order],
+        weighed.block,
+        weighed.block_exact,
+        pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))),
+        members,
+        np.full(n, FREE, dtype=np.int8),
+        np.diff(weighed.indptr).astype(np.int64),
+        weighed.linear + np.bincount(atom[down], weights=gain[down], minlength=n),
+        weighed.linear + np.bincount(atom[up], weights=gain[up], minlength=n),
+        np.stack(demand, axis=1),
+        waiting,
+        np.empty(2 * len(weighed.literals) + 2 * n + 1, dtype=np.int64),
+    )
+
+
+def presolve(weighed: Weighed) -> tuple[Values, Weighed]:
+    """Fix atoms that have the same value in some best world, and return what is left.
+
+    An atom is fixed if hard rows or blocks force it, or if no values of the others make the other truth better: its
+    linear term outweighs the rows that could oppose it (then one best world survives, not every one). A member of a
+    block is also fixed to false where another member is never worse. Each fixed atom may decide others.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+
+    Returns
+    -------
+    tuple of int8 array, shape (n,), and Weighed
+        0, 1 or -1 (free) for each atom; the weighed network over the free atoms, which is `weighed` itself if nothing
+        was fixed.
+
+    Raises
+    ------
+    UnsatisfiableError
+        Hard rows and blocks contradict each other, as far as propagation of units shows it.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> friends = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3]), (1, [1])]), [0.5, 2.0])
+    >>> presolve(friends)[0].tolist()
+    [1, 1, 1]
+    """
+    state = _state(weighed)
+    n = len(weighed.atoms)
+    units = np.flatnonzero((np.diff(weighed.indptr) == 1) & weighed.hard)
+    state.forced[: len(units)] = weighed.literals[weighed.indptr[units]]
+    stuck = _run(state, n, len(units))
+    if stuck >= 0:
+        raise UnsatisfiableError(int(weighed.atoms[stuck]))
+    fixed = state.value != FREE
+    if not fixed.any():
+        return state.value, weighed
+    # The bounds of a fixed atom were off by the rounding of as many additions as it has rows.
+    degree = np.diff(state.occur_start)[fixed]
+    soft = np.isfinite(weighed.cost[state.occur_row])
+    size = np.where(soft, np.abs(np.where(soft, weighed.cost[state.occur_row], 0.0)), 0.0)
+    atom = np.repeat(np.arange(n), np.diff(state.occur_start))
+    magnitude = (np.abs(weighed.linear) + np.bincount(atom, weights=size, minlength=n))[fixed]
+    left = restrict(weighed, state.value)
+    lost = EPSILON * float(((2 * degree + 2) * magnitude).sum())
+    return state.value, Weighed(**{**vars(left), "rounding": left.rounding + lost})

@@ -1,0 +1,77 @@
+"""Random numbers inside compiled loops: xoshiro256++, one independent stream for each chain or search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import InputError
+
+Stream = npt.NDArray[np.uint64]
+"""The state of a generator, shape (4,); every draw changes it."""
+
+_A, _B, _C, _D, _E = (np.uint64(x) for x in (23, 41, 17, 45, 19))
+_UNIT = 2.0**-53
+
+
+def streams(seed: int, count: int) -> npt.NDArray[np.uint64]:
+    """Independent streams of random numbers.
+
+    Parameters
+    ----------
+    seed : int
+        Not negative.
+    count : int
+        How many.
+
+    Returns
+    -------
+    uint64 array, shape (count, 4)
+        One `Stream` in each row. A seed gives the same streams on every machine, and the first of them do not depend on
+        how many there are.
+
+    Raises
+    ------
+    InputError
+        The seed is negative or no integer.
+
+    Examples
+    --------
+    >>> bool((streams(7, 2)[0] == streams(7, 1)[0]).all())
+    True
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"the seed is {seed!r}: give an integer of 0 or more")
+    children = np.random.SeedSequence(int(seed)).spawn(count)
+    return np.array([child.generate_state(4, np.uint64) for child in children], dtype=np.uint64).reshape(count, 4)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _word(state: Stream) -> Any:
+    # xoshiro256++ 1.0 (Blackman & Vigna 2021).
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    x = s0 + s3
+    word = ((x << _A) | (x >> _B)) + s0
+    t = s1 << _C
+    s2 ^= s0
+    s3 ^= s1
+    state[0] = s0 ^ s3
+    state[1] = s1 ^ s2
+    state[2] = s2 ^ t
+    state[3] = (s3 << _D) | (s3 >> _E)
+    return word
+
+
+@numba.njit(cache=True, nogil=True)
+def unit(state: Stream) -> float:
+    """A number in [0, 1), uniform over the multiples of 2**-53."""
+    return float(np.int64(_word(state) >> np.uint64(11)) * _UNIT)
+
+
+@numba.njit(cache=True, nogil=True)
+def below(state: Stream, count: int) -> int:
+    """An integer from 0 to count - 1, for counts below 2**31; off uniform by less than 2**-32 of it."""
+    return int((np.int64(_word(state) >> np.uint64(33)) * np.int64(count)) >> 31)

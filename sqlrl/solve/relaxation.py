@@ -1,0 +1,291 @@
+"""The linear relaxation of the most probable world: a bound, and often the world itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.solve.cliques import Cliques, find_cliques
+from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.result import UnsolvedError
+from sqlrl.solve.running import in_background
+from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.weighed import EPSILON, Weighed
+
+LinearSolver = Literal["highs", "glop", "pdlp"]
+
+INTEGRAL = 1e-6
+"""A truth value this close to 0 or 1 is taken for it; the world is then scored, so nothing depends on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProgram:
+    """Minimise ``cost @ x`` subject to ``low <= matrix @ x`` and ``0 <= x <= 1``; the first n variables are the atoms.
+
+    Parameters
+    ----------
+    cost : float array, shape (k,)
+    matrix : scipy.sparse.csr_array of float, shape (constraints, k)
+        Entries are 1 or -1.
+    low : float array, shape (constraints,)
+    atoms : int
+        The number n of atoms.
+    """
+
+    cost: FloatArray
+    matrix: sparse.csr_array
+    low: FloatArray
+    atoms: int
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """A solution of the linear relaxation.
+
+    Parameters
+    ----------
+    truth : float array, shape (n,)
+        Truth of each atom, from 0 to 1.
+    bound : float
+        No world scores more, constant included: computed from the dual solution, so that it holds however inexact the
+        solver was; float rounding is added.
+    rounding : float
+        The part of the bound that was added for rounding.
+    """
+
+    truth: FloatArray
+    bound: float
+    rounding: float
+
+    @property
+    def fractional(self) -> IntArray:
+        """Atoms whose truth is neither 0 nor 1."""
+        return np.flatnonzero(np.minimum(self.truth, 1 - self.truth) > INTEGRAL)
+
+
+class _Constraints:
+    # Collects constraints `sum of coefficients * variables >= low` as whole arrays.
+
+    def __init__(self) -> None:
+        self.row: list[IntArray] = []
+        self.column: list[IntArray] = []
+        self.data: list[FloatArray] = []
+        self.low: list[FloatArray] = []
+        self.count = 0
+
+    def add(self, size: IntArray, column: IntArray, data: FloatArray, low: FloatArray) -> None:
+        # `size` terms of each new constraint, one after the other.
+        self.row.append(self.count + np.repeat(np.arange(len(size)), size))
+        self.column.append(column)
+        self.data.append(data)
+        self.low.append(low)
+        self.count += len(size)
+
+    def add_literals(self, size: IntArray, literals: IntArray, low: FloatArray, extra: IntArray | None = None) -> None:
+        # sum of the literals' truths (1 - y of a negative one), plus a variable of its own, is at least `low`.
+        negative = np.add.reduceat(literals < 0, pointers(size)[:-1], dtype=np.int64) if len(size) else size
+        self.add(size, np.abs(literals) - 1, np.sign(literals).astype(np.float64), low - negative)
+        if extra is not None:
+            self.row.append(self.count - len(size) + np.arange(len(size)))
+            self.column.append(extra)
+            self.data.append(np.ones(len(size)))
+
+    def build(self, columns: int) -> tuple[sparse.csr_array, FloatArray]:
+        parts = (np.concatenate(self.row), np.concatenate(self.column))
+        matrix = sparse.coo_array((np.concatenate(self.data), parts), shape=(self.count, columns)).tocsr()
+        return matrix, np.concatenate(self.low)
+
+
+def _rows(weighed: Weighed, rows: IntArray) -> tuple[IntArray, IntArray]:
+    size = np.diff(weighed.indptr)[rows]
+    return size, weighed.literals[ragged_ranges(weighed.indptr[rows], size)]
+
+
+def linear_program(weighed: Weighed) -> LinearProgram:
+    """The relaxation of the thesis' integer program, with the cost of violation as its objective.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms, r rows.
+
+    Returns
+    -------
+    LinearProgram
+        One variable more for each soft row that is in no clique, and k - 1 for each clique of k literals.
+
+    Notes
+    -----
+    Source: Huynh (2011), section 4.3.1, OP5 with 0 <= y, z <= 1: a row of positive weight gives one constraint, one of
+    negative weight one for each literal (its z in terms of violation: z is at most each literal's falsehood), unit
+    clauses none. Of our own: blocks and cliques are one constraint each (`solve.cliques`).
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> program = linear_program(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
+    >>> program.cost.tolist(), program.matrix.toarray().tolist(), program.low.tolist()
+    ([-0.5, -0.0, 2.0], [[-1.0, 1.0, 1.0]], [0.0])
+    """
+    n, cliques = len(weighed.atoms), find_cliques(weighed)
+    outside = ~cliques.inside
+    constraints = _Constraints()
+    hard = np.flatnonzero(weighed.hard & outside)
+    constraints.add_literals(*_rows(weighed, hard), np.ones(len(hard)))
+    soft = np.flatnonzero(~weighed.hard & outside)
+    z = n + np.arange(len(soft))
+    good = weighed.cost[soft] > 0
+    constraints.add_literals(*_rows(weighed, soft[good]), np.ones(int(good.sum())), z[good])
+    size, literals = _rows(weighed, soft[~good])
+    # z <= 1 - literal, as (1 - literal) - z >= 0.
+    pair = np.stack([np.abs(literals) - 1, np.repeat(z[~good], size)], axis=1).ravel()
+    sign = np.stack([-np.sign(literals), np.full(len(literals), -1)], axis=1).astype(np.float64).ravel()
+    constraints.add(np.full(len(literals), 2), pair, sign, np.where(literals > 0, -1.0, 0.0))
+    steps = _add_cliques(constraints, cliques, n + len(soft))
+    _add_blocks(constraints, weighed)
+    cost = np.concatenate([-weighed.linear, weighed.cost[soft], steps])
+    matrix, low = constraints.build(len(cost))
+    return LinearProgram(cost, matrix, low, n)
+
+
+def _add_cliques(constraints: _Constraints, cliques: Cliques, first: int) -> FloatArray:
+    # false literals - sum of steps <= 1, as literals + steps >= size - 1; returns the cost of each step.
+    size = np.diff(cliques.start)
+    constraints.add_literals(size, cliques.literals, (size - 1).astype(np.float64))
+    soft = np.flatnonzero(np.isfinite(cliques.cost))
+    steps = size[soft] - 1
+    count = int(steps.sum())
+    constraints.row.append(constraints.count - len(size) + np.repeat(soft, steps))
+    constraints.column.append(first + np.arange(count))
+    constraints.data.append(np.ones(count))
+    return np.repeat(cliques.cost[soft], steps) * ragged_ranges(np.ones(len(steps), dtype=np.int64), steps)
+
+
+def _add_blocks(constraints: _Constraints, weighed: Weighed) -> None:
+    inside = np.flatnonzero(weighed.block >= 0)
+    members = inside[np.argsort(weighed.block[inside], kind="stable")]
+    size = np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))
+    constraints.add_literals(size, -members - 1, (size - 1).astype(np.float64))
+    exact = weighed.block_exact[weighed.block[members]]
+    constraints.add_literals(size[weighed.block_exact], members[exact] + 1, np.ones(int(weighed.block_exact.sum())))
+
+
+def safe_bound(program: LinearProgram, dual: FloatArray) -> tuple[float, float]:
+    """A lower bound on the program's least cost from any dual values, and the rounding that it allows for.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    dual : float array, shape (constraints,)
+        Exact or not; negative ones count as 0.
+
+    Returns
+    -------
+    tuple of float
+        The bound with rounding taken off, and the rounding.
+
+    Notes
+    -----
+    Source: Neumaier and Shcherbina, "Safe bounds in linear and mixed-integer linear programming" (2004), section 2:
+    ``low @ dual + sum of min(0, reduced cost)`` holds for variables between 0 and 1.
+
+    Examples
+    --------
+    >>> program = LinearProgram(np.array([1.0, 2.0]), sparse.csr_array([[1.0, 1.0]]), np.array([1.0]), 2)
+    >>> round(safe_bound(program, np.array([1.0]))[0], 9)
+    1.0
+    """
+    multiplier = np.maximum(np.where(np.isfinite(dual), dual, 0.0), 0.0)
+    reduced = program.cost - program.matrix.T @ multiplier
+    size = np.abs(program.cost) + abs(program.matrix).T @ multiplier
+    longest = int(np.diff(program.matrix.tocsc().indptr).max(initial=0)) + 2
+    terms = max(len(program.low) + len(program.cost), 2)
+    flat = float((np.abs(program.low) * multiplier).sum() + np.abs(np.minimum(reduced, 0.0)).sum())
+    rounding = EPSILON * (longest * float(size.sum()) + (math.log2(terms) + 16) * flat)
+    return float(program.low @ multiplier) + float(np.minimum(reduced, 0.0).sum()) - rounding, rounding
+
+
+def _highs(program: LinearProgram) -> tuple[FloatArray, FloatArray] | None:
+    result = in_background(
+        lambda: linprog(program.cost, A_ub=-program.matrix, b_ub=-program.low, bounds=(0, 1), method="highs")
+    )
+    if result.status == 2:
+        return None
+    if result.x is None:
+        raise UnsolvedError(f"HiGHS did not solve the linear relaxation: {result.message}")
+    return np.asarray(result.x), -np.asarray(result.ineqlin.marginals)
+
+
+def _ortools(program: LinearProgram, solver: str) -> tuple[FloatArray, FloatArray] | None:
+    from ortools.linear_solver.python import model_builder, model_builder_helper
+
+    helper: Any = model_builder.Model().helper  # type: ignore[no-untyped-call]
+    k, constraints = len(program.cost), len(program.low)
+    helper.fill_model_from_sparse_data(
+        np.zeros(k),
+        np.ones(k),
+        program.cost,
+        program.low,
+        np.full(constraints, np.inf),
+        sparse.csr_matrix(program.matrix),
+    )
+    runner = model_builder_helper.ModelSolverHelper(solver)
+    in_background(lambda: runner.solve(helper), runner.interrupt_solve)
+    status = runner.status()
+    if status == model_builder_helper.SolveStatus.INFEASIBLE:
+        return None
+    if not runner.has_solution():
+        raise UnsolvedError(f"{solver.upper()} did not solve the linear relaxation: {runner.status_string()}")
+    return np.asarray(runner.variable_values()), np.asarray(runner.dual_values())
+
+
+def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
+    """Solve the linear relaxation.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms, r rows, of any form.
+    solver : {"highs", "glop", "pdlp"}
+        HiGHS (through scipy), OR-Tools' GLOP, or its first-order PDLP for very large ones.
+
+    Returns
+    -------
+    Relaxed
+
+    Raises
+    ------
+    UnsatisfiableError
+        Not even fractional truths keep the hard rows and blocks.
+    UnsolvedError
+        The solver gave up.
+    InputError
+        An unknown solver.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> relaxed = relax(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
+    >>> relaxed.truth.round(6).tolist(), round(relaxed.bound, 6)
+    ([1.0, 1.0], 2.5)
+    """
+    if solver not in ("highs", "glop", "pdlp"):
+        raise InputError(f"unknown solver {solver!r} of linear programs: choose 'highs', 'glop' or 'pdlp'")
+    if len(weighed.atoms) == 0:
+        return Relaxed(np.empty(0), weighed.constant, 0.0)
+    program = linear_program(weighed)
+    found = _highs(program) if solver == "highs" else _ortools(program, solver)
+    if found is None:
+        raise UnsatisfiableError(int(weighed.atoms[0]))
+    values, dual = found
+    low, rounding = safe_bound(program, dual)
+    return Relaxed(np.clip(values[: program.atoms], 0.0, 1.0), weighed.constant - low, rounding)

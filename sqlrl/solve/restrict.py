@@ -1,0 +1,185 @@
+"""Smaller weighed networks: some atoms fixed, or some components only."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from sqlrl.errors import SqlrlError
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.weighed import EPSILON, FREE, Weighed, merge_rows
+
+Values = npt.NDArray[np.int8]
+
+
+class UnsatisfiableError(SqlrlError):
+    """Hard rows and blocks of a weighed network cannot all hold; `mpe` turns it into a `ConflictError`.
+
+    Parameters
+    ----------
+    atom : int
+        A local atom of the network whose component has no world.
+    """
+
+    def __init__(self, atom: int) -> None:
+        self.atom = atom
+        super().__init__(f"hard clauses cannot all hold in the component of local atom {atom}")
+
+
+def _kept_blocks(weighed: Weighed, value: Values) -> tuple[IntArray, BoolArray, BoolArray]:
+    # Blocks of the free atoms, renumbered; which blocks are exact; of which one atom is left.
+    count, free = len(weighed.block_exact), value == FREE
+    inside = weighed.block >= 0
+    true = np.bincount(weighed.block[inside & (value == 1)], minlength=count)
+    left = np.bincount(weighed.block[inside & free], minlength=count)
+    wrong = (true > 1) | (weighed.block_exact & (true == 0) & (left == 0))
+    stuck = np.flatnonzero(inside & np.append(wrong, False)[weighed.block])
+    if len(stuck):
+        raise UnsatisfiableError(int(weighed.atoms[stuck[0]]))
+    if np.any((true == 1) & (left > 0)):
+        raise ValueError("atoms are free in a block that has a true one: fix them to false")
+    used = np.flatnonzero(left)
+    number = np.full(count + 1, -1, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    return number[weighed.block[free]], weighed.block_exact[used], left[used] == 1
+
+
+def restrict(weighed: Weighed, value: Values) -> Weighed:
+    """Fix atoms: rows are simplified, soft rows of one literal become linear terms, equal rows merge.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    value : int8 array, shape (n,)
+        0 false, 1 true, -1 free. If a block has a true atom, all its other atoms must be false.
+
+    Returns
+    -------
+    Weighed
+        Over the free atoms; worlds score what they score in `weighed` with the fixed values.
+
+    Raises
+    ------
+    UnsatisfiableError
+        A hard row or a block cannot hold.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> full = weigh(network(3, [(0, [-1, 2]), (1, [1, 2, 3])]), [2.0, 0.5])
+    >>> part = restrict(full, np.array([1, -1, -1], dtype=np.int8))
+    >>> part.atoms.tolist(), part.linear.tolist(), len(part.cost), part.constant
+    ([1, 2], [2.0, 0.0], 0, 0.5)
+    """
+    kept = value == FREE
+    number = np.cumsum(kept) - 1
+    atom, row = np.abs(weighed.literals) - 1, weighed.row
+    fixed = value[atom]
+    satisfied = np.zeros(len(weighed.cost), dtype=np.bool_)
+    satisfied[row[(fixed != FREE) & ((fixed == 1) == (weighed.literals > 0))]] = True
+    free = (fixed == FREE) & ~satisfied[row]
+    left = np.bincount(row[free], minlength=len(weighed.cost))
+    broken = ~satisfied & (left == 0)
+    impossible = np.flatnonzero(broken & weighed.hard)
+    if len(impossible):
+        raise UnsatisfiableError(int(weighed.atoms[atom[weighed.indptr[impossible[0]]]]))
+    block, exact, single = _kept_blocks(weighed, value)
+    linear = weighed.linear[kept].copy()
+    constant = weighed.constant + float(weighed.linear[value == 1].sum()) - float(weighed.cost[broken].sum())
+    literals = np.sign(weighed.literals) * (number[atom] + 1)
+    unit = free & (left == 1)[row] & ~weighed.hard[row]
+    price = weighed.cost[row[unit]]
+    np.add.at(linear, number[atom[unit]], np.where(literals[unit] > 0, price, -price))
+    constant -= float(price[literals[unit] > 0].sum())
+    stays = free & ~unit
+    rows = np.flatnonzero(~satisfied & (left > 0) & ((left > 1) | weighed.hard))
+    forced = np.flatnonzero((block >= 0) & np.append(exact & single, False)[block])
+    indptr, merged_literals, cost, clause, lost = merge_rows(
+        pointers(np.concatenate([left[rows], np.ones(len(forced), dtype=np.int64)])),
+        np.concatenate([literals[stays], forced + 1]),
+        np.concatenate([weighed.cost[rows], np.full(len(forced), np.inf)]),
+        np.concatenate([weighed.clause[rows], np.full(len(forced), -1, dtype=np.int64)]),
+    )
+    moved = EPSILON * (int(np.bincount(atom[unit]).max(initial=0)) + 1) * float(np.abs(price).sum())
+    rounding = weighed.rounding + lost + moved
+    return Weighed(weighed.atoms[kept], linear, indptr, merged_literals, cost, clause, block, exact, constant, rounding)
+
+
+def component_labels(weighed: Weighed) -> tuple[int, IntArray]:
+    """Connected components: atoms that share a row or a block.
+
+    Returns
+    -------
+    tuple of int and int64 array, shape (n,)
+        How many, and the component of each atom, numbered in ascending order of their first atoms.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> component_labels(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]))[1].tolist()
+    [0, 1, 1, 0]
+    """
+    n, b = len(weighed.atoms), len(weighed.block_exact)
+    atom = np.abs(weighed.literals) - 1
+    anchor = atom[np.repeat(weighed.indptr[:-1], np.diff(weighed.indptr))] if len(atom) else atom
+    inside = np.flatnonzero(weighed.block >= 0)
+    tail, head = np.concatenate([anchor, inside]), np.concatenate([atom, n + weighed.block[inside]])
+    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n + b, n + b))
+    if n == 0:
+        return 0, np.empty(0, dtype=np.int64)
+    _, label = csgraph.connected_components(graph, directed=False)
+    _, first, inverse = np.unique(label[:n], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return len(first), rank[inverse]
+
+
+def select(weighed: Weighed, chosen: BoolArray) -> Weighed:
+    """The part of a weighed network over whole components.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    chosen : bool array, shape (n,)
+        Atoms of whole components: each row and each block is inside or outside.
+
+    Returns
+    -------
+    Weighed
+        With constant and rounding 0: add those of the whole once.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> part = select(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]), np.array([False, True, True, False]))
+    >>> part.atoms.tolist(), part.literals.tolist()
+    ([1, 2], [1, 2])
+    """
+    number = np.cumsum(chosen) - 1
+    length = np.diff(weighed.indptr)
+    atom = np.abs(weighed.literals) - 1
+    rows = np.flatnonzero(chosen[atom[weighed.indptr[:-1]]]) if len(atom) else np.empty(0, dtype=np.int64)
+    place = ragged_ranges(weighed.indptr[rows], length[rows])
+    used = np.unique(weighed.block[chosen & (weighed.block >= 0)])
+    block = np.full(len(weighed.block_exact) + 1, -1, dtype=np.int64)
+    block[used] = np.arange(len(used))
+    return Weighed(
+        weighed.atoms[chosen],
+        weighed.linear[chosen],
+        pointers(length[rows]),
+        np.sign(weighed.literals[place]) * (number[atom[place]] + 1),
+        weighed.cost[rows],
+        weighed.clause[rows],
+        block[weighed.block[chosen]],
+        weighed.block_exact[used],
+        0.0,
+        0.0,
+    )

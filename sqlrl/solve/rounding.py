@@ -1,0 +1,182 @@
+"""From a fractional solution of the linear relaxation to a world: the modified ROUNDUP procedure."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.solve.relaxation import INTEGRAL, LinearSolver, Relaxed, relax
+from sqlrl.solve.restrict import Values
+from sqlrl.solve.result import UnsolvedError
+from sqlrl.solve.solution import Solution
+from sqlrl.solve.structure import pointers
+from sqlrl.solve.weighed import FREE, Weighed
+
+PROVED = 1e-9
+"""A gap below this part of what the costs add up to is the linear solver's tolerance, and counts as rounding."""
+
+
+@numba.njit(cache=True, nogil=True)
+def _fix(
+    k: int,
+    value: bool,
+    world: Values,
+    satisfied: BoolArray,
+    start: IntArray,
+    row: IntArray,
+    positive: BoolArray,
+) -> None:
+    world[k] = value
+    for o in range(start[k], start[k + 1]):
+        if positive[o] == value:
+            satisfied[row[o]] = True
+
+
+@numba.njit(cache=True, nogil=True)
+def _roundup(
+    order: IntArray,
+    world: Values,
+    linear: FloatArray,
+    cost: FloatArray,
+    start: IntArray,
+    row: IntArray,
+    positive: BoolArray,
+    block: IntArray,
+    exact: BoolArray,
+    member_start: IntArray,
+    member: IntArray,
+) -> None:
+    satisfied = np.zeros(len(cost), dtype=np.bool_)
+    for k in range(len(world)):
+        if world[k] != FREE:
+            _fix(k, world[k] == 1, world, satisfied, start, row, positive)
+    for k in order:
+        if world[k] != FREE:
+            continue
+        balance, hard = linear[k], 0
+        for o in range(start[k], start[k + 1]):
+            j = row[o]
+            if satisfied[j]:
+                continue
+            if cost[j] == np.inf:
+                hard += 1 if positive[o] else -1
+            else:
+                balance += cost[j] if positive[o] else -cost[j]
+        true, last = False, False
+        b = block[k]
+        if b >= 0:
+            last = exact[b]
+            for p in range(member_start[b], member_start[b + 1]):
+                true |= world[member[p]] == 1
+                last &= member[p] == k or world[member[p]] == 0
+        value = not true and (last or hard > 0 or (hard == 0 and balance > 0))
+        _fix(k, value, world, satisfied, start, row, positive)
+
+
+def round_up(weighed: Weighed, truth: FloatArray) -> BoolArray:
+    """Round a fractional solution.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    truth : float array, shape (n,)
+        Truth of each atom, from 0 to 1; integral ones are kept.
+
+    Returns
+    -------
+    bool array, shape (n,)
+        A world in which hard rows need not hold; blocks have at most one true member unless the integral atoms break
+        that.
+
+    Notes
+    -----
+    Source: Huynh (2011), Algorithm 4.1: from the last fractional atom to the first, an atom becomes true if the weights
+    of the rows not yet satisfied in which it is positive outweigh those in which it is negative. What the source leaves
+    open: hard rows outweigh all others; an atom whose block has a true member becomes false, the last free one of an
+    exactly-one block without any true.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
+    >>> round_up(odd, np.array([0.5, 0.5, 0.0])).tolist()
+    [True, False, False]
+    """
+    n = len(weighed.atoms)
+    world = np.full(n, FREE, dtype=np.int8)
+    world[truth >= 1 - INTEGRAL] = 1
+    world[truth <= INTEGRAL] = 0
+    atom = np.abs(weighed.literals) - 1
+    occur = np.argsort(atom, kind="stable")
+    inside = np.flatnonzero(weighed.block >= 0)
+    _roundup(
+        np.flatnonzero(world == FREE)[::-1].copy(),
+        world,
+        weighed.linear,
+        weighed.cost,
+        pointers(np.bincount(atom, minlength=n)),
+        weighed.row[occur],
+        weighed.literals[occur] > 0,
+        weighed.block,
+        weighed.block_exact,
+        pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))),
+        inside[np.argsort(weighed.block[inside], kind="stable")],
+    )
+    return np.asarray(world == 1, dtype=np.bool_)
+
+
+def solve_relaxation(weighed: Weighed, *, solver: LinearSolver = "highs") -> tuple[Solution | None, Relaxed]:
+    """Solve the linear relaxation and round it.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms, r rows, of any form.
+    solver : {"highs", "glop", "pdlp"}
+
+    Returns
+    -------
+    tuple of Solution (or None) and Relaxed
+        The rounded world, unless it breaks a hard row; its gap is the distance to the relaxation's bound, and it is
+        optimal where that is nothing but rounding: so is every integral solution.
+
+    Raises
+    ------
+    UnsatisfiableError, UnsolvedError
+        As `relax`.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> solution, _ = solve_relaxation(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
+    >>> solution.world.tolist(), solution.optimal
+    ([True, True], True)
+    """
+    relaxed = relax(weighed, solver=solver)
+    world = round_up(weighed, relaxed.truth)
+    score = weighed.score(world)
+    if score == -np.inf:
+        return None, relaxed
+    gap = max(relaxed.bound - score, 0.0)
+    size = float(np.abs(weighed.linear).sum() + np.abs(weighed.cost[~weighed.hard]).sum())
+    return Solution(world, gap, gap if gap <= relaxed.rounding + PROVED * size else relaxed.rounding), relaxed
+
+
+def require(solution: Solution | None, weighed: Weighed) -> Solution:
+    """The solution, or an error where rounding found no world.
+
+    Raises
+    ------
+    UnsolvedError
+        With what to use in its place.
+    """
+    if solution is None:
+        raise UnsolvedError(
+            f"rounding the linear relaxation of {len(weighed.atoms)} atoms breaks a hard clause: use method 'auto' or "
+            "'cpsat'"
+        )
+    return solution

@@ -1,0 +1,237 @@
+"""A ground network with its weights folded in: what every solver of one weight vector reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.solve.counts import soft_weights
+from sqlrl.solve.structure import pointers, ragged_ranges
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+FREE = -1
+"""The value of an atom that is not fixed, in arrays of 0 (false), 1 (true) and FREE."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Atoms, ground clauses with costs, and blocks.
+
+    A world y in {0,1}^n in which every hard row and every block holds scores
+    ``constant + linear @ y - sum of the costs of the violated rows``.
+
+    Parameters
+    ----------
+    atoms : int64 array, shape (n,)
+        The network's local atoms, ascending. Atom k of this object is `atoms[k]` there.
+    linear : float array, shape (n,)
+        What each atom adds when it is true (log-odds): unit clauses, soft evidence, loss.
+    indptr, literals : int64 arrays, shapes (r + 1,) and (literals,)
+        Row j has the signed atoms `literals[indptr[j]:indptr[j + 1]]`, +(k + 1) or -(k + 1), ascending by atom. No two
+        soft rows have the same literals. Soft rows have two literals or more, hard rows one or more.
+    cost : float array, shape (r,)
+        What violating the row costs: positive or negative, infinite for hard rows, never 0.
+    clause : int64 array, shape (r,)
+        A local clause of the network that the row comes from, -1 for what a given atom of the same block forces.
+    block : int64 array, shape (n,)
+        The block of each atom, -1 for none.
+    block_exact : bool array, shape (b,)
+        Exactly one member is true; else at most one.
+    constant : float
+        What every world scores.
+    rounding : float
+        The difference of the scores of two worlds is off by no more than this, from sums of floats.
+    """
+
+    atoms: IntArray
+    linear: FloatArray
+    indptr: IntArray
+    literals: IntArray
+    cost: FloatArray
+    clause: IntArray
+    block: IntArray
+    block_exact: BoolArray
+    constant: float
+    rounding: float
+
+    @property
+    def hard(self) -> BoolArray:
+        """Which rows must hold, shape (r,)."""
+        return np.isposinf(self.cost)
+
+    @property
+    def row(self) -> IntArray:
+        """The row of each literal, shape (literals,)."""
+        return np.repeat(np.arange(len(self.cost), dtype=np.int64), np.diff(self.indptr))
+
+    def violated(self, world: BoolArray) -> BoolArray:
+        """Which rows a world violates, shape (r,)."""
+        if len(self.cost) == 0:
+            return np.zeros(0, dtype=np.bool_)
+        false = world[np.abs(self.literals) - 1] == (self.literals < 0)
+        return np.asarray(np.logical_and.reduceat(false, self.indptr[:-1]), dtype=np.bool_)
+
+    def score(self, world: BoolArray) -> float:
+        """The score of a world (log-odds); minus infinity if a hard row or a block does not hold."""
+        if not self.blocks_hold(world):
+            return -np.inf
+        return float(self.constant + self.linear[world].sum() - self.cost[self.violated(world)].sum())
+
+    def blocks_hold(self, world: BoolArray) -> bool:
+        """Whether each block has one true member, or at most one."""
+        true = np.bincount(self.block[world & (self.block >= 0)], minlength=len(self.block_exact))
+        return bool(np.all(true <= 1) and np.all(true[self.block_exact] == 1))
+
+
+def merge_rows(
+    indptr: IntArray, literals: IntArray, cost: FloatArray, clause: IntArray
+) -> tuple[IntArray, IntArray, FloatArray, IntArray, float]:
+    """Merge rows with equal literals; costs add up in the order of rows, and rows that cancel go.
+
+    Parameters
+    ----------
+    indptr, literals, cost, clause
+        As in `Weighed`; literals ascending by atom inside a row.
+
+    Returns
+    -------
+    tuple
+        The merged rows, in the order of their first occurrences, and a bound on what rounding changed.
+
+    Examples
+    --------
+    >>> rows = merge_rows(np.array([0, 2, 4]), np.array([-1, 2, -1, 2]), np.array([0.5, 1.0]), np.array([3, 7]))
+    >>> rows[1].tolist(), rows[2].tolist(), rows[3].tolist()
+    ([-1, 2], [1.5], [3])
+    """
+    length = np.diff(indptr)
+    label = np.zeros(len(cost), dtype=np.int64)
+    groups = 0
+    for size in np.unique(length).tolist():
+        rows = np.flatnonzero(length == size)
+        key = np.zeros(len(rows), dtype=np.int64)
+        for place in range(size):
+            column = literals[indptr[rows] + place]
+            low = int(column.min())
+            _, key = np.unique(key * (int(column.max()) - low + 1) + (column - low), return_inverse=True)
+        label[rows] = groups + key
+        groups += int(key.max(initial=-1)) + 1
+    _, first, label = np.unique(label, return_index=True, return_inverse=True)
+    total = np.bincount(label, weights=cost, minlength=len(first)).astype(np.float64)
+    size_of = np.bincount(label, weights=np.abs(cost), minlength=len(first))
+    times = np.bincount(label, minlength=len(first))
+    with np.errstate(invalid="ignore"):  # infinity of hard rows times 0
+        doubt = np.where(np.isfinite(total) & (times > 1), EPSILON * (times + 1) * size_of, 0.0)
+    # Costs that cancel leave a residue of rounding, which would be taken for a tiny weight.
+    kept = np.flatnonzero(np.abs(total) > doubt)
+    lost = float(doubt.sum() + np.abs(np.delete(total, kept)).sum())
+    kept = kept[np.argsort(first[kept])]
+    rows = first[kept]
+    return (
+        pointers(length[rows]),
+        literals[ragged_ranges(indptr[rows], length[rows])],
+        total[kept],
+        clause[rows],
+        lost,
+    )
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
+def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> Weighed:
+    """Fold weights into a network.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    weights : float array, shape (m,)
+        The weights (log-odds); entries of hard clauses are ignored.
+    loss : float array, shape (n,), optional
+        Added for each true atom.
+
+    Returns
+    -------
+    Weighed
+        All n atoms; equal rows merged. `score` of a world is `solve.counts.score` of it, up to rounding, plus the loss.
+
+    Raises
+    ------
+    NumericError
+        Weights, soft evidence or loss are not finite, or their sums overflow.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> weighed = weigh(network(2, [(0, [-1, 2]), (1, [-1, 2]), (2, [1])]), [1.0, 0.5, -2.0])
+    >>> weighed.cost.tolist(), weighed.linear.tolist(), weighed.score(np.array([True, False]))
+    ([1.5], [-2.0, 0.0], -2.0)
+    """
+    soft = soft_weights(network, weights)
+    extra = atom_terms(network, loss)
+    linear = np.asarray(network.units @ soft, dtype=np.float64) + extra
+    size = np.asarray(abs(network.units) @ np.abs(soft), dtype=np.float64) + np.abs(extra)
+    doubt = np.where(size > 0, EPSILON * (np.diff(network.units.indptr) + 2) * size, 0.0)
+    cancelled = np.abs(linear) <= doubt
+    linear[cancelled] = 0.0
+    hard = network.hard[network.row_clause]
+    cost = soft[network.row_clause] * (network.sign[network.row_clause] * network.multiplicity)
+    cost[hard] = np.inf
+    kept = np.flatnonzero(cost != 0)
+    length = np.diff(network.indptr)[kept]
+    units = network.hard_units
+    indptr, literals, merged, clause, lost = merge_rows(
+        pointers(np.concatenate([length, np.ones(len(units), dtype=np.int64)])),
+        np.concatenate([network.literals[ragged_ranges(network.indptr[kept], length)], units[:, 1]]),
+        np.concatenate([cost[kept], np.full(len(units), np.inf)]),
+        np.concatenate([network.row_clause[kept], units[:, 0]]),
+    )
+    base = float(network.base.astype(np.float64) @ soft) if len(soft) else 0.0
+    total = float(size.sum()) + float(np.abs(merged[np.isfinite(merged)]).sum())
+    if not (np.isfinite(total) and np.isfinite(base)):
+        raise NumericError("weights are so large that their sums overflow: scale them down")
+    return Weighed(
+        np.arange(len(network.atoms), dtype=np.int64),
+        linear,
+        indptr,
+        literals,
+        merged,
+        clause,
+        network.block,
+        network.block_exact,
+        base,
+        float(doubt.sum()) + lost,
+    )
+
+
+def atom_terms(network: Network, loss: npt.ArrayLike | None = None) -> FloatArray:
+    """What each atom adds besides clauses: soft evidence and a loss, shape (n,).
+
+    Raises
+    ------
+    NumericError
+        The loss has another shape, or a sum is not finite.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> atom_terms(network(2, [], prior=[0.5, 0.0]), [1, -1]).tolist()
+    [1.5, -1.0]
+    """
+    extra = network.prior.astype(np.float64)
+    if loss is not None:
+        given = np.asarray(loss, dtype=np.float64)
+        if given.shape != extra.shape:
+            raise NumericError(f"{len(extra)} atoms need as many losses, but the array has shape {given.shape}")
+        extra = extra + given
+    wrong = np.flatnonzero(~np.isfinite(extra))
+    if len(wrong):
+        raise NumericError(
+            f"soft evidence and loss of atom {network.atoms[wrong[0]]} add up to {extra[wrong[0]]}: give a finite "
+            "number, or load certain evidence as a fact"
+        )
+    return extra

@@ -1,0 +1,118 @@
+"""Minimum cuts and persistency against enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sqlrl.errors import NumericError
+from sqlrl.solve.cut import attractive, persistent, solve_cut
+from sqlrl.solve.pairwise import negate, pairwise_atoms, quadratic, switched
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
+from sqlrl.solve.weighed import FREE, Weighed, weigh
+from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
+from tests.solve.test_weighed import enumerate_weighed, tolerance
+
+
+@st.composite
+def pairwise_problems(draw: st.DrawFn, weights: st.SearchStrategy[float] = ORDINARY) -> Problem:
+    """Problems of up to eight atoms with rows of one or two literals and no blocks."""
+    n = draw(st.integers(1, 8))
+    m = draw(st.integers(1, 5))
+    literal = st.integers(1, n).flatmap(lambda a: st.sampled_from([a, -a]))
+    ground = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, m - 1),
+                st.lists(literal, min_size=1, max_size=2, unique_by=abs),
+                st.integers(1, 2),
+            ),
+            max_size=14,
+        )
+    )
+    hard = draw(st.lists(st.integers(0, m - 1), max_size=1))
+    prior = draw(st.lists(weights, min_size=n, max_size=n))
+    return Problem(n, ground, [draw(weights) for _ in range(m)], hard=hard, prior=prior)
+
+
+def attractive_part(weighed: Weighed) -> Weighed:
+    count, label = component_labels(weighed)
+    fits = pairwise_atoms(weighed, label, count)
+    part = select(weighed, fits)
+    return select(part, attractive(part))
+
+
+@given(pairwise_problems())
+def test_the_quadratic_cost_is_minus_the_score(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    form = quadratic(weighed)
+    flipped = negate(form, np.arange(problem.atoms) % 2 == 0)
+    for world, score in enumerate_weighed(weighed).items():
+        y = np.array(world, dtype=np.int64)
+        cost = form.constant + form.linear @ y + form.product @ (y[form.a] * y[form.b])
+        assert -cost == pytest.approx(score - weighed.constant, abs=1e-9)
+        z = np.where(np.arange(problem.atoms) % 2 == 0, 1 - y, y)
+        other = flipped.constant + flipped.linear @ z + flipped.product @ (z[flipped.a] * z[flipped.b])
+        assert other == pytest.approx(cost, abs=1e-9)
+
+
+@given(pairwise_problems())
+def test_switching_makes_all_pairs_attract(problem: Problem) -> None:
+    form = quadratic(weigh(problem.network(), problem.weights))
+    negated, possible = switched(form)
+    other = negate(form, negated)
+    assert np.all(other.product[possible[other.a]] < 0)
+
+
+@given(st.one_of(problems(ORDINARY), problems(EXTREME), pairwise_problems(EXTREME), pairwise_problems()))
+def test_a_cut_is_a_best_world(problem: Problem) -> None:
+    weighed = attractive_part(weigh(problem.network(), problem.weights))
+    scores = enumerate_weighed(weighed)
+    try:
+        solution = solve_cut(weighed)
+    except UnsatisfiableError:
+        assert not scores
+        return
+    except NumericError:
+        assume(False)
+    best = max(scores.values())
+    assert solution.optimal
+    assert solution.gap < 1e-5 * float(problem.magnitude() + 1)
+    assert weighed.score(solution.world) >= best - solution.gap - tolerance(problem)
+
+
+@given(st.one_of(pairwise_problems(EXTREME), pairwise_problems()))
+def test_some_best_world_has_the_persistent_values(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    scores = enumerate_weighed(weighed)
+    try:
+        value, bound, rounding = persistent(weighed)
+    except NumericError:
+        assume(False)
+    assume(bool(scores))
+    best = max(scores.values())
+    fixed = np.flatnonzero(value != FREE)
+    agreeing = [s for w, s in scores.items() if all(w[k] == value[k] for k in fixed)]
+    assert agreeing
+    assert max(agreeing) >= best - rounding - tolerance(problem)
+    assert bound >= best - tolerance(problem)
+
+
+def test_persistency_solves_what_a_cut_solves() -> None:
+    problem = Problem(3, [(0, [-1, 2], 1), (0, [-2, 3], 1), (1, [1], 1), (2, [-3], 1)], [2.0, 1.5, 0.5])
+    value, bound, _ = persistent(weigh(problem.network(), problem.weights))
+    assert value.tolist() == [1, 1, 1]
+    assert bound == pytest.approx(max(enumerate_weighed(weigh(problem.network(), problem.weights)).values()))
+
+
+def test_components_of_distant_weights_are_cut_apart() -> None:
+    ground = [(0, [-1, 2], 1), (0, [1], 1), (1, [-3, 4], 1), (1, [3], 1)]
+    problem = Problem(4, ground, [1e-9, 1e15])
+    weighed = weigh(problem.network(), problem.weights)
+    solution = solve_cut(weighed)
+    assert solution.world.all()
+    mixed = Problem(3, [(0, [-1, 2], 1), (1, [-2, 3], 1), (0, [1], 1)], [1e-9, 1e15])
+    with pytest.raises(NumericError, match="integer weights cannot hold both"):
+        solve_cut(weigh(mixed.network(), mixed.weights))

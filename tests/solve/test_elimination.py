@@ -1,0 +1,227 @@
+"""Elimination against enumeration, against the forest kernels on trees, and against transfer matrices on grids."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sqlrl.ground.network import Network
+from sqlrl.solve import elimination
+from sqlrl.solve.counts import counts, weighed_score
+from sqlrl.solve.elimination import max_marginals, solve_elimination, sum_product, within_bound
+from sqlrl.solve.forest import compile_forest
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
+from sqlrl.solve.sample import chains, network
+from sqlrl.solve.structure import compile_network
+from sqlrl.solve.weighed import Weighed, weigh
+from tests.solve.networks import EXTREME, ORDINARY, Problem, problems, worlds
+from tests.solve.test_weighed import enumerate_weighed
+
+Scores = dict[tuple[bool, ...], Fraction]
+
+
+def total(scores: list[Fraction], best: Fraction) -> float:
+    """Sum of the exponentials of exact scores, in units of that of the best."""
+    return math.fsum(math.exp(s - best) for s in scores)
+
+
+def check_against_worlds(weighed: Weighed, scores: Scores, slack: float) -> None:
+    """Best world, marginals and max-marginals are those of the listed worlds, up to `slack` in scores."""
+    best = max(scores.values())
+    solution = solve_elimination(weighed)
+    assert solution.optimal
+    assert best - scores[tuple(solution.world.tolist())] <= slack + solution.gap
+    probability, log_z = sum_product(weighed)
+    z = total(list(scores.values()), best)
+    assert log_z == pytest.approx(float(best) + math.log(z), rel=1e-12, abs=1e-9 + slack)
+    true, false = max_marginals(weighed)
+    for k in range(len(weighed.atoms)):
+        on = [s for w, s in scores.items() if w[k]]
+        off = [s for w, s in scores.items() if not w[k]]
+        assert probability[k] == pytest.approx(total(on, best) / z, abs=1e-9 + slack)
+        assert true[k] == pytest.approx(float(max(on)) if on else -np.inf, rel=1e-12, abs=1e-9 + slack)
+        assert false[k] == pytest.approx(float(max(off)) if off else -np.inf, rel=1e-12, abs=1e-9 + slack)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(problems(EXTREME, hardness=2), problems(ORDINARY, hardness=2)))
+def test_elimination_is_enumeration(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    scores = {world: problem.score(world) for world in worlds(problem)}
+    if scores:
+        assert within_bound(weighed).all()
+        check_against_worlds(weighed, scores, 1e-14 * float(problem.magnitude()))
+        return
+    for solver in (solve_elimination, sum_product, max_marginals):
+        with pytest.raises(UnsatisfiableError) as caught:
+            solver(weighed)
+        _, label = component_labels(weighed)
+        stuck = select(weighed, label == label[caught.value.atom])
+        assert not enumerate_weighed(stuck)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(ORDINARY, hardness=1), st.integers(1, 40), st.integers(1, 80))
+def test_what_is_within_a_bound_is_solved_within_it(problem: Problem, bucket: int, component: int) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    inside = within_bound(weighed, bucket_cells=bucket, component_cells=component)
+    part = select(weighed, inside)
+    assert within_bound(part, bucket_cells=bucket, component_cells=component).all()
+    scores = enumerate_weighed(part)
+    if scores:
+        solution = solve_elimination(part, bucket_cells=bucket, component_cells=component)
+        assert max(scores.values()) - scores[tuple(solution.world.tolist())] <= 1e-9
+    if not inside.all():
+        with pytest.raises(ValueError, match="beyond the bound"):
+            solve_elimination(weighed, bucket_cells=bucket, component_cells=component)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_chains_agree_with_the_forest_kernels(exact: bool) -> None:
+    net = chains(40, length=30, states=4, exact=exact, words=20)
+    weights = np.random.default_rng(3).normal(size=len(net.clauses))
+    program = compile_forest(compile_network(net))
+    world = np.zeros(len(net.atoms), dtype=np.bool_)
+    assert program.solve(*program.weigh(weights, net.prior), world) == -1
+    assert np.array_equal(solve_elimination(weigh(net, weights)).world, world)
+
+
+def test_ties_go_where_the_forest_kernels_send_them() -> None:
+    """Small integer weights make many equally good worlds, and exact sums."""
+    for seed in range(20):
+        net = chains(5, length=8, states=3, words=3, seed=seed)
+        weights = np.random.default_rng(seed).integers(-1, 2, len(net.clauses)).astype(np.float64)
+        program = compile_forest(compile_network(net))
+        world = np.zeros(len(net.atoms), dtype=np.bool_)
+        program.solve(*program.weigh(weights, net.prior), world)
+        assert np.array_equal(solve_elimination(weigh(net, weights)).world, world)
+
+
+def grid(rows: int, columns: int) -> Network:
+    """Atoms column by column; clause 0: left => right, clause 1: not both of a column's neighbours."""
+    atom = np.arange(rows * columns).reshape(columns, rows) + 1
+    across = [(0, [-int(a), int(b)]) for a, b in zip(atom[:-1].ravel(), atom[1:].ravel(), strict=True)]
+    down = [(1, [-int(a), -int(b)]) for a, b in zip(atom[:, :-1].ravel(), atom[:, 1:].ravel(), strict=True)]
+    prior = np.random.default_rng(1).normal(size=rows * columns)
+    return network(rows * columns, across + down, prior=prior.tolist())
+
+
+def test_a_grid_agrees_with_transfer_matrices() -> None:
+    rows, columns, (implies, apart) = 4, 20, (1.3, 0.8)
+    net = grid(rows, columns)
+    state = np.array(list(itertools.product([0, 1], repeat=rows)))
+    inside = -apart * (state[:, :-1] * state[:, 1:]).sum(axis=1)
+    step = -implies * (state[:, None, :] * (1 - state[None, :, :])).sum(axis=2)
+    column = inside + net.prior.reshape(columns, rows) @ state.T
+    constant = implies * rows * (columns - 1) + apart * (rows - 1) * columns
+    best, total = column[0], column[0]
+    for c in range(1, columns):
+        best = (best[:, None] + step).max(axis=0) + column[c]
+        total = np.logaddexp.reduce(total[:, None] + step, axis=0) + column[c]
+    weighed = weigh(net, [implies, apart])
+    solution = solve_elimination(weighed)
+    assert weighed.score(solution.world) == pytest.approx(best.max() + constant, abs=1e-9)
+    probability, log_z = sum_product(weighed)
+    assert log_z == pytest.approx(np.logaddexp.reduce(total) + constant, abs=1e-9)
+    last = np.exp(total - np.logaddexp.reduce(total)) @ state
+    assert probability[-rows:] == pytest.approx(last, abs=1e-9)
+    true, false = max_marginals(weighed)
+    ends = [max(best[state[:, r] == y]) + constant for y in (1, 0) for r in range(rows)]
+    assert np.concatenate([true[-rows:], false[-rows:]]) == pytest.approx(ends, abs=1e-9)
+    assert np.maximum(true, false) == pytest.approx(np.full(len(true), best.max() + constant), abs=1e-9)
+
+
+def block_worlds(weighed: Weighed) -> Scores:
+    """Scores of all worlds in which blocks hold, for networks with too many atoms to list all truth values."""
+    members = [np.flatnonzero(weighed.block == b).tolist() for b in range(len(weighed.block_exact))]
+    choices = [[*m, *([] if exact else [-1])] for m, exact in zip(members, weighed.block_exact, strict=True)]
+    found = {}
+    for chosen in itertools.product(*choices):
+        world = np.zeros(len(weighed.atoms), dtype=np.bool_)
+        world[[a for a in chosen if a >= 0]] = True
+        score = weighed.score(world)
+        if score > -np.inf:
+            found[tuple(world.tolist())] = Fraction(score)
+    return found
+
+
+def test_rows_over_several_blocks_of_a_tree() -> None:
+    """Rows of up to three blocks, with several atoms of one block, soft and hard."""
+    random = np.random.default_rng(7)
+    blocks = [(list(range(3 * b, 3 * b + 3)), b % 2 == 0) for b in range(7)]
+    ground: list[tuple[int, list[int]]] = []
+    for i in range(24):
+        child = int(random.integers(1, 7))
+        near = sorted({child, (child - 1) // 2, *([(child - 1) // 4] if i % 3 == 0 else [])})
+        atoms = np.concatenate([random.choice(3, size=random.integers(1, 3), replace=False) + 3 * b for b in near])
+        ground.append((i if i % 6 else 0, [int(a + 1) * int(random.choice([-1, 1])) for a in atoms]))
+    net = network(21, ground, hard=[0], blocks=blocks, prior=random.normal(size=21).tolist())
+    weighed = weigh(net, random.normal(size=len(net.clauses)))
+    scores = block_worlds(weighed)
+    assert 10 < len(scores) < 4**7
+    check_against_worlds(weighed, scores, 1e-9)
+
+
+def test_centred_messages_keep_long_chains_precise() -> None:
+    """The chain of 20,000 atoms scores thousands, yet margins and marginals are exact to 1e-9: it repeats itself."""
+    n = 20_000
+    ground = [(0, [-k, k + 1]) for k in range(1, n)] + [(1, [k]) for k in range(1, n + 1)]
+    weighed = weigh(network(n, ground), [0.7, 0.3])
+    short = weigh(network(200, [g for g in ground if max(map(abs, g[1])) <= 200]), [0.7, 0.3])
+    long_probability, _ = sum_product(weighed)
+    short_probability, _ = sum_product(short)
+    assert long_probability[:100] == pytest.approx(short_probability[:100], abs=1e-12)
+    long_margin, short_margin = (np.subtract(*max_marginals(w))[:100] for w in (weighed, short))
+    assert long_margin == pytest.approx(short_margin, abs=1e-9)
+
+
+def test_the_score_of_the_best_world_is_the_networks() -> None:
+    net = grid(3, 6)
+    weights = np.array([0.4, 1.1])
+    weighed = weigh(net, weights)
+    world = solve_elimination(weighed).world
+    true, _ = max_marginals(weighed)
+    assert weighed_score(weights, counts(net, world), net.prior, world) == pytest.approx(true[world].max(), abs=1e-9)
+
+
+def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = chains(50, length=5, states=3, words=10)
+    weighed = weigh(net, np.random.default_rng(0).normal(size=len(net.clauses)))
+    world, (probability, log_z) = solve_elimination(weighed).world, sum_product(weighed)
+    monkeypatch.setattr(elimination, "SLICE", 1000)
+    assert np.array_equal(solve_elimination(weighed).world, world)
+    again, log_z_again = sum_product(weighed)
+    assert np.array_equal(probability, again)
+    assert log_z == log_z_again
+
+
+def test_no_atoms_and_no_rows() -> None:
+    empty = weigh(network(0, []), [])
+    assert solve_elimination(empty).world.shape == (0,)
+    assert sum_product(empty)[1] == pytest.approx(0.0)
+    alone = weigh(network(3, [], blocks=[([1, 2], True)]), [])
+    assert solve_elimination(alone).world.tolist() == [False, True, False]
+    assert sum_product(alone)[0] == pytest.approx([0.5, 0.5, 0.5])
+    assert sum_product(alone)[1] == pytest.approx(2 * math.log(2))
+
+
+def test_a_block_of_one_atom_is_true() -> None:
+    net = network(2, [(0, [-1, 2])], blocks=[([0], True)])
+    true, false = max_marginals(weigh(net, [1.5]))
+    assert true.tolist() == [1.5, 1.5]
+    assert false.tolist() == [-np.inf, 0.0]
+
+
+def test_hard_rows_that_cannot_hold_name_their_component() -> None:
+    ground = [(0, [1, 2]), (1, [3, 4]), (1, [-3, 4]), (1, [3, -4]), (1, [-3, -4])]
+    weighed = weigh(network(4, ground, hard=[1]), [1.0, 0.0])
+    for solver in (solve_elimination, sum_product, max_marginals):
+        with pytest.raises(UnsatisfiableError) as caught:
+            solver(weighed)
+        assert caught.value.atom in (2, 3)

@@ -1,0 +1,121 @@
+"""MC-SAT against enumeration, within its own error bars: hard rows, nearly hard ones, blocks, negative costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from sqlrl.solve.chains import Effort, SampleBatch
+from sqlrl.solve.elimination import sum_product
+from sqlrl.solve.mcsat import sample_mcsat
+from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.sample import network
+from sqlrl.solve.weighed import Weighed, weigh
+from tests.solve.networks import EXTREME, Problem, problems
+from tests.solve.samplers import assert_close, exact_marginals
+
+
+@settings(max_examples=120)
+@given(problem=problems(hardness=2))
+def test_within_its_error_bars(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    expected = exact_marginals(weighed)
+    if expected is None:
+        with pytest.raises(UnsatisfiableError):
+            sample_mcsat(weighed, Effort(samples=10))
+        return
+    assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected, 4.5)
+
+
+@settings(max_examples=60)
+@given(problem=problems(EXTREME, hardness=1))
+def test_extreme_costs(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    expected = exact_marginals(weighed)
+    if expected is not None:
+        assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected, 4.5)
+
+
+def random_network(n: int, rows: int, hard: int, seed: int, size: int = 3, cost: float = 2.0) -> Weighed:
+    rng = np.random.default_rng(seed)
+    hidden = rng.random(n) < 0.5
+    ground = []
+    for j in range(rows):
+        atoms = rng.choice(n, size, replace=False)
+        signs = rng.random(size) < 0.5
+        if j < hard and not (signs == hidden[atoms]).any():
+            signs[0] = not signs[0]  # one world satisfies all hard rows
+        ground.append((0 if j < hard else 1, [int(a + 1 if s else -a - 1) for a, s in zip(atoms, signs, strict=True)]))
+    ground += [(2 + k, [k + 1]) for k in range(n)]
+    return weigh(network(n, ground, hard=[0]), [0.0, cost, *rng.normal(size=n)])
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "hard", "cost"), [(14, 30, 30, 1.0), (14, 45, 45, 1.0), (13, 50, 15, 4.0), (14, 40, 0, 8.0)]
+)
+@pytest.mark.parametrize("seed", [0, 2])
+def test_components_too_large_to_list(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
+    """Hard and nearly hard rows of three literals, in one component: pieces, and jumps by SampleSAT."""
+    weighed = random_network(n, rows, hard, seed, cost=cost)
+    expected = exact_marginals(weighed)
+    assert expected is not None
+    assert_close(sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed)), expected, 4.5)
+
+
+@pytest.mark.parametrize(("n", "rows", "hard", "cost", "seed"), [(24, 60, 60, 1.0, 0), (30, 80, 20, 5.0, 1)])
+def test_components_whose_worlds_cannot_be_counted(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
+    """SampleSAT and pieces, against elimination."""
+    weighed = random_network(n, rows, hard, seed, cost=cost)
+    expected, _ = sum_product(weighed, bucket_cells=2**20, component_cells=2**24)
+    found = sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed))
+    assert_close(found, expected)
+    assert np.all(found.error < 0.1)
+
+
+def test_two_worlds_that_no_short_path_joins() -> None:
+    """A hard chain of equivalences of 20 atoms: all true or all false, and e**1.5 times as likely to be true."""
+    n = 20
+    ground = [(0, [-k, k + 1]) for k in range(1, n)] + [(0, [k, -k - 1]) for k in range(1, n)] + [(1, [1])]
+    weighed = weigh(network(n, ground, hard=[0]), [0.0, 1.5])
+    found = sample_mcsat(weighed, Effort(samples=2000))
+    assert_close(found, np.full(n, 1 / (1 + np.exp(-1.5))))
+    assert np.all(found.rhat < 1.05)
+
+
+def test_blocks_too_large_to_list() -> None:
+    """100 members, some of which hard rows exclude once another atom is true."""
+    linear = np.random.default_rng(1).normal(size=100)
+    ground = [(1 + i, [i + 1]) for i in range(100)] + [
+        (0, [-101, i + 1] if i == 5 else [-101, -i - 1]) for i in range(40)
+    ]
+    for exact in (True, False):
+        weighed = weigh(network(101, ground, hard=[0], blocks=[(range(100), exact)]), [0.0, *linear])
+        weights = np.exp(linear)
+        none = 0.0 if exact else 1.0
+        inside = weights.copy()
+        inside[np.arange(100) != 5] = 0.0  # row 5 needs member 5 if atom 100 is true
+        z = none + weights.sum() + inside.sum()
+        expected = np.append((weights + inside) / z, inside.sum() / z)
+        assert_close(sample_mcsat(weighed, Effort(samples=4000)), expected, 4.5)
+
+
+def test_hard_rows_hold_in_every_sample() -> None:
+    weighed = random_network(60, 200, 200, 4)
+    batches: list[SampleBatch] = []
+    sample_mcsat(weighed, Effort(samples=200, chains=2), write=batches.append)
+    worlds = np.concatenate([b.worlds for b in batches])
+    assert len(worlds) == 400
+    assert all(weighed.score(world) > -np.inf for world in worlds)
+    assert len(np.unique(worlds, axis=0)) > 50
+
+
+def test_same_seed_same_numbers_on_any_number_of_threads() -> None:
+    weighed = random_network(40, 90, 60, 1)
+    runs = [sample_mcsat(weighed, Effort(200, 10, 3, seed, threads)) for seed, threads in ((1, 1), (1, 2), (2, 1))]
+    assert runs[0].mean.tolist() == runs[1].mean.tolist()
+    assert runs[0].mean.tolist() != runs[2].mean.tolist()
+
+
+def test_a_network_without_atoms() -> None:
+    assert len(sample_mcsat(weigh(network(0, []), [])).mean) == 0

@@ -1,0 +1,83 @@
+"""Weighed networks, fixing atoms, and presolve against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from sqlrl.solve.presolve import presolve
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
+from sqlrl.solve.weighed import FREE, Weighed, weigh
+from tests.solve.networks import EXTREME, Problem, problems, worlds
+
+
+def enumerate_weighed(weighed: Weighed) -> dict[tuple[bool, ...], float]:
+    """Scores of all worlds in which hard rows and blocks hold."""
+    found = {}
+    for world in itertools.product([False, True], repeat=len(weighed.atoms)):
+        score = weighed.score(np.array(world, dtype=np.bool_))
+        if score > -np.inf:
+            found[world] = score
+    return found
+
+
+def tolerance(problem: Problem) -> float:
+    return 1e-12 * float(problem.magnitude() + 1)
+
+
+@given(problems(EXTREME, hardness=2))
+def test_scores_are_those_of_the_problem(problem: Problem) -> None:
+    scores = enumerate_weighed(weigh(problem.network(), problem.weights))
+    expected = {world: float(problem.score(world)) for world in worlds(problem)}
+    assert scores.keys() == expected.keys()
+    for world, score in scores.items():
+        assert score == pytest.approx(expected[world], rel=1e-12, abs=tolerance(problem))
+
+
+@given(problems(EXTREME, hardness=3))
+def test_presolve_keeps_a_best_world(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    expected = enumerate_weighed(weighed)
+    try:
+        value, left = presolve(weighed)
+    except UnsatisfiableError:
+        assert not expected
+        return
+    scores = enumerate_weighed(left)
+    assert bool(scores) == bool(expected)
+    assert np.array_equal(left.atoms, np.flatnonzero(value == FREE))
+    if scores:
+        assert max(scores.values()) == pytest.approx(max(expected.values()), rel=1e-12, abs=tolerance(problem))
+    for world, score in scores.items():
+        whole = value == 1
+        whole[left.atoms] = world
+        assert score == pytest.approx(weighed.score(whole), rel=1e-12, abs=tolerance(problem))
+
+
+@given(problems(EXTREME, hardness=2))
+def test_components_add_up(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    count, label = component_labels(weighed)
+    parts = [select(weighed, label == c) for c in range(count)]
+    for world, score in enumerate_weighed(weighed).items():
+        total = weighed.constant + sum(part.score(np.array(world, dtype=np.bool_)[part.atoms]) for part in parts)
+        assert score == pytest.approx(total, rel=1e-12, abs=tolerance(problem))
+    assert sum(len(part.cost) for part in parts) == len(weighed.cost)
+
+
+def test_a_chain_of_hard_units_is_followed_to_its_end() -> None:
+    n = 1000
+    ground = [(0, [-k, k + 1], 1) for k in range(1, n)] + [(1, [1], 1)]
+    problem = Problem(n, ground, [0.0, 0.0], hard=[0, 1])
+    value, left = presolve(weigh(problem.network(), problem.weights))
+    assert value.all()
+    assert len(left.atoms) == 0
+
+
+def test_a_free_atom_beside_a_true_member_is_refused() -> None:
+    problem = Problem(2, [], [], blocks=[([0, 1], False)])
+    with pytest.raises(ValueError, match="true one"):
+        restrict(weigh(problem.network(), []), np.array([1, FREE], dtype=np.int8))
