@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
@@ -38,6 +39,7 @@ class Data:
         self.catalog, self.engine = catalog, catalog.engine
         self.console = console or QuietConsole()
         self.records = Records(catalog.store)
+        self._closed = False
 
     def load(
         self,
@@ -46,7 +48,7 @@ class Data:
         *,
         columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
         types: Sequence[str] | None = None,
-        example: str | None = None,
+        example: str | int | None = None,
         target: bool = False,
         given: bool = False,
         truth: str | int | None = None,
@@ -55,6 +57,9 @@ class Data:
         empty: str = "error",
         fold_case: bool = False,
         constants: Mapping[str, str] | None = None,
+        header: bool = True,
+        delimiter: str | None = None,
+        quote: str = '"',
     ) -> None:
         """Load the facts of a predicate; see `sqlrl.catalog.catalog.Catalog.load` for every option."""
         self.catalog.load(
@@ -71,32 +76,122 @@ class Data:
             empty=empty,
             fold_case=fold_case,
             constants=constants,
+            header=header,
+            delimiter=delimiter,
+            quote=quote,
         )
 
-    def load_evidence(self, source: Any, model: Model, *, given: bool = False, target: bool = False) -> None:
-        """Load an Alchemy `.db` file; see `sqlrl.catalog.catalog.Catalog.load_evidence`."""
-        self.catalog.load_evidence(source, model, given=given, target=target)
+    def load_evidence(
+        self,
+        source: Any,
+        model: Model,
+        *,
+        given: bool = False,
+        target: bool = False,
+        duplicates: str = "error",
+        empty: str = "error",
+        replace: bool = False,
+    ) -> None:
+        """Load Alchemy's `.db` files, one or a list; see `sqlrl.catalog.catalog.Catalog.load_evidence` for every option."""
+        self.catalog.load_evidence(
+            source, model, given=given, target=target, duplicates=duplicates, empty=empty, replace=replace
+        )
 
     def scope(self, predicate: str, source: Any) -> None:
-        """Set which tuples of an open predicate have atoms: a query, table or frame; None for all."""
+        r"""Set which tuples of an open predicate have atoms.
+
+        Parameters
+        ----------
+        predicate : str
+        source : query, table, path, frame, tuples or None
+            One column for each argument; None for all tuples of the right types.
+
+        Raises
+        ------
+        LoadError
+            The source cannot be read, or a constant is NULL.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.scope("Likes", "select 'Anna', 'Bob'")
+        >>> rule = "1 Friends(x, y) => Likes(x, y)"
+        >>> model = sqlrl.parse_mln("Friends(person, person)\nLikes(person, person)\n" + rule)
+        >>> db.bind(model).predicates["Likes"].atom_count
+        1
+        """
         self.catalog.scope(predicate, source)
 
     def refresh(self) -> list[str]:
-        """Load again what changed at its source; return the predicates."""
+        """Load again what changed at its source.
+
+        Returns
+        -------
+        list of str
+            The predicates that were loaded.
+
+        Raises
+        ------
+        LoadError
+            A source is gone or its new content cannot be loaded; nothing has changed then.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> people = db.sql("create table people as select 'Anna' as name")
+        >>> db.load("Smokes", "people", types=["person"])
+        >>> more = db.sql("insert into people values ('Bob')")
+        >>> db.refresh()
+        ['Smokes']
+        """
         return self.catalog.refresh()
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Run SQL on the same database and return DuckDB's relation.
+        """Run SQL on the same database.
+
+        Parameters
+        ----------
+        query : str
+
+        Returns
+        -------
+        duckdb.DuckDBPyRelation
+            None for a statement that returns nothing.
 
         Raises
         ------
         EngineError
             If DuckDB refuses the query, with its message.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"])
+        >>> db.sql('from sqlrl."dictionary_person" order by id').fetchall()
+        [(0, 'Anna'), (1, 'Bob')]
         """
         return self.engine.relation(query)
 
     def predicates(self) -> Table:
-        """Return the predicates with their types, rows and whether they are open."""
+        """Return the predicates.
+
+        Returns
+        -------
+        Table
+            Columns `predicate` (with its types), `open`, `facts`, `example` (where it stands), `source`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"])
+        >>> db.predicates()["predicate"], db.predicates()["facts"]
+        (['Smokes(person)'], [2])
+        """
         rows = [
             {
                 "predicate": str(f"{name}({', '.join(kind or '?' for kind in record.types)})"),
@@ -119,15 +214,43 @@ class Data:
         return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")
 
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
-        """Return ids of examples: in the order given, or in that of the data."""
+        r"""Return ids of examples.
+
+        Parameters
+        ----------
+        examples : list of names, query, relation or frame, optional
+            All examples by default.
+
+        Returns
+        -------
+        int64 array
+            In the order given, or in that of the data.
+
+        Raises
+        ------
+        CatalogError
+            There is no example of a name, or a name occurs twice.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> layout = db.bind(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)"))
+        >>> db.example_ids(["d2", "d1"]).tolist()
+        [1, 0]
+        """
         with self.only(examples) as chosen:
-            source, key = (
-                (table(self.catalog.store.name("example")), "ordinal")
-                if chosen is None
-                else (table(chosen), "position")
-            )
-            query = exp.select(column("example")).from_(source).order_by(column(key))
-            ids: npt.NDArray[np.int64] = self.engine.fetch(query, step="read the examples").column(0).to_numpy()
+            return self._ids_of(chosen)
+
+    def _ids_of(self, chosen: TableName | None) -> npt.NDArray[np.int64]:
+        """Return the ids of examples that `only` shows, in their order."""
+        source, key = (
+            (table(self.catalog.store.name("example")), "ordinal") if chosen is None else (table(chosen), "position")
+        )
+        query = exp.select(column("example")).from_(source).order_by(column(key))
+        ids: npt.NDArray[np.int64] = self.engine.fetch(query, step="read the examples").column(0).to_numpy()
         return ids.astype(np.int64)
 
     @contextmanager
@@ -145,6 +268,7 @@ class Data:
 
     def close(self) -> None:
         """Close the database; a connection of yours stays open."""
+        self._closed = True
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -156,4 +280,10 @@ class Data:
         self.close()
 
     def __repr__(self) -> str:
+        if self._closed:
+            return f"{type(self).__name__}({self.engine.path!r}), closed"
         return f"{type(self).__name__}({self.engine.path!r})\n{self.predicates()!r}"
+
+    def _repr_html_(self) -> str:
+        head = markup.paragraph(repr(self).split("\n", maxsplit=1)[0])
+        return head if self._closed else head + self.predicates()._repr_html_()

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.constants import atoms_of
-from sqlrl.catalog.layout import Layout
-from sqlrl.catalog.sources import open_source
-from sqlrl.data import Data
 from sqlrl.engine.connecting import connect as connect_engine
-from sqlrl.engine.nodes import column
-from sqlrl.errors import CatalogError, InputError
 from sqlrl.evaluate import Scores
-from sqlrl.explaining import Explanation, explain
-from sqlrl.ground import counts
+from sqlrl.exporting import Exports, check_weights, names_of
+from sqlrl.finding import find_atom
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.atoms import read_atoms
-from sqlrl.ground.binding import bind_program
-from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.naming import describer
-from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.keeping import add_observed, keep_prediction, keep_reasons
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.sql import table
-from sqlrl.plan.worlds import OBSERVED, World
-from sqlrl.prediction import Prediction
-from sqlrl.report import Table, console_for
+from sqlrl.models import GROUNDING_LIMIT
+from sqlrl.prediction import Prediction, into_tables
+from sqlrl.report import console_for
 from sqlrl.training import TrainingStream
 
 if TYPE_CHECKING:
     import duckdb
 
-    from sqlrl.solve.mpe import Method
-
-GROUNDING_LIMIT = 200_000_000
-"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
+    from sqlrl.ground.network import Network
+    from sqlrl.ground.program import Program
+    from sqlrl.solve.choose import Method
+    from sqlrl.solve.exporting.solutions import Format
+    from sqlrl.solve.result import MPEResult
+    from sqlrl.why import Reasons
 
 
 def connect(
@@ -100,145 +92,26 @@ def connect(
     return Database(Catalog(engine), console_for(quiet=not shown))
 
 
-class Database(Data):
+class Database(Exports):
     """Data, models and results in one DuckDB database. Use `connect` to open one.
 
     Parameters
     ----------
     catalog : Catalog
+    console : Console, optional
+        As for `Data`.
+
+    Examples
+    --------
+    >>> db = connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+    >>> db
+    Database(':memory:')
+    predicates
+    predicate                open   facts  example  source
+    -----------------------  -----  -----  -------  ----------
+    Friends(person, person)  false      2  NULL     the tuples
     """
-
-    # ---- models -----------------------------------------------------------------------------------------
-
-    @contextmanager
-    def program(
-        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
-    ) -> Iterator[Program]:
-        """Hold a model against the data while the context is open; its scratch tables go when it closes."""
-        layout = self.bind(model, training=training, drop=drop, query=query)
-        program = bind_program(self.engine, layout, _without(model, drop))
-        try:
-            yield program
-        finally:
-            program.close()
-
-    def bind(
-        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
-    ) -> Layout:
-        """Check that model and data fit, and build the tables of query atoms.
-
-        Raises
-        ------
-        CatalogError
-            With everything that does not fit; also if no predicate is open.
-        """
-        layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
-        if not any(p.open for p in layout.predicates.values()):
-            raise CatalogError(
-                "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
-                "or name it when the model is read: read_mln(path, query=[...])"
-            )
-        return layout
-
-    def model(self, number: int | None = None) -> Model:
-        """Return a model that a learner or `predict(keep=True)` kept; the newest one if no number is given."""
-        return self.records.model(number)
-
-    def ground(
-        self,
-        model: Model,
-        *,
-        examples: Any = None,
-        limit: int | None = GROUNDING_LIMIT,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
-    ) -> Network:
-        """Ground a model: one SQL query for each shape of clause.
-
-        Parameters
-        ----------
-        model : Model
-        examples : list of names, query, relation or frame, optional
-        limit : int or None
-            The most ground clauses of one shape.
-        drop : iterable of str
-            Predicates that may lack data; rules that mention them are left out.
-        query : iterable of str
-            Predicates to predict, beside those of the model and the data.
-
-        Raises
-        ------
-        GroundingLimitError
-            Names the shape and the estimate.
-        """
-        with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
-            program.expand(chosen)
-            return ground_network(program, chosen, limit=limit)
-
-    def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> list[Explanation]:
-        """Return, for each shape of clause, its SQL, DuckDB's plan and the estimated number of ground clauses."""
-        with self.program(model, drop=drop, query=query) as program:
-            return list(explain(program))
-
-    def count(
-        self,
-        model: Model,
-        *,
-        world: str = "observed",
-        examples: Any = None,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
-    ) -> Table:
-        """Count the true groundings of every clause in a world, exactly and without enumerating them where that can be avoided.
-
-        Parameters
-        ----------
-        model : Model
-        world : str
-            "observed" (the labels), or a table or query with a column `atom`: the ids of the true query atoms.
-
-        Returns
-        -------
-        Table
-            Columns `clause`, `text`, `n`, `groundings`, `weight`.
-        """
-        with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
-            program.expand(chosen)
-            with self._world(program, world) as shown:
-                n = counts.true_counts(program, shown, chosen)
-            total = counts.groundings(program, chosen)
-            listed = clause_table(program)
-        ids = listed.column("clause").to_numpy()
-        data = {
-            "clause": listed.column("clause"),
-            "text": listed.column("text"),
-            "n": _decimals(n[ids]),
-            "groundings": _decimals(total[ids]),
-            "weight": listed.column("weight"),
-        }
-        return Table(pa.table(data), title=f"true groundings in the {world} world")
-
-    @contextmanager
-    def _world(self, program: Program, world: str) -> Iterator[World]:
-        if world == "observed":
-            yield OBSERVED
-            return
-        with open_source(self.engine, world) as opened:
-            if list(opened.columns) != ["atom"]:
-                raise InputError(
-                    f"a world has one column, atom: the ids of the true query atoms; not {[*opened.columns]}"
-                )
-            with program.shown(exp.select(column("atom")).from_(opened.table)) as name:
-                ids = self.engine.fetch(exp.select(column("atom")).from_(table(name)), step="read a world").column(0)
-                atoms = read_atoms(self.engine, program.layout, program.blocks, None).ids
-                known = set(atoms.tolist())
-                strange = [atom for atom in ids.to_pylist() if atom not in known]
-                if strange:
-                    raise InputError(
-                        f"{strange[0]!r} is no query atom ({len(strange)} such): a world lists ids from the column atom of "
-                        'the atom tables, such as sqlrl."atom_<predicate>"'
-                    )
-                yield World(name)
 
     # ---- inference --------------------------------------------------------------------------------------
 
@@ -248,6 +121,7 @@ class Database(Data):
         *,
         examples: Any = None,
         into: str | None = None,
+        replace: bool = False,
         method: Method = "auto",
         limit: int | None = GROUNDING_LIMIT,
         deterministic_limit: float | None = None,
@@ -256,7 +130,7 @@ class Database(Data):
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
     ) -> Prediction:
-        """Predict the most probable world. Labels are never read.
+        r"""Predict the most probable world. Labels are never read.
 
         Parameters
         ----------
@@ -265,6 +139,8 @@ class Database(Data):
         examples : list of names, query, relation or frame, optional
         into : str, optional
             A table to create with the true atoms of the open predicate (of several: `into`_predicate).
+        replace : bool
+            Whether tables of that name may be replaced.
         method : {"auto", "elimination", "cpsat"}
         limit : int or None
             The most ground clauses of one shape.
@@ -272,41 +148,222 @@ class Database(Data):
             CP-SAT's limit for each connected component, in its deterministic seconds.
         seed : int
         keep : bool
-            Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`.
+            Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
+            predicted atom has a label, `evaluate` adds the counts of the observed world.
 
         Raises
         ------
         InputError
-            A rule has no weight.
+            A rule has no weight; or the table cannot be created, which is noticed before anything is solved.
         InfeasibleError
             Hard clauses cannot all hold; shows a conflicting set.
+
+        Examples
+        --------
+        >>> db = connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> from sqlrl.logic import parse_mln
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> prediction = db.predict(parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> prediction.table()["person"]
+        ['Bob', 'Chris']
         """
         from sqlrl.solve.mpe import mpe
 
-        _check_weights(model)
+        options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
+
+        def solve(program: Program, network: Network) -> MPEResult:
+            return mpe(
+                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+                describe=describer(program, network),
+            )  # fmt: skip
+
+        return self._predicted(
+            model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
+            query=query,
+        )  # fmt: skip
+
+    def read_solution(
+        self,
+        model: Model,
+        path: str | Path,
+        *,
+        format: Format | None = None,
+        exported: str | Path | None = None,
+        bound: bool = False,
+        examples: Any = None,
+        into: str | None = None,
+        replace: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Prediction:
+        r"""Make a prediction of the world that an outside solver found for an exported model.
+
+        Parameters
+        ----------
+        model : Model
+            The one that was exported, and the same `examples`, `drop` and `query`.
+        path : str or Path
+            What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
+            UAI competitions.
+        format : {"wcnf", "lp", "uai"}, optional
+            How the model was exported; by default the words of the file tell.
+        exported : str or Path, optional
+            The exported file: the table beside it must list the atoms that the data have now.
+        bound : bool
+            Bound the gap by the linear relaxation; else it is infinite, since nothing that the solver says is taken over.
+        examples, into, replace, limit, keep, drop, query
+            As in `predict`.
+
+        Raises
+        ------
+        InputError
+            With the line: the file is damaged or belongs to another network; with the ground clause: its world violates a
+            hard one.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sqlrl.logic import parse_mln
+        >>> db = connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)"
+        >>> model = parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2 3 0\n")
+        ...     prediction = db.read_solution(model, Path(folder, "answer"))
+        >>> prediction.table()["person"], prediction.objective
+        (['Anna', 'Bob', 'Chris'], 10.5)
+        """
+        from sqlrl.solve.exporting import solutions
+        from sqlrl.solve.weighed import weigh
+
+        def solve(program: Program, network: Network) -> MPEResult:
+            return solutions.read_solution(
+                weigh(network, program.weights()), path, format, names=names_of(program, network), exported=exported,
+                describe=describer(program, network), bound=bound,
+            )  # fmt: skip
+
+        options = {"method": "file", "path": str(path), "bound": bound}
+        return self._predicted(
+            model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
+            query=query,
+        )  # fmt: skip
+
+    def _predicted(
+        self,
+        model: Model,
+        solve: Callable[[Program, Network], MPEResult],
+        options: Mapping[str, Any],
+        *,
+        examples: Any,
+        into: str | None,
+        replace: bool,
+        limit: int | None,
+        keep: bool,
+        drop: Iterable[str],
+        query: Iterable[str],
+    ) -> Prediction:
+        """Ground a model, take the world that `solve` finds, and write and keep it; `options` are kept with it."""
+        check_weights(model)
+        if keep or into is not None:
+            self.catalog.store.check_writable()
+        drop, query = tuple(drop), tuple(query)
         start = time.perf_counter()
         working = self.console.progress("predicting")
         with working, self.program(model, drop=drop, query=query) as program:
+            if into is not None:
+                self.engine.check_free(into_tables(program.public_layout, into).values(), replace=replace)
             with self.only(examples) as chosen:
                 program.expand(chosen)
                 network = ground_network(program, chosen, limit=limit)
                 missing = unseen(program, chosen)
+                ids = self._ids_of(chosen)
             grounded = time.perf_counter()
-            result = mpe(
-                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
-                describe=describer(program, network),
-            )  # fmt: skip
+            result = solve(program, network)
             seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
-            prediction = Prediction(self.engine, program.public_layout, network, result, missing, seconds)
+            prediction = Prediction(
+                self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
+                ids, program.constants.foreign,
+                on_why=partial(self._why, model, drop, query, options.get("deterministic_limit"), options.get("seed", 0)),
+            )  # fmt: skip
             if into is not None:
-                prediction.write(into)
+                prediction.write(into, replace=replace)
             if keep:
-                options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
-                prediction.keep(program, self.records, options)
+                run = keep_prediction(prediction, program, options)
+                observe = partial(self._add_observed, run, model, ids, drop, query)
+                prediction = dataclasses.replace(prediction, on_labels=observe, run=run)
         return prediction
 
+    def _add_observed(
+        self, run: int, model: Model, ids: npt.NDArray[np.int64], drop: Iterable[str], query: Iterable[str]
+    ) -> None:
+        """Complete the statistics of a kept prediction of some examples with what the labels say."""
+        with self.program(model, drop=drop, query=query) as program, program.only(ids) as chosen:
+            program.expand(chosen)
+            add_observed(self.records, run, program, chosen)
+
+    def _why(
+        self,
+        model: Model,
+        drop: Iterable[str],
+        query: Iterable[str],
+        deterministic_limit: float | None,
+        seed: int,
+        prediction: Prediction,
+        atom: str,
+        example: str | None,
+        neutral: bool,
+    ) -> Reasons:
+        """Explain an atom of a prediction; see `Prediction.why`."""
+        from sqlrl.solve.choose import Options
+        from sqlrl.why import reasons
+
+        network, world = prediction.network, prediction.result.world
+        key = find_atom(self.catalog, prediction.layout, atom, network.atoms[~network.helper], example)
+        options = Options(deterministic_limit=deterministic_limit, seed=seed)
+        with (
+            self.console.progress("explaining"),
+            self.program(model, drop=drop, query=query) as program,
+            program.only(prediction.examples) as chosen,
+        ):
+            program.expand(chosen)
+            found = reasons(
+                program, network, world, key, gap=prediction.gap, options=options, examples=chosen, neutral=neutral
+            )
+        if prediction.run is not None and self.engine.writable:
+            keep_reasons(self.records, prediction.run, key, found)
+        return found
+
     def evaluate(self, prediction: Prediction) -> Scores:
-        """Compare a prediction with the labels."""
+        r"""Compare a prediction with the labels; see `Prediction.evaluate`.
+
+        Parameters
+        ----------
+        prediction : Prediction
+
+        Returns
+        -------
+        Scores
+
+        Raises
+        ------
+        InputError
+            No predicted atom has a label.
+
+        Examples
+        --------
+        >>> db = connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> from sqlrl.logic import parse_mln
+        >>> rules = parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+        >>> print(db.evaluate(db.predict(rules)))
+        F1 100.00 (precision 100.00, recall 100.00); 2 of 2 examples all right
+        """
         return prediction.evaluate()
 
     # ---- learning ---------------------------------------------------------------------------------------
@@ -328,6 +385,7 @@ class Database(Data):
         `sqlrl.learn.protocols.TrainingDatabase` says what the parameters mean. A run that an error or Ctrl-C ends is
         kept with that status.
         """
+        self.catalog.store.check_writable()
         with self.program(model, training=True) as program:
             ids = self.example_ids(examples)
             random = np.random.default_rng(seed)
@@ -351,32 +409,3 @@ class Database(Data):
         """Return the clauses of a learned model, the strongest first (called by learners)."""
         stream: TrainingStream = program
         return stream.clauses(weights, support)
-
-
-def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
-    """Return exact counts as int64, or as decimal128 where one does not fit."""
-    small = all(-(2**63) <= v < 2**63 for v in values)
-    return pa.array(list(values), pa.int64() if small else pa.decimal128(38))
-
-
-def _without(model: Model, drop: Iterable[str]) -> Model:
-    """Return a model without the rules that mention dropped predicates."""
-    dropped = set(drop)
-    if not dropped:
-        return model
-    return model.with_rules(
-        tuple(r for r in model.rules if dropped.isdisjoint(a.predicate for a in atoms_of(r.formula)))
-    )
-
-
-def _check_weights(model: Model) -> None:
-    """Refuse a model with a rule whose weight nobody gave or learned."""
-    for rule in model.rules:
-        if not rule.hard and rule.weight is None and rule.expansions is None:
-            from sqlrl.logic.printer import format_formula
-
-            where = f"{rule.path}:{rule.line}: " if rule.line else ""
-            raise InputError(
-                f"{where}the rule {format_formula(rule.formula)} has no weight: learn the model first, "
-                "or write a weight before it"
-            )

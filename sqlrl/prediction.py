@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl import markup
+from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.wording import counted
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
-from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.naming import named_atoms
-from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.scratch import shown_rows
+from sqlrl.inferred import Inferred, into_tables
 from sqlrl.plan.sql import table
 from sqlrl.report import Table
-from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status
+
+if TYPE_CHECKING:
+    from sqlrl.why import Reasons
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
-    """A predicted world and what is proved about it.
+class Prediction(Inferred):
+    r"""A predicted world and what is proved about it.
 
     Parameters
     ----------
@@ -44,6 +47,33 @@ class Prediction:
         Combinations of template constants that no training example had, and how many query atoms they touch.
     seconds : dict of str to float
         Wall time of grounding and solving.
+    records : Records
+        Where runs are kept.
+    built : str
+        What the query atoms were built from: `records.atoms()` at the time.
+    examples : int64 array
+        Ids of the examples, also of those without atoms.
+    foreign : int
+        Constants in the clauses of the model that these data do not have; their clauses have no groundings.
+    on_labels : callable, optional
+        Called by `evaluate` if every atom has a label: completes the statistics of a prediction that was kept.
+    on_why : callable, optional
+        What `why` calls: with the prediction, and the parameters of `why`.
+    run : int, optional
+        The number in `sqlrl.run` of a prediction that was kept.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> db.load("Smokes", [("Anna",)], given=True)
+    >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+    >>> prediction.status.value, prediction.objective
+    ('optimal', 9.0)
+    >>> prediction.atoms(every=True)["person"].to_pylist()
+    ['Bob', 'Chris']
     """
 
     engine: Engine
@@ -52,6 +82,13 @@ class Prediction:
     result: MPEResult
     unseen: Unseen
     seconds: dict[str, float]
+    records: Records
+    built: str
+    examples: IntArray
+    foreign: int = 0
+    on_labels: Callable[[], None] | None = None
+    on_why: Callable[[Prediction, str, str | None, bool], Reasons] | None = None
+    run: int | None = None
 
     @property
     def status(self) -> Status:
@@ -60,7 +97,12 @@ class Prediction:
 
     @property
     def objective(self) -> float:
-        """Sum of weight times n over the weighted clauses, in log-odds."""
+        """Sum of weight times n over the weighted clauses, in log-odds.
+
+        A template without clauses of its own, whose weight was given and not learned, has a clause for each combination of
+        constants that these examples leave open. Combinations that the evidence decides everywhere would add the same to
+        every world, and are not in the sum.
+        """
         return self.result.objective
 
     @property
@@ -72,10 +114,6 @@ class Prediction:
     def gap(self) -> float:
         """Bound minus objective, absolute."""
         return self.result.gap
-
-    @cached_property
-    def _predicates(self) -> list[PredicateInfo]:
-        return sorted((p for p in self.layout.predicates.values() if p.open), key=lambda p: p.name)
 
     def atoms(self, predicate: str | None = None, *, every: bool = False) -> pa.Table:
         """Return predicted atoms of one predicate with names.
@@ -91,7 +129,13 @@ class Prediction:
         -------
         pyarrow.Table
             Columns `example` (name), the arguments (named by their types), `truth`; ordered by atom.
+
+        Raises
+        ------
+        InputError
+            The predicate is not open, or atoms have been numbered anew since the prediction.
         """
+        self.check_current()
         info = self._choose(predicate)
         shown = np.ones(len(self.network.atoms), bool) if every else self.result.world
         chosen = pa.table({"atom": self.network.atoms[shown], "truth": self.result.world[shown]})
@@ -102,7 +146,7 @@ class Prediction:
             return self.engine.fetch(query, step=f"name the predicted atoms of {info.name}")
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
-        """Return `atoms` as a table that prints."""
+        """Return `atoms` as a table that prints; parameters and errors are the same."""
         info = self._choose(predicate)
         return Table(self.atoms(info.name, every=every), title=f"{info.name}: predicted")
 
@@ -118,48 +162,54 @@ class Prediction:
 
         Raises
         ------
-        EngineError
-            The table exists and may not be replaced.
+        InputError
+            The table exists and may not be replaced, or the database can only be read.
         """
-        for info in self._predicates:
-            name = into if len(self._predicates) == 1 else f"{into}_{info.name}"
-            self.engine.write_table(name, self.atoms(info.name).drop(["truth"]), replace=replace)
+        names = into_tables(self.layout, into)
+        # All are checked before the first is written.
+        self.engine.check_free(names.values(), replace=replace)
+        for predicate, name in names.items():
+            self.engine.write_table(name, self.atoms(predicate).drop(["truth"]), replace=replace)
 
-    def keep(self, program: Program, records: Records, parameters: Mapping[str, object]) -> int:
-        """Keep the model, the true atoms and exact clause statistics in the database; return the number of the run.
+    def why(self, atom: str, *, example: str | None = None, neutral: bool = False) -> Reasons:
+        r"""Say why an atom is predicted as it is.
 
-        Groundings that hold an atom and its negation count as satisfied by the evidence.
+        Parameters
+        ----------
+        atom : str
+            A query atom with its constants, as a line of evidence: `Smokes(Anna)`, `InField("b 1", Title, 3)`.
+        example : str, optional
+            Its example, where the arguments do not say.
+        neutral : bool
+            Whether to list also the ground clauses that other atoms decide.
+
+        Returns
+        -------
+        Reasons
+            The ground clauses for and against the predicted value, with constants, weights and what each contributes, and the
+            margin: how much the best world's score falls when the atom must have the other value. Those of a prediction
+            that was kept are kept too, in `sqlrl.explanation`.
+
+        Raises
+        ------
+        InputError
+            There is no such query atom, or atoms have been numbered anew since the prediction.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> prediction.why("Smokes(Bob)").table["ground_clause"]
+        ['!Friends(Anna, Bob) v !Smokes(Anna) v Smokes(Bob)']
         """
-        network = self.network
-        run = records.begin_run("predict", parameters, None)
-        listed = clause_table(program)
-        shown = listed.column("clause").to_numpy()
-        model = records.save_model("predict", program.model, listed, shape_table(program), origin="given")
-        for info in self._predicates:
-            mine = self.result.world & np.isin(network.atoms, self._ids(info))
-            true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}
-            names = pa.array([info.name] * int(mine.sum()), pa.string())
-            records.append("prediction", run, pa.table({"predicate": names, **true}))
-        total, opened, violated = network.total[shown], network.open[shown], network.evidence_violated[shown]
-        counted = {
-            "groundings": total,
-            "open": opened,
-            "satisfied_by_evidence": total - opened - violated,
-            "violated_by_evidence": violated,
-            "n_predicted": counts(network, self.result.world)[shown],
-        }
-        wide = {name: pa.array(list(values), pa.decimal128(38)) for name, values in counted.items()}
-        records.append("clause_statistics", run, pa.table({"clause": shown, **wide}))
-        records.end_run(run, "done", model=model, timings=self.seconds)
-        return run
-
-    def _choose(self, predicate: str | None) -> PredicateInfo:
-        names = [p.name for p in self._predicates]
-        if predicate is None and len(names) == 1:
-            return self._predicates[0]
-        if predicate not in names:
-            raise InputError(f"name one of the open predicates {', '.join(names)}, not {predicate!r}")
-        return self._predicates[names.index(predicate)]
+        self.check_current()
+        if self.on_why is None:
+            raise InputError("this prediction did not come from Database.predict, so that nothing is known of its model")
+        return self.on_why(self, atom, example, neutral)
 
     def evaluate(self) -> Scores:
         """Compare with the labels.
@@ -174,6 +224,7 @@ class Prediction:
         InputError
             No atom has one.
         """
+        self.check_current()
         real = ~self.network.helper
         atoms = self.network.atoms[real]
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
@@ -182,33 +233,29 @@ class Prediction:
                 "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
                 "that have them"
             )
-        predicate = np.full(len(atoms), -1, np.int64)
-        for i, info in enumerate(self._predicates):
-            predicate[np.isin(atoms, self._ids(info))] = i
+        kind = np.full(len(atoms), -1, np.int64)
+        for i, name in enumerate(self.open_predicates):
+            kind[self.of_predicate(name)[real]] = i
+        if self.on_labels is not None and labelled.all():
+            self.on_labels()
         return score(
             truth[labelled],
             self.result.world[real][labelled],
             self.network.example[real][labelled],
-            predicate=predicate[labelled],
-            names=[p.name for p in self._predicates],
+            predicate=kind[labelled],
+            names=self.open_predicates,
         )
 
-    def _ids(self, info: PredicateInfo) -> Sequence[int]:
-        assert info.atoms is not None
-        data = self.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
-        ids: Sequence[int] = data.column(0).to_numpy()
-        return ids
+    def _title(self) -> str:
+        real = ~self.network.helper
+        true = int((self.result.world & real).sum())
+        names = ", ".join(self.open_predicates)
+        return f"Prediction of {names}: {true:,} of {counted(int(real.sum()), 'query atom')} true"
 
     def __repr__(self) -> str:
-        kinds = ", ".join(p.name for p in self._predicates)
-        true = int((self.result.world & ~self.network.helper).sum())
-        lines = [
-            f"Prediction of {kinds}: {true:,} of {int((~self.network.helper).sum()):,} query atoms true",
-            *(f"  {line}" for line in str(self.result.report).splitlines()),
-        ]
-        if self.unseen.combinations:
-            lines.append(
-                f"  {self.unseen.combinations:,} combinations of constants were never seen in training; "
-                f"they touch {self.unseen.atoms:,} query atoms"
-            )
-        return "\n".join(lines)
+        lines = [*str(self.result.report).splitlines(), *self._notes()]
+        return "\n".join([self._title(), *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        report = markup.preformatted(str(self.result.report))
+        return markup.paragraph(self._title()) + report + "".join(map(markup.paragraph, self._notes()))

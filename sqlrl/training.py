@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
-from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
+from sqlrl.keeping import learned_statistics
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import table
@@ -56,6 +56,7 @@ class TrainingStream:
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self.run: int | None = None
         self._clauses: pa.Table | None = None
+        self._open = np.zeros(0, dtype=object)
 
     @property
     def program(self) -> TrainingStream:
@@ -67,8 +68,10 @@ class TrainingStream:
 
     def __iter__(self) -> Iterator[Window]:
         with self._console.progress("learning", len(self)) as task:
-            for windows in self._passes:
+            for number, windows in enumerate(self._passes):
                 for window in windows:
+                    if number == 0:
+                        self._count_open(window)
                     yield window
                     task.advance()
 
@@ -113,29 +116,19 @@ class TrainingStream:
             origin=record.learner,
         )
         self._records.append("step", run, record.steps)
-        self._records.append("clause_statistics", run, self._statistics(record.support))
+        with program.only(self.examples) as chosen:
+            shown = self._clauses.column("clause").to_numpy()
+            found = learned_statistics(program, chosen, self._open, record.support, shown)
+        self._records.append("clause_statistics", run, found)
         self._records.end_run(
             run, "done", model=number, timings=record.seconds, learner=record.learner, parameters=record.parameters, seed=record.seed
         )  # fmt: skip
         return model
 
-    def _statistics(self, support: pa.Table) -> pa.Table:
-        """Return exact counts of each clause over the training examples."""
-        program = self._program
-        with program.only(self.examples) as chosen:
-            total, observed = counts.groundings(program, chosen), counts.true_counts(program, examples=chosen)
-        change = np.zeros(program.clause_count, np.int64)
-        change[support.column("clause").to_numpy()] = support.column("delta_n").to_numpy()
-        shown = self._clauses.column("clause").to_numpy() if self._clauses is not None else np.zeros(0, np.int64)
-        wide = pa.decimal128(38)
-        return pa.table(
-            {
-                "clause": shown,
-                "groundings": pa.array(list(total[shown]), wide),
-                "n_observed": pa.array(list(observed[shown]), wide),
-                "delta_n": pa.array(change[shown]),
-            }
-        )
+    def _count_open(self, window: Window) -> None:
+        """Add the open groundings of a window; a clause that is not known yet has none in it."""
+        opened = window.network.open
+        self._open = np.concatenate([self._open, np.full(len(opened) - len(self._open), 0, dtype=object)]) + opened
 
     def clauses(self, weights: npt.NDArray[np.float64], support: pa.Table) -> pa.Table:
         """Return the clauses with weights and support, the strongest first."""

@@ -1,6 +1,7 @@
 """How long loading facts takes, beside hand-written SQL that does the same.
 
-The facts are pairs of names in a DuckDB table and in a Parquet file. Two hand-written scripts are the measure: one builds the
+The facts are pairs of names in a DuckDB table and in a Parquet file, once of few names and once of half as many as there are
+facts, read with one thread and with two. Two hand-written scripts are the measure: one builds the
 dictionary and joins (`encode`), the other also makes sure that no pair occurs twice (`encode + unique`), which loading
 promises. Ratios are medians of rounds in which all of them take turns.
 """
@@ -13,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -23,16 +24,16 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 
 DICTIONARY = """
-CREATE OR REPLACE TABLE dictionary AS
+CREATE OR REPLACE TABLE hand.dictionary AS
 SELECT CAST(row_number() OVER (ORDER BY name) - 1 AS INTEGER) AS id, name
 FROM (SELECT DISTINCT name FROM (SELECT a AS name FROM {source} UNION ALL SELECT b FROM {source}))
 """
 ENCODE = """
-CREATE OR REPLACE TABLE encoded AS
+CREATE OR REPLACE TABLE hand.encoded AS
 SELECT x.id AS a0, y.id AS a1
-FROM {source} JOIN dictionary AS x ON x.name = a JOIN dictionary AS y ON y.name = b
+FROM {source} JOIN hand.dictionary AS x ON x.name = a JOIN hand.dictionary AS y ON y.name = b
 """
-UNIQUE = "SELECT count(*) FROM (SELECT a0, a1 FROM encoded GROUP BY a0, a1 HAVING count(*) > 1)"
+UNIQUE = "SELECT count(*) FROM (SELECT a0, a1 FROM hand.encoded GROUP BY a0, a1 HAVING count(*) > 1)"
 FACTS = """
 CREATE TABLE pairs AS
 SELECT DISTINCT 'person' || (hash(i) % {people}) AS a, 'person' || (hash(i + {rows}) % {people}) AS b
@@ -53,42 +54,62 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(rows: int, rounds: int, folder: Path) -> list[dict[str, object]]:
-    """Return one line for each kind of source."""
-    connection = duckdb.connect(str(folder / "pairs.duckdb"))
-    connection.execute(FACTS.format(rows=rows, people=max(rows // 100, 10))).fetchall()
-    facts = connection.execute("SELECT count(*) FROM pairs").fetchall()[0][0]
-    parquet = folder / "pairs.parquet"
-    connection.execute(f"COPY pairs TO '{parquet}'").fetchall()
+def measure(source: str, facts: Path, rounds: int, threads: int) -> dict[str, object]:
+    """Return the line of one kind of source.
+
+    Parameters
+    ----------
+    source : {"table", "Parquet"}
+    facts : Path
+        A DuckDB file with the table `pairs`, beside which the same rows stand in a Parquet file.
+    rounds : int
+        After a warm-up.
+    threads : int
+    """
+    connection = duckdb.connect(str(facts), config={"threads": threads})
+    # Ours are in memory too, on a connection of the user's.
+    connection.execute("ATTACH ':memory:' AS hand")
+    parquet = facts.with_suffix(".parquet")
+    table, loaded = ("pairs", "pairs") if source == "table" else (f"read_parquet('{parquet}')", parquet)
     catalog = Catalog(connect(connection))
-    lines: list[dict[str, object]] = []
-    for name, table, source in (("table", "pairs", "pairs"), ("Parquet", f"read_parquet('{parquet}')", parquet)):
-        times: dict[str, list[float]] = {"ours": [], "encode": [], "unique": []}
-        for number in range(rounds + 1):
-            taken = {
-                "ours": seconds(
-                    partial(catalog.load, f"{name}{number}", source, types=[f"{name} person {number}"] * 2)
-                ),
-                "encode": seconds(partial(hand_written, connection, table, unique=False)),
-                "unique": seconds(partial(hand_written, connection, table, unique=True)),
-            }
-            if number:
-                for system, value in taken.items():
-                    times[system].append(value)
-        ours, encode, unique = (statistics.median(times[k]) for k in ("ours", "encode", "unique"))
-        lines.append(
-            {
-                "source": name,
-                "facts": facts,
-                "seconds": round(ours, 3),
-                "encode_seconds": round(encode, 3),
-                "unique_seconds": round(unique, 3),
-                "ratio_encode": round(ours / encode, 2),
-                "ratio_unique": round(ours / unique, 2),
-            }
-        )
+    times: dict[str, list[float]] = {"ours": [], "encode": [], "unique": []}
+    for number in range(rounds + 1):
+        load = partial(catalog.load, f"{source}{number}", loaded, types=[f"person {number}"] * 2)
+        taken = {
+            "ours": seconds(load),
+            "encode": seconds(partial(hand_written, connection, table, unique=False)),
+            "unique": seconds(partial(hand_written, connection, table, unique=True)),
+        }
+        if number:
+            for system, value in taken.items():
+                times[system].append(value)
+    sizes = "SELECT (SELECT count(*) FROM hand.encoded), (SELECT count(*) FROM hand.dictionary)"
+    count, constants = connection.execute(sizes).fetchall()[0]
     connection.close()
-    return lines
+    ours, encode, unique = (statistics.median(times[k]) for k in ("ours", "encode", "unique"))
+    return {
+        "source": source,
+        "facts": count,
+        "constants": constants,
+        "threads": threads,
+        "seconds": round(ours, 3),
+        "encode_seconds": round(encode, 3),
+        "unique_seconds": round(unique, 3),
+        "ratio_encode": round(statistics.median(a / b for a, b in zip(times["ours"], times["encode"], strict=True)), 2),
+        "ratio_unique": round(statistics.median(a / b for a, b in zip(times["ours"], times["unique"], strict=True)), 2),
+    }
+
+
+def cases(rows: int, rounds: int, folder: Path) -> Iterator[dict[str, object]]:
+    """Yield a line for few and for many constants, each kind of source, and one and two threads."""
+    for people in (max(rows // 100, 10), rows // 2):
+        facts = folder / f"pairs{people}.duckdb"
+        with duckdb.connect(str(facts)) as connection:
+            connection.execute(FACTS.format(rows=rows, people=people)).fetchall()
+            connection.execute(f"COPY pairs TO '{facts.with_suffix('.parquet')}'").fetchall()
+        for source in ("table", "Parquet"):
+            for threads in (1, 2):
+                yield measure(source, facts, rounds, threads)
 
 
 def main() -> None:
@@ -100,20 +121,24 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="write the table as JSON, - for standard output")
     options = parser.parse_args()
     rows, rounds = (200_000, 3) if options.quick else (options.rows, options.rounds)
+    lines = []
+    if options.json != "-":
+        print(
+            f"{'source':8} {'facts':>11} {'constants':>11} {'threads':>7} {'ours':>8} {'encode':>8} {'+unique':>8} "
+            f"{'ours/encode':>12} {'ours/+unique':>13}"
+        )
     with tempfile.TemporaryDirectory() as folder:
-        lines = measure(rows, rounds, Path(folder))
+        for line in cases(rows, rounds, Path(folder)):
+            lines.append(line)
+            if options.json != "-":
+                print(
+                    f"{line['source']:8} {line['facts']:>11,} {line['constants']:>11,} {line['threads']:>7} {line['seconds']:>7}s "
+                    f"{line['encode_seconds']:>7}s {line['unique_seconds']:>7}s {line['ratio_encode']:>12} {line['ratio_unique']:>13}",
+                    flush=True,
+                )
     if options.json == "-":
         json.dump(lines, sys.stdout, indent=1)
-        return
-    print(
-        f"{'source':8} {'facts':>11} {'ours':>8} {'encode':>8} {'+unique':>8} {'ours/encode':>12} {'ours/+unique':>13}"
-    )
-    for line in lines:
-        print(
-            f"{line['source']:8} {line['facts']:>11,} {line['seconds']:>7}s {line['encode_seconds']:>7}s {line['unique_seconds']:>7}s "
-            f"{line['ratio_encode']:>12} {line['ratio_unique']:>13}"
-        )
-    if options.json:
+    elif options.json:
         Path(options.json).write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from harness import Options, peak_memory_mb, publish, read_options
+from harness import Options, peak_memory_mb, publish, read_options, run_jobs
 
-__all__ = ["Options", "in_turns", "peak_memory_mb", "publish", "read_options", "spread"]
+__all__ = ["Options", "in_turns", "peak_memory_mb", "publish", "read_options", "run_jobs", "spread"]
 
 
 def in_turns(

@@ -19,6 +19,7 @@ from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
 from sqlrl.cli.sql import sql
 from sqlrl.cli.version import version
+from sqlrl.cli.why import why
 
 app = typer.Typer(
     name="sqlrl",
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (load, ground, count, learn, infer, evaluate, explain, sql, migrate, version, demo):
+for command in (load, ground, count, learn, infer, evaluate, why, explain, sql, migrate, version, demo):
     app.command()(command)
 
 

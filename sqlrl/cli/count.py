@@ -2,56 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, chosen_examples, open_data, read_model
-from sqlrl.cli.options import (
-    Database,
-    Db,
-    Drop,
-    Evidence,
-    Examples,
-    Json,
-    ModelFile,
-    Query,
-    Quiet,
-    ReadOnly,
-    Rows,
-    Verbose,
-    split_names,
-)
-from sqlrl.cli.session import session
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import Examples, Output, ReadOnly
 
-WorldName = Annotated[
-    str,
-    typer.Option(
-        "--world", metavar="WORLD", help="observed (the labels), or a table or query with the ids of the true atoms."
-    ),
+if TYPE_CHECKING:
+    from sqlrl.logic import Model
+
+_HELP = (
+    "observed (the labels), or a table, file or query with the true atoms; of several predicates "
+    "PREDICATE=TABLE, repeated."
+)
+WorldNames = Annotated[
+    list[str] | None,
+    typer.Option("--world", metavar="WORLD", help=f"The world that is counted in: {_HELP}", show_default="observed"),
+]
+Against = Annotated[
+    list[str] | None,
+    typer.Option("--against", metavar="WORLD", help="Print delta n: n in --world minus n here.", show_default=False),
 ]
 
 
+@grouped
 def count(
-    model: ModelFile,
-    database: Database = None,
-    db: Db = None,
-    evidence: Evidence = None,
-    world: WorldName = "observed",
-    query: Query = None,
-    drop: Drop = None,
+    inputs: Inputs,
+    output: Output,
+    world: WorldNames = None,
+    against: Against = None,
     examples: Examples = None,
     read_only: ReadOnly = False,
-    rows: Rows = 20,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
 ) -> None:
-    """Count the true groundings of every clause, exactly."""
-    check_inputs(model=model, evidence=evidence, examples=examples)
-    with session(verbose, quiet, as_json=as_json, rows=rows) as run:
-        parsed = read_model(model, query)
-        with open_data(run, database, db, evidence, parsed, labels=True, read_only=read_only) as opened:
-            with run.working("counting"):
-                table = opened.count(parsed, world=world, examples=chosen_examples(examples), drop=split_names(drop))
-            run.show(table)
+    """Count the true groundings of every clause, exactly, in a world or in one against another.
+
+    sqlrl count cite.duckdb --model learned.mln --world predictions --against observed
+    """
+    with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
+        shown = named_world(world, job.model, "--world")
+        with job.run.working("counting"):
+            if against is None:
+                table = job.db.count(job.model, world=shown, examples=job.examples)
+            else:
+                other = named_world(against, job.model, "--against")
+                table = job.db.count_difference(job.model, shown, other, examples=job.examples)
+        job.run.show(table)
+
+
+def named_world(values: Sequence[str] | None, model: Model, option: str) -> str | dict[str, str]:
+    r"""Return the world that an option names: by itself, or by a table for each predicate.
+
+    Parameters
+    ----------
+    values : sequence of str or None
+        None for the observed world.
+    model : Model
+        Declares the predicates.
+    option : str
+        Its name, for errors.
+
+    Raises
+    ------
+    typer.BadParameter
+        Several values that do not each name a predicate, or one twice.
+
+    Examples
+    --------
+    >>> from sqlrl.logic import parse_mln
+    >>> model = parse_mln("Smokes(p)\nCancer(p)")
+    >>> named_world(["predictions"], model, "--world")
+    'predictions'
+    >>> named_world(["Smokes=a", "Cancer=select 'Anna' as p"], model, "--world")
+    {'Smokes': 'a', 'Cancer': "select 'Anna' as p"}
+    """
+    from sqlrl.logic.lexer import nearest
+
+    if not values:
+        return "observed"
+    pairs = [(name, source) for name, equals, source in (v.partition("=") for v in values) if equals]
+    found = {name: source for name, source in pairs if name in model.predicates}
+    if not found and len(values) == 1:
+        hint = nearest(pairs[0][0], model.predicates) if pairs else ""
+        if hint and not Path(values[0]).exists():
+            raise typer.BadParameter(f"{option} {values[0]}: the model declares no predicate {pairs[0][0]}{hint}")
+        return values[0]
+    if len(found) < len(values):
+        raise typer.BadParameter(
+            f"{option} takes one world, or PREDICATE=TABLE once for each predicate, not {' and '.join(values)}"
+        )
+    return found

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sqlrl.cli.grouping import grouped
 from sqlrl.cli.learn import progressive, told
-from sqlrl.cli.options import Json, Quiet, Verbose
+from sqlrl.cli.options import Output
 from sqlrl.cli.session import Session, print_json, session
 from sqlrl.errors import InputError
 
@@ -31,8 +32,10 @@ where clause like 'Token%'
 group by field
 order by weight desc"""
 
-Citations = Annotated[int, typer.Option("--citations", min=20, help="Number of citations that are generated.")]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same citations.")]
+Citations = Annotated[
+    int, typer.Option("--citations", metavar="N", min=20, help="Number of citations that are generated.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same citations.")]
 Directory = Annotated[
     Path | None,
     typer.Option(
@@ -44,16 +47,13 @@ Directory = Annotated[
 ]
 
 
-def demo(
-    citations: Citations = 600,
-    seed: Seed = 0,
-    directory: Directory = None,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
-) -> None:
+_FEW = Output(rows=10)
+
+
+@grouped
+def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None, output: Output = _FEW) -> None:
     """Run the main job on a bibliography that sqlrl generates: load, learn, predict, ask."""
-    with session(verbose, quiet, as_json=as_json, rows=10) as run, _folder(directory) as folder:
+    with session(output) as run, _folder(directory) as folder:
         _demo(run, folder, citations, seed, keep=directory is not None)
 
 
@@ -64,12 +64,14 @@ def _folder(directory: Path | None) -> Iterator[Path]:
     Raises
     ------
     InputError
-        The folder has a database of that name already.
+        The folder is a file, or has a database of that name already.
     """
     if directory is None:
         with TemporaryDirectory(prefix="sqlrl-demo-") as name:
             yield Path(name)
         return
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"{directory} is a file: name a folder in --directory, or remove it")
     if (directory / "cite.duckdb").exists():
         raise InputError(f"{directory / 'cite.duckdb'} exists already: name another --directory, or remove it")
     directory.mkdir(parents=True, exist_ok=True)

@@ -6,81 +6,44 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, open_data, read_model
-from sqlrl.cli.options import (
-    GROUNDING_LIMIT,
-    Database,
-    Db,
-    Drop,
-    Examples,
-    Json,
-    Limit,
-    Method,
-    ModelFile,
-    Query,
-    Quiet,
-    ReadOnly,
-    Rows,
-    Verbose,
-)
-from sqlrl.cli.predicting import PATIENCE, DeterministicLimit, How, Seed, predict
-from sqlrl.cli.session import session
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
+from sqlrl.cli.predicting import Solver
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.database import Database as Opened
+    from sqlrl.database import Database
     from sqlrl.evaluate import Scores
 
-ByExample = Annotated[bool, typer.Option("--by-example", help="A row for each example, the worst first.")]
+ByExample = Annotated[bool, typer.Option("--by-example", metavar=FLAG, help="A row for each example, the worst first.")]
 
 
+@grouped
 def evaluate(
-    model: ModelFile,
-    database: Database = None,
-    db: Db = None,
-    query: Query = None,
-    drop: Drop = None,
+    inputs: Inputs,
+    solver: Solver,
+    output: Output,
     examples: Examples = None,
-    limit: Limit = GROUNDING_LIMIT,
     by_example: ByExample = False,
-    method: How = Method.auto,
-    deterministic_limit: DeterministicLimit = PATIENCE,
-    seed: Seed = 0,
     read_only: ReadOnly = False,
-    rows: Rows = 20,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
 ) -> None:
-    """Predict as `infer` does, and compare with the labels.
+    """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels.
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test"
     """
-    check_inputs(model=model, examples=examples)
-    with session(verbose, quiet, as_json=as_json, rows=rows) as run:
-        parsed = read_model(model, query)
-        with open_data(run, database, db, None, parsed, read_only=read_only) as opened:
-            prediction = predict(
-                run,
-                opened,
-                parsed,
-                examples=examples,
-                method=method,
-                limit=limit,
-                deterministic_limit=deterministic_limit,
-                seed=seed,
-                drop=drop,
-            )
-            scores = opened.evaluate(prediction)
-            if by_example:
-                run.show(named_examples(opened, scores), title="scores of each example, the worst first")
-            else:
-                run.show(scores.table(), title="scores")
-            run.message(str(scores))
+    with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
+        prediction = solver.predict(job)
+        scores = job.db.evaluate(prediction)
+        if by_example:
+            job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")
+        else:
+            job.run.show(scores.table(), title="scores")
+        job.run.message(str(scores))
 
 
-def named_examples(db: Opened, scores: Scores) -> pa.Table:
+def named_examples(db: Database, scores: Scores) -> pa.Table:
     """Return the scores of each example with its name, those with most wrong atoms first.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from typing import Any
 
@@ -17,28 +18,51 @@ FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 _PHRASES = {
     "connect(path, read_only=True)": "--read-only",
     "read_mln(path, query=[...])": "--query NAME",
+    "read it with read_mln(path, learned=True)": "add --missing allow",
     "call refresh()": "run `sqlrl load --refresh`",
+    "header=False": "--no-header",
+    "load_evidence(": "sqlrl load --evidence (",
     "load_evidence": "--evidence",
-    'duplicates="drop"': "--duplicates drop",
-    "read_only=True": "--read-only",
-    "target=True": "--target",
-    "given=True": "--given",
-    "fold_case=True": "--fold-case",
-    "constants=": "--rename",
-    **{
-        f"{name}=": f"--{name}"
-        for name in ("columns", "types", "truth", "probability", "query", "drop", "examples", "limit")
-    },
-    "regularization=": "--lambda ",
-    "learning_rate=": "--eta ",
-    "delta=": "--delta ",
-    "window=": "--window ",
-    "passes=": "--passes ",
-    "random_state=": "--seed ",
+    "predict(into=...)": "`sqlrl infer --into`",
 }
-"""How messages of the library name a remedy, and the option that is the same on the command line."""
+"""How messages of the library name a remedy, and what is the same on the command line."""
 
-_PATTERN = re.compile("|".join(rf"(?<![\w-]){re.escape(phrase)}" for phrase in _PHRASES))
+_OPTIONS = {
+    "constants": "--rename",
+    "regularization": "--lambda",
+    "learning_rate": "--eta",
+    "random_state": "--seed",
+    "other": "--against",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("columns", "types", "truth", "probability", "target", "given", "fold_case", "duplicates", "empty"),
+            *("delimiter", "quote"),
+            *(
+                "query",
+                "drop",
+                "examples",
+                "example",
+                "limit",
+                "world",
+                "read_only",
+                "method",
+                "deterministic_limit",
+                "replace",
+                "missing",
+            ),
+            *("delta", "window", "passes", "order", "on_infeasible_truth", "into"),
+        )
+    },
+}
+"""Parameters of the library, and the options that are the same."""
+
+_QUOTES = "'\""
+
+_PHRASE = re.compile("|".join(rf"(?<![\w-]){re.escape(phrase)}" for phrase in _PHRASES))
+_PARAMETER = re.compile(
+    rf"(?<![\w-])({'|'.join(_OPTIONS)})=(True|\[\.\.\.\]|\{{\.\.\.\}}|\"[^\"]*\"|'[^']*'|-?(?:[\d.]*\d|nan|inf))?(?![\w=])"
+)
 
 
 class Commands(TyperGroup):
@@ -80,13 +104,25 @@ def in_options(message: str) -> str:
     --------
     >>> in_options('remove them or pass duplicates="drop".')
     'remove them or pass --duplicates drop.'
+    >>> in_options("pass delimiter=';' or quote=''")
+    "pass --delimiter ';' or --quote ''"
+    >>> in_options("load it with target=True; limit=0 is not positive: pass fewer examples=")
+    'load it with --target; --limit 0 is not positive: pass fewer --examples'
     """
-    return _PATTERN.sub(lambda found: _PHRASES[found[0]], message)
+    return _PARAMETER.sub(_option, _PHRASE.sub(lambda found: _PHRASES[found[0]], message))
+
+
+def _option(found: re.Match[str]) -> str:
+    """Return a parameter with its value, as the option with its value."""
+    name, value = _OPTIONS[found[1]], found[2] or ""
+    if value in ("", "True", "[...]", "{...}"):
+        return name
+    return f"{name} {shlex.quote(value[1:-1]) if value[0] in _QUOTES else value}"
 
 
 def complain(message: str) -> None:
     """Write an error to standard error, in red on a terminal; control characters in it are shown as text."""
-    from sqlrl.report.text import visible
+    from sqlrl.markup import visible
 
     # Tabs stay, since carets below a line of source count on them.
     lines = ["\t".join(map(visible, line.split("\t"))) for line in message.split("\n")]

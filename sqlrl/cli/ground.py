@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlrl.cli.inputs import check_inputs, chosen_examples, open_data, read_model
-from sqlrl.cli.options import (
-    GROUNDING_LIMIT,
-    Database,
-    Db,
-    Drop,
-    Evidence,
-    Examples,
-    Json,
-    Limit,
-    ModelFile,
-    Query,
-    Quiet,
-    ReadOnly,
-    Rows,
-    Verbose,
-    split_names,
-)
-from sqlrl.cli.session import session
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
 
 if TYPE_CHECKING:
     from sqlrl.ground.network import Network
@@ -30,42 +14,35 @@ if TYPE_CHECKING:
     from sqlrl.report import Table
 
 
+@grouped
 def ground(
-    model: ModelFile,
-    database: Database = None,
-    db: Db = None,
-    evidence: Evidence = None,
-    query: Query = None,
-    drop: Drop = None,
+    inputs: Inputs,
+    output: Output,
     examples: Examples = None,
     limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,
-    rows: Rows = 20,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
 ) -> None:
-    """Ground a model, and print how many ground clauses each shape has and what the evidence decides."""
-    check_inputs(model=model, evidence=evidence, examples=examples)
-    with session(verbose, quiet, as_json=as_json, rows=rows) as run:
-        parsed = read_model(model, query)
-        with open_data(run, database, db, evidence, parsed, read_only=read_only) as opened:
-            from sqlrl.ground.assemble import ground_network
+    """Ground a model, and print how many ground clauses each shape has and what the evidence decides.
 
-            with (
-                run.working("grounding"),
-                opened.program(parsed, drop=split_names(drop)) as program,
-                opened.only(chosen_examples(examples)) as chosen,
-            ):
-                program.expand(chosen)
-                network = ground_network(program, chosen, limit=limit)
-                summary = summarise(program, network)
-            run.show(summary)
-            visible = int((~network.helper).sum())
-            size = len(network.row_clause) + network.units.nnz
-            run.message(
-                f"{visible:,} query atoms, {len(network.clauses):,} clauses, {size:,} distinct ground clauses left open"
-            )
+    sqlrl ground cite.duckdb --model chain.mln
+    """
+    with inputs.open(output, examples=examples, read_only=read_only) as job:
+        from sqlrl.ground.assemble import ground_network
+
+        with (
+            job.run.working("grounding"),
+            job.db.program(job.model) as program,
+            job.db.only(job.examples) as chosen,
+        ):
+            program.expand(chosen)
+            network = ground_network(program, chosen, limit=limit)
+            summary = summarise(program, network)
+        job.run.show(summary)
+        atoms = int((~network.helper).sum())
+        size = len(network.row_clause) + network.units.nnz
+        job.run.message(
+            f"{atoms:,} query atoms, {len(network.clauses):,} clauses, {size:,} distinct ground clauses left open"
+        )
 
 
 def summarise(program: Program, network: Network) -> Table:

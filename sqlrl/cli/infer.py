@@ -6,31 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, open_data, read_model
-from sqlrl.cli.options import (
-    GROUNDING_LIMIT,
-    Database,
-    Db,
-    Drop,
-    Evidence,
-    Examples,
-    Json,
-    Limit,
-    Method,
-    ModelFile,
-    Query,
-    Quiet,
-    ReadOnly,
-    Rows,
-    Verbose,
-)
-from sqlrl.cli.predicting import PATIENCE, DeterministicLimit, How, Seed, open_predicates, predict
-from sqlrl.cli.session import Session, print_json, session
-from sqlrl.errors import InputError
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
+from sqlrl.cli.predicting import Solver, open_predicates
+from sqlrl.cli.session import Session, print_json
 
 if TYPE_CHECKING:
-    from sqlrl.database import Database as Opened
-    from sqlrl.logic import Model
     from sqlrl.prediction import Prediction
 
 Into = Annotated[
@@ -39,32 +21,24 @@ Into = Annotated[
         "--into", metavar="TABLE", help="A table to create with the atoms predicted true.", show_default=False
     ),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace that table if it exists.")]
-Keep = Annotated[bool, typer.Option("--keep", help="Keep the world and exact counts of every clause in the database.")]
-Every = Annotated[bool, typer.Option("--all", help="Also the atoms predicted false.")]
+Replace = Annotated[bool, typer.Option("--replace", metavar=FLAG, help="Replace that table if it exists.")]
+Keep = Annotated[
+    bool, typer.Option("--keep", metavar=FLAG, help="Keep the world and exact counts of every clause in the database.")
+]
+Every = Annotated[bool, typer.Option("--all", metavar=FLAG, help="Also the atoms predicted false.")]
 
 
+@grouped
 def infer(
-    model: ModelFile,
-    database: Database = None,
-    db: Db = None,
-    evidence: Evidence = None,
-    query: Query = None,
-    drop: Drop = None,
+    inputs: Inputs,
+    solver: Solver,
+    output: Output,
     examples: Examples = None,
-    limit: Limit = GROUNDING_LIMIT,
     into: Into = None,
     replace: Replace = False,
     keep: Keep = False,
     every: Every = False,
-    method: How = Method.auto,
-    deterministic_limit: DeterministicLimit = PATIENCE,
-    seed: Seed = 0,
     read_only: ReadOnly = False,
-    rows: Rows = 20,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
 ) -> None:
     """Predict the most probable world. Labels are never read.
 
@@ -72,52 +46,30 @@ def infer(
 
     sqlrl infer --model prog.mln --evidence evidence.db --query Smokes,Cancer
     """
-    check_inputs(model=model, evidence=evidence, examples=examples)
-    if (into is not None or keep) and (evidence is not None or read_only):
+    if (into is not None or keep) and (inputs.evidence or read_only):
         raise typer.BadParameter(f"{'--keep' if into is None else '--into'} needs a database that can be written")
-    with session(verbose, quiet, as_json=as_json, rows=rows) as run:
-        parsed = read_model(model, query)
-        with open_data(run, database, db, evidence, parsed, read_only=read_only) as opened:
-            if into is not None and not replace:
-                check_free(opened, parsed, into)
-            prediction = predict(
-                run,
-                opened,
-                parsed,
-                examples=examples,
-                method=method,
-                limit=limit,
-                deterministic_limit=deterministic_limit,
-                seed=seed,
-                keep=keep,
-                drop=drop,
-            )
-            if into is None:
-                show(run, prediction, every=every)
-            else:
-                write(run, prediction, into, replace=replace)
+    if into is not None and not into.strip():
+        raise typer.BadParameter("--into needs the name of a table, not nothing")
+    if replace and into is None:
+        raise typer.BadParameter("--replace says what to do with the table that --into names: name one")
+    if every and into is not None:
+        raise typer.BadParameter("--all is about what is printed, but --into prints no atoms: leave out one of them")
+    with inputs.open(output, examples=examples, read_only=read_only) as job:
+        prediction = solver.predict(job, into=into, replace=replace, keep=keep)
+        if into is None:
+            show(job.run, prediction, every=every)
+        else:
+            tell(job.run, prediction, into)
 
 
-def write(run: Session, prediction: Prediction, into: str, *, replace: bool) -> None:
-    """Create the table of the atoms predicted true, of several predicates one for each."""
-    prediction.write(into, replace=replace)
-    names = open_predicates(prediction)
-    tables = [into] if len(names) == 1 else [f"{into}_{name}" for name in names]
-    run.message(f"the atoms predicted true are in {', '.join(tables)}")
+def tell(run: Session, prediction: Prediction, into: str) -> None:
+    """Name the tables of the atoms predicted true."""
+    from sqlrl.prediction import into_tables
 
-
-def check_free(db: Opened, model: Model, into: str) -> None:
-    """Refuse a table that exists before anything is predicted.
-
-    Raises
-    ------
-    InputError
-    """
-    from sqlrl.catalog.sources import find_table
-
-    for name in (into, *(f"{into}_{predicate}" for predicate in sorted(model.predicates))):
-        if find_table(db.engine, name) is not None:
-            raise InputError(f"there is a table {name} already: choose another name, or add --replace")
+    tables = into_tables(prediction.layout, into)
+    if run.as_json:
+        print_json({"predicate": name, "table": table} for name, table in tables.items())
+    run.message(f"the atoms predicted true are in {', '.join(tables.values())}")
 
 
 def show(run: Session, prediction: Prediction, *, every: bool) -> None:

@@ -2,41 +2,168 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sqlrl.cli.options import named_database, split_names
-from sqlrl.errors import InputError
+from sqlrl.cli.options import DATA, Db, Drop, Evidence, Messages, ModelFile, Query, named_database, split_names
+from sqlrl.cli.options import Database as DatabaseFile
+from sqlrl.cli.session import Session, session
+from sqlrl.errors import InputError, brief
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.cli.session import Session
     from sqlrl.database import Database
     from sqlrl.logic import Model
 
 STANDARD_INPUT = "standard input"
 
 
-def read_model(path: str, query: Sequence[str] | None = None) -> Model:
-    """Read a model from a file or standard input and name predicates to predict.
+@dataclass(frozen=True)
+class Job:
+    """A command at work: the open database with the model, and where results go.
+
+    Parameters
+    ----------
+    run : Session
+    db : Database
+    model : Model
+        Without what `--drop` names, and with the predicates of `--query`.
+    examples : str, list of str or None
+        A query or table, names, or all.
+    """
+
+    run: Session
+    db: Database
+    model: Model
+    examples: str | list[str] | None
+
+
+class Missing(StrEnum):
+    """What to do with constants of the model's rules that the data lack."""
+
+    error = "error"
+    allow = "allow"
+
+
+InMissing = Annotated[
+    Missing,
+    typer.Option(
+        "--missing", help="Constants of rules that the data lack; a learned model may have some.", rich_help_panel=DATA
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The options that name a model and data.
+
+    Parameters
+    ----------
+    model : str
+        A file, or `-`.
+    database, db : Path or None
+        The argument and the option.
+    evidence : list of str or None
+        Files, or `-`, as `split_files` takes them.
+    query, drop : list of str or None
+        Predicates, as `split_names` takes them.
+    missing : Missing
+        Whether rules may name constants that the data lack.
+    """
+
+    model: ModelFile
+    database: DatabaseFile = None
+    db: Db = None
+    evidence: Evidence = None
+    query: Query = None
+    drop: Drop = None
+    missing: InMissing = Missing.error
+
+    @contextmanager
+    def open(
+        self, output: Messages, *, examples: str | None = None, labels: bool = False, read_only: bool = False
+    ) -> Iterator[Job]:
+        """Read the model and open the database, or make one in memory of evidence files.
+
+        Parameters
+        ----------
+        output : Messages
+        examples : str or None
+            What `--examples` says.
+        labels : bool
+            Facts of predicates to predict are labels, not evidence.
+        read_only : bool
+
+        Raises
+        ------
+        typer.BadParameter
+            No database is named, or one beside evidence files; two inputs are standard input.
+        InputError
+            The model has no rules.
+        """
+        files = split_files(self.evidence)
+        check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
+        path = None if files else named_database(self.database, self.db)
+        # SQLRL_DB may be set for other commands; a database that was typed is meant for this one.
+        typed = self.database or (self.db if self.db != Path(os.environ.get("SQLRL_DB", "")) else None)
+        if files and typed is not None:
+            raise typer.BadParameter(
+                "--evidence makes a database in memory: leave out the DATABASE, or load the file first with "
+                "`sqlrl load --evidence`"
+            )
+        with session(output) as run:
+            model = read_model(self.model, self.query, self.drop)
+            if not model.rules:
+                without = f" without {', '.join(split_names(self.drop))}" if self.drop else ""
+                raise InputError(
+                    f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
+                )
+            if files or self.missing is Missing.allow:
+                # What a learned model names and the data lack is counted and warned of. Alchemy's programs are read so, too.
+                model = replace(model, learned=True)
+            with run.database(path, read_only=read_only) as opened:
+                if files:
+                    with run.working("loading evidence"):
+                        # As in Alchemy, a fact may stand twice, and a file may say nothing.
+                        opened.load_evidence(
+                            evidence_of(files, model), model, given=not labels, duplicates="warn", empty="warn"
+                        )
+                        fill_empty(opened, model)
+                yield Job(run, opened, model, chosen_examples(examples))
+
+
+def read_model(path: str, query: Sequence[str] | None = None, drop: Sequence[str] | None = None) -> Model:
+    """Read a model from a file or standard input, name predicates to predict, and leave others out.
 
     Parameters
     ----------
     path : str
-    query : sequence of str, optional
+    query, drop : sequence of str, optional
         As `split_names` takes them.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ParseError, ModelError
+        A damaged file; a predicate that cannot be dropped.
     """
     from sqlrl.logic import serialize
+    from sqlrl.logic.dropping import drop_predicates
 
     model = serialize.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else serialize.read_model(path)
-    return replace(model, query=model.query | set(split_names(query)))
+    return drop_predicates(replace(model, query=model.query | set(split_names(query))), split_names(drop))
 
 
 def chosen_examples(value: str | None) -> str | list[str] | None:
@@ -46,6 +173,11 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
     ------
     InputError
         The file holds no names.
+
+    Examples
+    --------
+    >>> chosen_examples("select bib from test")
+    'select bib from test'
     """
     if value is None:
         return None
@@ -62,63 +194,42 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
     return names
 
 
-def check_inputs(**options: str | None) -> None:
-    """Refuse to read standard input twice."""
-    twice = [f"--{name}" for name, value in options.items() if value == "-"]
-    if len(twice) > 1:
-        raise typer.BadParameter(f"{' and '.join(twice)} cannot both be standard input")
+def check_standard_input(**options: Sequence[str]) -> None:
+    """Refuse to read standard input twice.
 
+    Raises
+    ------
+    typer.BadParameter
+        Names the options.
 
-@contextmanager
-def open_data(
-    run: Session,
-    database: Path | None,
-    db: Path | None,
-    evidence: str | None,
-    model: Model,
-    *,
-    labels: bool = False,
-    read_only: bool = False,
-) -> Iterator[Database]:
-    """Open the database, or make one in memory of an evidence file.
-
-    Parameters
-    ----------
-    run : Session
-    database, db : Path or None
-        The argument and the option.
-    evidence : str or None
-        A file, or `-`.
-    model : Model
-        Declares the predicates of the evidence.
-    labels : bool
-        Facts of predicates to predict are labels, not evidence.
-    read_only : bool
+    Examples
+    --------
+    >>> check_standard_input(model=["-"], evidence=["a.db", "b.db"])
     """
-    if evidence is None:
-        with run.database(named_database(database, db), read_only=read_only) as opened:
-            yield opened
-        return
-    if database is not None:
-        raise typer.BadParameter(
-            "--evidence makes a database in memory: leave out DATABASE, or load the file first with `sqlrl load --evidence`"
-        )
-    with run.database(None) as opened:
-        with run.working("loading evidence"):
-            load_evidence(opened, evidence, model, given=not labels)
-            fill_empty(opened, model)
-        yield opened
+    readers = [f"--{name}" for name, values in options.items() for value in values if value == "-"]
+    if len(readers) > 1:
+        raise typer.BadParameter(f"{' and '.join(readers)} cannot both be standard input")
 
 
-def load_evidence(db: Database, source: str, model: Model, *, given: bool = False, target: bool = False) -> None:
-    """Load an evidence file or standard input."""
-    if source == "-":
-        from sqlrl.logic.evidence import parse_evidence
+def split_files(values: Sequence[str] | None) -> list[str]:
+    """Return files from options that are repeated, hold commas, or both; an existing file may have a comma in its name.
 
-        atoms = parse_evidence(sys.stdin.read(), path=STANDARD_INPUT, model_or_predicates=model)
-        db.load_evidence(atoms, model, given=given, target=target)
-        return
-    db.load_evidence(source, model, given=given, target=target)
+    Examples
+    --------
+    >>> split_files(["a.db,b.db", "-"])
+    ['a.db', 'b.db', '-']
+    """
+    return [file for value in values or () for file in ([value] if Path(value).is_file() else split_names([value]))]
+
+
+def evidence_of(files: Sequence[str], model: Model) -> list[Any]:
+    """Return evidence files as `Database.load_evidence` takes them, with the atoms of standard input in place of `-`."""
+    from sqlrl.logic.evidence import parse_evidence
+
+    found: list[Any] = [file for file in files if file != "-"]
+    if "-" in files:
+        found += parse_evidence(sys.stdin.read(), path=STANDARD_INPUT, model_or_predicates=model)
+    return found
 
 
 def fill_empty(db: Database, model: Model) -> None:
@@ -134,31 +245,38 @@ def fill_empty(db: Database, model: Model) -> None:
             db.catalog.load(name, pa.table(columns), types=predicate.types, empty="allow")
 
 
-def read_table() -> pa.Table:
-    """Read Parquet or CSV with a header from standard input; the columns of CSV are text.
+def read_table(db: Database, *, header: bool = True, delimiter: str | None = None, quote: str = '"') -> pa.Table:
+    """Read Parquet or CSV from standard input; the columns of CSV are text.
+
+    Parameters
+    ----------
+    db : Database
+        Reads the CSV.
+    header, delimiter, quote
+        How the CSV is written; see `Database.load`.
 
     Raises
     ------
     InputError
-        There is nothing, or it is neither.
+        There is nothing, or it is neither; with the line.
     """
     import io
 
     import pyarrow as pa
-    import pyarrow.csv
     import pyarrow.parquet
 
+    from sqlrl.catalog.delimited import Dialect
+    from sqlrl.catalog.sources import read_delimited
+
     data = sys.stdin.buffer.read()
+    if not data:
+        raise InputError(f"{STANDARD_INPUT} is empty: send Parquet or CSV to it.")
+    dialect = Dialect(header, delimiter, quote)
+    if data[:4] != b"PAR1":
+        return read_delimited(db.engine, data, STANDARD_INPUT, dialect)
+    if dialect != Dialect():
+        raise InputError(f"{STANDARD_INPUT} is Parquet: leave out what says how CSV is written.")
     try:
-        if data[:4] == b"PAR1":
-            return pyarrow.parquet.read_table(io.BytesIO(data))
-        header = pyarrow.csv.open_csv(io.BytesIO(data)).schema.names
-        options = pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        )
-        return pyarrow.csv.read_csv(io.BytesIO(data), convert_options=options)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{STANDARD_INPUT} is neither Parquet nor CSV with a header: {error}") from error
+        return pyarrow.parquet.read_table(io.BytesIO(data))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{STANDARD_INPUT} is damaged Parquet: {brief(str(error))}") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -9,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, chosen_examples, open_data, read_model
-from sqlrl.cli.options import Database, Db, Evidence, Examples, Json, ModelFile, Query, Quiet, Rows, Verbose
-from sqlrl.cli.session import Session, session
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs, Missing
+from sqlrl.cli.options import FLAG, Examples, Output
+from sqlrl.cli.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,21 +51,35 @@ class Truth(StrEnum):
 Out = Annotated[
     str | None,
     typer.Option(
-        "--out", "-o", metavar="FILE", help="Where the learned model goes, .mln or .json; - is standard output."
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Where the learned model goes, .mln or .json; - is standard output.",
+        show_default=False,
     ),
 ]
 Name = Annotated[Learner, typer.Option("--learner", help="adagrad: ADAGRAD_FB, online.", rich_help_panel=_LEARNER)]
-Regularization = Annotated[float, typer.Option("--lambda", help="Weight of the L1 penalty.", rich_help_panel=_LEARNER)]
-Rate = Annotated[float, typer.Option("--eta", help="Learning rate.", rich_help_panel=_LEARNER)]
-Delta = Annotated[
-    float, typer.Option("--delta", help="Added to the root of the summed squares.", rich_help_panel=_LEARNER)
+Regularization = Annotated[
+    float, typer.Option("--lambda", metavar="X", help="Weight of the L1 penalty.", rich_help_panel=_LEARNER)
 ]
-Window = Annotated[int, typer.Option("--window", help="Examples that are grounded together.", rich_help_panel=_LEARNER)]
-Passes = Annotated[int, typer.Option("--passes", help="Passes over the examples.", rich_help_panel=_LEARNER)]
+Rate = Annotated[float, typer.Option("--eta", metavar="X", help="Learning rate.", rich_help_panel=_LEARNER)]
+Delta = Annotated[
+    float,
+    typer.Option("--delta", metavar="X", help="Added to the root of the summed squares.", rich_help_panel=_LEARNER),
+]
+Window = Annotated[
+    int, typer.Option("--window", metavar="N", help="Examples that are grounded together.", rich_help_panel=_LEARNER)
+]
+Passes = Annotated[
+    int, typer.Option("--passes", metavar="N", help="Passes over the examples.", rich_help_panel=_LEARNER)
+]
 InOrder = Annotated[Order, typer.Option("--order", help="Order of the examples.", rich_help_panel=_LEARNER)]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the order.", rich_help_panel=_LEARNER)]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the order.", rich_help_panel=_LEARNER)]
 History = Annotated[
-    bool, typer.Option("--history", help="Keep every step's weights in the database.", rich_help_panel=_LEARNER)
+    bool,
+    typer.Option(
+        "--history", metavar=FLAG, help="Keep every step's weights in the database.", rich_help_panel=_LEARNER
+    ),
 ]
 OnTruth = Annotated[
     Truth,
@@ -72,55 +89,60 @@ OnTruth = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Learning:
+    """How weights are learned; see `sqlrl.AdaGrad`."""
+
+    learner: Name = Learner.adagrad
+    regularization: Regularization = 0.001
+    rate: Rate = 1.0
+    delta: Delta = 1.0
+    window: Window = 512
+    passes: Passes = 1
+    order: InOrder = Order.file
+    seed: Seed = 0
+    history: History = False
+    on_infeasible_truth: OnTruth = Truth.warn
+
+    def estimator(self) -> AdaGrad:
+        """Return the learner, which has learned nothing yet."""
+        from sqlrl.learn import AdaGrad
+
+        assert self.learner is Learner.adagrad
+        return AdaGrad(
+            self.regularization,
+            self.rate,
+            self.delta,
+            window=self.window,
+            passes=self.passes,
+            order=self.order.value,
+            random_state=self.seed,
+            record_history=self.history,
+            on_infeasible_truth=self.on_infeasible_truth.value,
+        )
+
+
+_FEW = Output(rows=10)
+
+
+@grouped
 def learn(
-    model: ModelFile,
-    database: Database = None,
-    db: Db = None,
-    evidence: Evidence = None,
-    query: Query = None,
-    examples: Examples = None,
-    out: Out = None,
-    learner: Name = Learner.adagrad,
-    regularization: Regularization = 0.001,
-    rate: Rate = 1.0,
-    delta: Delta = 1.0,
-    window: Window = 512,
-    passes: Passes = 1,
-    order: InOrder = Order.file,
-    seed: Seed = 0,
-    history: History = False,
-    on_infeasible_truth: OnTruth = Truth.warn,
-    rows: Rows = 10,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
+    inputs: Inputs, learning: Learning, output: Output = _FEW, examples: Examples = None, out: Out = None
 ) -> None:
     """Learn the weights of a model; prints the strongest clauses and how well each example was predicted before it was learned.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
     """
-    check_inputs(model=model, evidence=evidence, examples=examples)
-    check_out(out, as_json)
-    assert learner is Learner.adagrad
-    with session(verbose, quiet, as_json=as_json, rows=rows) as run:
-        parsed = read_model(model, query)
-        with open_data(run, database, db, evidence, parsed, labels=True) as opened:
-            from sqlrl.learn import AdaGrad
-
-            estimator = AdaGrad(
-                regularization,
-                rate,
-                delta,
-                window=window,
-                passes=passes,
-                order=order.value,
-                random_state=seed,
-                record_history=history,
-                on_infeasible_truth=on_infeasible_truth.value,
-            )
-            with run.console.progress("learning") as task:
-                estimator.fit(opened, parsed, chosen_examples(examples), on_window=told(task))
-            report(run, estimator, out)
+    check_out(out, output.as_json)
+    if inputs.missing is Missing.allow:
+        raise typer.BadParameter(
+            "--missing allow is for a learned model on other data; to learn, load data with every constant"
+        )
+    with inputs.open(output, examples=examples, labels=True) as job:
+        estimator = learning.estimator()
+        with job.run.console.progress("learning") as task:
+            estimator.fit(job.db, job.model, job.examples, on_window=told(task))
+        report(job.run, estimator, out)
 
 
 def check_out(out: str | None, as_json: bool) -> None:
@@ -139,8 +161,12 @@ def check_out(out: str | None, as_json: bool) -> None:
     path = Path(out)
     if path.suffix not in (".mln", ".json"):
         raise typer.BadParameter(f"--out {out}: the name must end in .mln or .json")
+    if path.is_dir():
+        raise typer.BadParameter(f"--out {out} is a directory: name a file in it")
     if not path.parent.is_dir():
         raise typer.BadParameter(f"--out {out}: there is no directory {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise typer.BadParameter(f"--out {out} cannot be written: name a file elsewhere")
 
 
 def told(task: Progress) -> OnWindow:
@@ -152,7 +178,7 @@ def told(task: Progress) -> OnWindow:
 
         assert isinstance(progress, Learned)
         right = f", {100 * (1 - progress.loss / progress.atoms):.2f} % of its atoms right" if progress.atoms else ""
-        task.advance(note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
+        task.advance(0, note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
 
     return show
 
@@ -190,6 +216,13 @@ def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
     pyarrow.Table
         Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms), `accuracy` (of atoms), `all_right` (share of
         the examples).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = progressive(pa.table({"loss": [4, 2, 0, 0], "atoms": [10, 10, 10, 10]}), parts=2).to_pylist()
+    >>> [(row["steps"], row["wrong_per_example"], row["accuracy"], row["all_right"]) for row in rows]
+    [('1-2', 3.0, 0.7, 0.0), ('3-4', 0.0, 1.0, 1.0)]
     """
     import numpy as np
     import pyarrow as pa

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from sqlrl.cli.inputs import check_inputs, load_evidence, read_model, read_table
-from sqlrl.cli.options import Db, Json, Quiet, Verbose, split_names, with_database
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, read_table, split_files
+from sqlrl.cli.options import FLAG, Db, Messages, split_names, with_database
 from sqlrl.cli.session import session
 
-_EVIDENCE = "Evidence file"
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sqlrl.database import Database
+
+_EVIDENCE = "Evidence files"
 _OWN = "PREDICATE SOURCE"
 
-Arguments = Annotated[
-    list[str] | None,
+
+class Duplicates(StrEnum):
+    """What to do with facts that occur more than once."""
+
+    error = "error"
+    drop = "drop"
+
+
+class Empty(StrEnum):
+    """What to do with a source that has no facts."""
+
+    error = "error"
+    allow = "allow"
+
+
+First = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
+Second = Annotated[
+    str | None, typer.Argument(metavar="PREDICATE", help="The predicate whose facts these are.", show_default=False)
+]
+Third = Annotated[
+    str | None,
     typer.Argument(
-        metavar="[DATABASE] [PREDICATE SOURCE]",
-        help="SOURCE is a Parquet or CSV file, a table, a query, or - for standard input.",
+        metavar="SOURCE",
+        help="A Parquet or CSV file, a table, a query, or - for standard input.",
         show_default=False,
     ),
 ]
@@ -30,23 +60,48 @@ Example = Annotated[
     str | None,
     typer.Option("--example", metavar="NAME", help="The type, or the column, whose values are the examples."),
 ]
-Target = Annotated[bool, typer.Option("--target", help="To be predicted; the facts are labels.")]
-Given = Annotated[bool, typer.Option("--given", help="To be predicted; the facts are evidence about it.")]
+Target = Annotated[bool, typer.Option("--target", metavar=FLAG, help="To be predicted; the facts are labels.")]
+Given = Annotated[bool, typer.Option("--given", metavar=FLAG, help="To be predicted; the facts are evidence about it.")]
 Truth = Annotated[
     str | None, typer.Option("--truth", metavar="COLUMN", help="A boolean column: false rows are known to be false.")
 ]
 Probability = Annotated[
     str | None, typer.Option("--probability", metavar="COLUMN", help="A column of probabilities: soft evidence.")
 ]
-Duplicates = Annotated[str, typer.Option("--duplicates", metavar="error|drop", help="Facts that occur more than once.")]
-FoldCase = Annotated[bool, typer.Option("--fold-case", help="Lower the case of all constants.")]
+InDuplicates = Annotated[Duplicates, typer.Option("--duplicates", help="Facts that occur more than once.")]
+InEmpty = Annotated[Empty, typer.Option("--empty", help="A source without facts.")]
+FoldCase = Annotated[bool, typer.Option("--fold-case", metavar=FLAG, help="Lower the case of all constants.")]
 Rename = Annotated[
     list[str] | None, typer.Option("--rename", metavar="OLD=NEW", help="A new name of a constant; repeatable.")
 ]
-EvidenceFile = Annotated[
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", metavar=FLAG, help="The first line of a CSV file is a fact, not names of columns."),
+]
+Delimiter = Annotated[
     str | None,
     typer.Option(
-        "--evidence", "-e", metavar="FILE", help="An Alchemy .db file; - is standard input.", rich_help_panel=_EVIDENCE
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What separates the fields of a CSV file: a comma, in .tsv files a tab (\\t).",
+        show_default=False,
+    ),
+]
+Quote = Annotated[
+    str,
+    typer.Option(
+        "--quote", metavar="CHARACTER", help="What encloses fields of a CSV file; an empty text: nothing does."
+    ),
+]
+EvidenceFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--evidence",
+        "-e",
+        metavar="FILES",
+        help="Alchemy .db files, with commas or repeated; - is standard input.",
+        rich_help_panel=_EVIDENCE,
+        show_default=False,
     ),
 ]
 Declarations = Annotated[
@@ -55,30 +110,97 @@ Declarations = Annotated[
         "--model", "-m", metavar="FILE", help="The model that declares its predicates.", rich_help_panel=_EVIDENCE
     ),
 ]
-Refresh = Annotated[bool, typer.Option("--refresh", help="Load again what changed at its source; nothing else.")]
+Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace",
+        metavar=FLAG,
+        help="Replace what other files held of the same predicates.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+Refresh = Annotated[
+    bool, typer.Option("--refresh", metavar=FLAG, help="Load again what changed at its source; nothing else.")
+]
 
 
+class Written(TypedDict, total=False):
+    """How a CSV file is written; see `Database.load`."""
+
+    header: bool
+    delimiter: str | None
+    quote: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """How the source of a predicate is read; see `Database.load`."""
+
+    types: Types = None
+    columns: Columns = None
+    example: Example = None
+    truth: Truth = None
+    probability: Probability = None
+    fold_case: FoldCase = False
+    rename: Rename = None
+    no_header: NoHeader = False
+    delimiter: Delimiter = None
+    quote: Quote = '"'
+
+    def load(
+        self,
+        db: Database,
+        predicate: str,
+        source: str,
+        *,
+        target: bool,
+        given: bool,
+        duplicates: Duplicates,
+        empty: Empty,
+    ) -> None:
+        """Load the facts of a predicate."""
+        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
+        written = Written(header=not self.no_header, delimiter=delimiter, quote=self.quote)
+        found: pa.Table | str = source
+        if source == "-":
+            # It is a table once it is read.
+            found, written = read_table(db, **written), Written()
+        db.load(
+            predicate,
+            found,
+            columns=_places(self.columns),
+            types=split_names([self.types]) if self.types else None,
+            example=self.example,
+            target=target,
+            given=given,
+            truth=_place(self.truth),
+            probability=_place(self.probability),
+            duplicates=duplicates.value,
+            empty=empty.value,
+            fold_case=self.fold_case,
+            constants=_renamed(self.rename or []),
+            **written,
+        )
+
+
+@grouped
 def load(
-    arguments: Arguments = None,
+    output: Messages,
+    facts: Facts,
+    first: First = None,
+    second: Second = None,
+    third: Third = None,
     db: Db = None,
-    types: Types = None,
-    columns: Columns = None,
-    example: Example = None,
     target: Target = False,
     given: Given = False,
-    truth: Truth = None,
-    probability: Probability = None,
-    duplicates: Duplicates = "error",
-    fold_case: FoldCase = False,
-    rename: Rename = None,
-    evidence: EvidenceFile = None,
+    duplicates: InDuplicates = Duplicates.error,
+    empty: InEmpty = Empty.error,
+    evidence: EvidenceFiles = None,
     model: Declarations = None,
+    replace: Replace = False,
     refresh: Refresh = False,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
 ) -> None:
-    """Load the facts of a predicate, or an evidence file; the database file is created if there is none.
+    """Load the facts of a predicate, or evidence files; the database file is created if there is none.
 
     sqlrl load cite.duckdb Token token.parquet --types token,position,bib --example bib
 
@@ -86,40 +208,78 @@ def load(
 
     sqlrl load uw.duckdb --evidence uw.db --model uw.mln
     """
-    if (evidence is None) != (model is None):
-        raise typer.BadParameter("--evidence and --model go together: the model declares the predicates of the file")
-    check_inputs(evidence=evidence, model=model)
-    constants = _renamed(rename or [])
-    without = evidence is not None or refresh
-    path, own = with_database(arguments or [], db, "" if without else _OWN)
-    with session(verbose, quiet, as_json=as_json, rows=1000) as run:
+    files = split_files(evidence)
+    path, own = with_database((first, second, third), db, "" if files or refresh else _OWN)
+    check_usage(facts, files, model, target=target, given=given, refresh=refresh, replace=replace)
+    with session(output) as run:
         declared = read_model(model) if model is not None else None
-        with run.database(path, create=not refresh) as database:
+        with _no_remains(path), run.database(path, create=not refresh) as database:
             if refresh:
                 with run.working("loading what changed"):
                     changed = database.refresh()
                 run.message(f"loaded again: {', '.join(changed)}" if changed else "nothing has changed")
-            elif evidence is not None and declared is not None:
-                with run.working(f"loading {evidence}"):
-                    load_evidence(database, evidence, declared, given=given, target=target)
+            elif declared is not None:
+                with run.working(f"loading {', '.join(files)}"):
+                    database.load_evidence(
+                        evidence_of(files, declared),
+                        declared,
+                        given=given,
+                        target=target,
+                        duplicates=duplicates.value,
+                        empty=empty.value,
+                        replace=replace,
+                    )
             else:
                 predicate, source = own
                 with run.working(f"loading {predicate}"):
-                    database.load(
-                        predicate,
-                        read_table() if source == "-" else source,
-                        columns=_places(columns),
-                        types=split_names([types]) if types else None,
-                        example=example,
-                        target=target,
-                        given=given,
-                        truth=_place(truth),
-                        probability=_place(probability),
-                        duplicates=duplicates,
-                        fold_case=fold_case,
-                        constants=constants,
+                    facts.load(
+                        database, predicate, source, target=target, given=given, duplicates=duplicates, empty=empty
                     )
             run.show(database.predicates())
+
+
+@contextmanager
+def _no_remains(path: Path) -> Iterator[None]:
+    """Remove the database file after a failure if there was none before."""
+    file = path.expanduser()
+    existed = file.exists()
+    try:
+        yield
+    except BaseException:
+        if not existed:
+            for left in (file, file.with_name(file.name + ".wal")):
+                left.unlink(missing_ok=True)
+        raise
+
+
+def check_usage(
+    facts: Facts, files: Sequence[str], model: str | None, *, target: bool, given: bool, refresh: bool, replace: bool
+) -> None:
+    """Refuse options that do not go together.
+
+    Raises
+    ------
+    typer.BadParameter
+        Names them.
+    """
+    if bool(files) != (model is not None):
+        raise typer.BadParameter("--evidence and --model go together: the model declares the predicates of the files")
+    if target and given:
+        raise typer.BadParameter("--target and --given: the facts are either labels or evidence, name one")
+    if refresh and (files or target or given):
+        raise typer.BadParameter("--refresh loads again what was loaded before, as it was: leave out other options")
+    if (files or refresh) and facts != Facts():
+        raise typer.BadParameter(
+            f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
+            "(--types, --columns, --example, --truth, --probability, --fold-case, --rename, --no-header, "
+            "--delimiter, --quote)"
+        )
+    if replace and not files:
+        raise typer.BadParameter(
+            "--replace is about evidence files; a predicate that is loaded again is always replaced"
+        )
+    _renamed(facts.rename or [])
+    check_standard_input(evidence=files, model=[model or ""])
 
 
 def _place(name: str | None) -> str | int | None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from sqlrl.cli.options import Database, Db, Quiet, Verbose, named_database
-from sqlrl.cli.session import check_file, session
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import Database, Db, Messages, named_database
+from sqlrl.cli.session import check_file, print_json, session
 
 
-def migrate(database: Database = None, db: Db = None, verbose: Verbose = 0, quiet: Quiet = False) -> None:
+@grouped
+def migrate(output: Messages, database: Database = None, db: Db = None) -> None:
     """Bring a database file to the layout of this version of sqlrl; every command that writes does so, too."""
-    with session(verbose, quiet) as run:
+    path = named_database(database, db)
+    with session(output) as run:
         from sqlrl.catalog.migrations import open_layout
         from sqlrl.catalog.store import Store
         from sqlrl.engine.connecting import connect
 
-        path = named_database(database, db)
         check_file(path)
         engine = connect(path)
         try:
             before, after = open_layout(Store(engine), progress=run.message)
         finally:
             engine.close()
-        if before == after:
+        if run.as_json:
+            print_json([{"database": str(path), "before": before, "after": after}])
+        elif before == after:
             print(f"{path} has layout {after}, the newest")
         else:
             print(f"{path} had {f'layout {before}' if before else 'no layout'}, now it has layout {after}")

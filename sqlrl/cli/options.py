@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-_DATA, _OUTPUT = "Data", "Output"
+FLAG = ""
+"""What the help shows as the value of an option that has none."""
 
-Database = Annotated[Path | None, typer.Argument(metavar="[DATABASE]", help="The DuckDB file.", show_default=False)]
+DATA, _OUTPUT = "Data", "Output"
+
+Database = Annotated[Path | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
 Db = Annotated[
     Path | None,
     typer.Option(
         "--db", envvar="SQLRL_DB", metavar="FILE", help="The DuckDB file, if no argument names it.", show_default=False
     ),
 ]
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Open the file for reading; several processes can.")]
+ReadOnly = Annotated[
+    bool, typer.Option("--read-only", metavar=FLAG, help="Open the file for reading; several processes can.")
+]
 ModelFile = Annotated[
     str, typer.Option("--model", "-m", metavar="FILE", help="The model, .mln or .json; - is standard input.")
 ]
 Evidence = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        "--evidence", "-e", metavar="FILE", help="An Alchemy .db file instead of a database; - is standard input.",
-        rich_help_panel=_DATA,
+        "--evidence",
+        "-e",
+        metavar="FILES",
+        help="Alchemy .db files instead of a database, with commas or repeated; - is standard input.",
+        rich_help_panel=DATA,
+        show_default=False,
     ),
-]  # fmt: skip
+]
 Query = Annotated[
     list[str] | None,
     typer.Option(
-        "--query", metavar="NAMES", help="Predicates to predict, with commas or repeated.", rich_help_panel=_DATA
+        "--query",
+        metavar="NAMES",
+        help="Predicates to predict, with commas or repeated.",
+        rich_help_panel=DATA,
+        show_default=False,
     ),
 ]
 Drop = Annotated[
@@ -40,8 +53,9 @@ Drop = Annotated[
     typer.Option(
         "--drop",
         metavar="NAMES",
-        help="Predicates without data; rules that mention them are left out.",
-        rich_help_panel=_DATA,
+        help="Predicates without data, with commas or repeated; rules that mention them are left out.",
+        rich_help_panel=DATA,
+        show_default=False,
     ),
 ]
 Examples = Annotated[
@@ -50,35 +64,70 @@ Examples = Annotated[
         "--examples",
         metavar="QUERY",
         help="The examples: a query, a table, a file with a name on each line, or - for standard input.",
-        rich_help_panel=_DATA,
+        rich_help_panel=DATA,
+        show_default=False,
     ),
 ]
+GROUNDING_LIMIT = 200_000_000
 Limit = Annotated[
-    int, typer.Option("--limit", min=1, help="The most ground clauses of one shape.", rich_help_panel=_DATA)
+    int,
+    typer.Option("--limit", metavar="N", min=1, help="The most ground clauses of one shape.", rich_help_panel=DATA),
 ]
 Rows = Annotated[
-    int, typer.Option("--rows", "-n", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT)
+    int,
+    typer.Option("--rows", "-n", metavar="N", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON rows, all of them.", rich_help_panel=_OUTPUT)
+    bool,
+    typer.Option("--json", metavar=FLAG, help="Print the result as JSON rows, all of them.", rich_help_panel=_OUTPUT),
 ]
 Verbose = Annotated[
     int,
     typer.Option(
-        "--verbose", "-v", count=True, help="Log to standard error; -vv with the SQL.", rich_help_panel=_OUTPUT
+        "--verbose",
+        "-v",
+        metavar=FLAG,
+        count=True,
+        help="Log to standard error; -vv with the SQL.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor messages.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", metavar=FLAG, help="Neither progress nor messages.", rich_help_panel=_OUTPUT)
+]
 
-GROUNDING_LIMIT = 200_000_000
+
+@dataclass(frozen=True)
+class Messages:
+    """What every command that prints has: how results and messages look.
+
+    Parameters
+    ----------
+    as_json : bool
+        Results are printed as JSON rows.
+    verbose : int
+        0: warnings, 1: the log, 2: also every SQL statement.
+    quiet : bool
+        Neither progress nor messages nor warnings.
+    """
+
+    as_json: Json = False
+    verbose: Verbose = 0
+    quiet: Quiet = False
 
 
-class Method(StrEnum):
-    """Solvers of the most probable world."""
+@dataclass(frozen=True)
+class Output(Messages):
+    """`Messages`, and how much of a table is shown.
 
-    auto = "auto"
-    elimination = "elimination"
-    cpsat = "cpsat"
+    Parameters
+    ----------
+    rows : int
+        Rows of a table that are shown; JSON has all of them.
+    """
+
+    rows: Rows = 20
 
 
 def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
@@ -99,6 +148,11 @@ def named_database(argument: Path | None, option: Path | None) -> Path:
     ------
     typer.BadParameter
         Neither does.
+
+    Examples
+    --------
+    >>> named_database(None, Path("cite.duckdb"))
+    PosixPath('cite.duckdb')
     """
     found = argument or option
     if found is None:
@@ -106,12 +160,13 @@ def named_database(argument: Path | None, option: Path | None) -> Path:
     return found
 
 
-def with_database(arguments: Sequence[str], option: Path | None, names: str) -> tuple[Path, list[str]]:
+def with_database(arguments: Sequence[str | None], option: Path | None, names: str) -> tuple[Path, list[str]]:
     """Split arguments into the database, which may come first, and the others.
 
     Parameters
     ----------
-    arguments : sequence of str
+    arguments : sequence of str or None
+        None where one is missing.
     option : Path or None
         `--db` or SQLRL_DB, used if the database is not among the arguments.
     names : str
@@ -126,16 +181,18 @@ def with_database(arguments: Sequence[str], option: Path | None, names: str) -> 
     --------
     >>> with_database(["a.duckdb", "select 1"], None, "QUERY")
     (PosixPath('a.duckdb'), ['select 1'])
-    >>> with_database(["select 1"], Path("b.duckdb"), "QUERY")
+    >>> with_database(["select 1", None], Path("b.duckdb"), "QUERY")
     (PosixPath('b.duckdb'), ['select 1'])
     """
+    given = [argument for argument in arguments if argument is not None]
     own = len(names.split())
-    if len(arguments) == own + 1:
-        return Path(arguments[0]), list(arguments[1:])
-    if len(arguments) == own and option is not None:
-        return option, list(arguments)
-    if len(arguments) == own:
-        raise typer.BadParameter(
-            f"expected DATABASE {names}".rstrip() + "; the database can also stand in --db FILE or SQLRL_DB"
-        )
-    raise typer.BadParameter(f"expected [DATABASE] {names}".rstrip() + f", found {len(arguments)} arguments")
+    if len(given) == own + 1:
+        return Path(given[0]), given[1:]
+    if len(given) == own and option is not None:
+        return option, given
+    wanted = f"DATABASE {names}".rstrip()
+    if len(given) <= own:
+        beside = f" {option}" if option is not None else "; the database can also stand in --db FILE or SQLRL_DB"
+        found = f" beside the database{beside}" if option is not None else beside
+        raise typer.BadParameter(f"expected {wanted}, found {' '.join(given) or 'nothing'}{found}")
+    raise typer.BadParameter(f"expected {wanted}, found {' '.join(given)}")

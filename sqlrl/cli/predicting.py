@@ -1,18 +1,17 @@
-"""What `infer` and `evaluate` share: the prediction and its report."""
+"""What `infer` and `evaluate` share: the solver, the prediction and its report."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.inputs import chosen_examples
-from sqlrl.cli.options import Method, split_names
-from sqlrl.cli.session import Session
+from sqlrl.cli.inputs import Job
+from sqlrl.cli.options import GROUNDING_LIMIT, Limit
 
 if TYPE_CHECKING:
-    from sqlrl.database import Database
-    from sqlrl.logic import Model
     from sqlrl.prediction import Prediction
 
 _SOLVER = "Solver"
@@ -21,51 +20,98 @@ PATIENCE = 10.0
 """Deterministic seconds that CP-SAT may spend on a component, a fraction of a minute: a command should end, and it says
 when the world is not proved optimal."""
 
-How = Annotated[Method, typer.Option("--method", help="How the most probable world is found.", rich_help_panel=_SOLVER)]
+
+class Method(StrEnum):
+    """Solvers of the most probable world."""
+
+    auto = "auto"
+    elimination = "elimination"
+    cpsat = "cpsat"
+
+
+How = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="auto: elimination where the ground clauses form trees, CP-SAT elsewhere.",
+        rich_help_panel=_SOLVER,
+    ),
+]
 DeterministicLimit = Annotated[
     float,
     typer.Option(
-        "--deterministic-limit", min=0.0, help="CP-SAT's limit for each component, in its own seconds; 0: none.",
+        "--deterministic-limit",
+        metavar="SECONDS",
+        min=0.0,
+        help="CP-SAT's limit for each component, in its own seconds; 0: none.",
         rich_help_panel=_SOLVER,
     ),
-]  # fmt: skip
-Seed = Annotated[int, typer.Option("--seed", min=0, help="CP-SAT's seed.", rich_help_panel=_SOLVER)]
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="CP-SAT's seed.", rich_help_panel=_SOLVER)]
 
 
-def predict(
-    run: Session,
-    db: Database,
-    model: Model,
-    *,
-    examples: str | None,
-    method: Method,
-    limit: int,
-    deterministic_limit: float,
-    seed: int,
-    keep: bool = False,
-    drop: list[str] | None,
-) -> Prediction:
-    """Predict, and say how well the world is proved."""
-    from sqlrl.solve.result import Status
+@dataclass(frozen=True)
+class Solver:
+    """How the most probable world is found.
 
-    with run.working("predicting"):
-        prediction = db.predict(
-            model,
-            examples=chosen_examples(examples),
-            method=method.value,
-            limit=limit,
-            deterministic_limit=deterministic_limit or None,
-            seed=seed,
-            keep=keep,
-            drop=split_names(drop),
-        )
-    run.message(repr(prediction))
-    if prediction.status is not Status.OPTIMAL:
-        run.console.warning(
-            f"the world is not proved optimal: one that is better by at most {prediction.gap:.3g} may exist, and a greater "
-            "--deterministic-limit may find it"
-        )
-    return prediction
+    Parameters
+    ----------
+    limit : int
+        The most ground clauses of one shape.
+    method : Method
+    deterministic_limit : float
+        CP-SAT's limit for each connected component, in its deterministic seconds; 0 for none.
+    seed : int
+    """
+
+    limit: Limit = GROUNDING_LIMIT
+    method: How = Method.auto
+    deterministic_limit: DeterministicLimit = PATIENCE
+    seed: Seed = 0
+
+    def predict(self, job: Job, *, into: str | None = None, replace: bool = False, keep: bool = False) -> Prediction:
+        """Predict, and say how well the world is proved."""
+        from sqlrl.solve.result import Status
+
+        with job.run.working("predicting"):
+            prediction = job.db.predict(
+                job.model,
+                examples=job.examples,
+                method=self.method.value,
+                limit=self.limit,
+                deterministic_limit=self.deterministic_limit or None,
+                seed=self.seed,
+                into=into,
+                replace=replace,
+                keep=keep,
+            )
+        job.run.message(repr(prediction))
+        if prediction.status is not Status.OPTIMAL:
+            report = prediction.result.report
+            job.run.console.warning(doubt(report.gap, report.precision, report.magnitude))
+        return prediction
+
+
+def doubt(gap: float, precision: float, magnitude: float) -> str:
+    """Return why a world is not proved optimal, and what helps.
+
+    Parameters
+    ----------
+    gap, precision, magnitude : float
+        Of its `sqlrl.solve.result.SolverReport`.
+
+    Examples
+    --------
+    >>> doubt(0.25, 1e-15, 9.0)
+    'the world is not proved optimal: one that is better by at most 0.25 may exist, and a greater --deterministic-limit may find it'
+    """
+    better = f"the world is not proved optimal: one that is better by at most {gap:.3g} may exist"
+    if gap > precision:
+        return f"{better}, and a greater --deterministic-limit may find it"
+    return (
+        f"{better}, since rounding loses as much and what is left of weights that cancel each other is {magnitude:.3g}: "
+        "scale the weights down, or make the huge ones hard"
+    )
 
 
 def open_predicates(prediction: Prediction) -> list[str]:

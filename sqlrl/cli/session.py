@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.failures import in_options
+from sqlrl.cli.options import Messages, Output
 from sqlrl.errors import InputError, SqlrlWarning
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from sqlrl.database import Database
     from sqlrl.report import Console, Table
+
+EVERY = sys.maxsize
+"""Rows that a command without `--rows` shows."""
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -92,17 +96,13 @@ class Session:
 
 
 @contextmanager
-def session(verbose: int, quiet: bool, *, as_json: bool = False, rows: int = 20) -> Iterator[Session]:
+def session(output: Messages) -> Iterator[Session]:
     """Set up logging and warnings for a command, and take them down again.
 
     Parameters
     ----------
-    verbose : int
-        0: warnings, 1: the log, 2: also every SQL statement.
-    quiet : bool
-        Neither progress nor messages nor warnings.
-    as_json : bool
-    rows : int
+    output : Messages
+        What the command's options say.
 
     Yields
     ------
@@ -110,13 +110,13 @@ def session(verbose: int, quiet: bool, *, as_json: bool = False, rows: int = 20)
     """
     from sqlrl.report import console_for
 
-    console = console_for(quiet=quiet)
+    console = console_for(quiet=output.quiet)
     logger = logging.getLogger("sqlrl")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
     before = logger.level
     logger.addHandler(handler)
-    logger.setLevel(logging.CRITICAL if quiet and not verbose else _LEVELS[min(verbose, 2)])
+    logger.setLevel(logging.CRITICAL if output.quiet and not output.verbose else _LEVELS[min(output.verbose, 2)])
 
     def warn(message: Warning | str, *_: object, **__: object) -> None:
         """Show a warning without the place in the code, which says nothing to a user."""
@@ -126,7 +126,7 @@ def session(verbose: int, quiet: bool, *, as_json: bool = False, rows: int = 20)
         with warnings.catch_warnings():
             warnings.showwarning = warn
             warnings.simplefilter("always", SqlrlWarning)
-            yield Session(console, as_json, rows)
+            yield Session(console, output.as_json, output.rows if isinstance(output, Output) else EVERY)
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)

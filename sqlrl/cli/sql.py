@@ -7,41 +7,44 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 
-from sqlrl.cli.options import Db, Json, Quiet, ReadOnly, Rows, Verbose, with_database
-from sqlrl.cli.session import session
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import Db, Output, ReadOnly, with_database
+from sqlrl.cli.session import print_json, session
 from sqlrl.engine.interruption import on_interrupt
-from sqlrl.errors import EngineError
+from sqlrl.errors import EngineError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.database import Database as Opened
 
-Arguments = Annotated[
-    list[str], typer.Argument(metavar="[DATABASE] QUERY", help="The statements; - reads them from standard input.")
+First = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
+Second = Annotated[
+    str | None,
+    typer.Argument(metavar="QUERY", help="The statements; - reads them from standard input.", show_default=False),
 ]
+_MANY = Output(rows=40)
 
 
+@grouped
 def sql(
-    arguments: Arguments,
-    db: Db = None,
-    read_only: ReadOnly = False,
-    rows: Rows = 40,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
+    first: First = None, second: Second = None, db: Db = None, read_only: ReadOnly = False, output: Output = _MANY
 ) -> None:
     """Run SQL on the database; what sqlrl keeps is in the schema `sqlrl`.
 
     sqlrl sql cite.duckdb "from sqlrl.strongest_clauses limit 10"
     """
-    path, (text,) = with_database(arguments, db, "QUERY")
-    with session(verbose, quiet, as_json=as_json, rows=rows) as run, run.database(path, read_only=read_only) as opened:
+    path, (text,) = with_database((first, second), db, "QUERY")
+    with session(output) as run, run.database(path, read_only=read_only) as opened:
         statements = sys.stdin.read() if text == "-" else text
+        if not statements.strip():
+            raise InputError("there is no SQL to run: give statements, or - and statements on standard input")
         with run.working("running"):
             result = rows_of(opened, statements)
         if result is not None:
             run.show(result)
+        elif run.as_json:
+            print_json([])
 
 
 def rows_of(db: Opened, text: str) -> pa.Table | None:

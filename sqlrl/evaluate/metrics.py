@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 
 IntArray = npt.NDArray[np.int64]
@@ -65,7 +66,7 @@ class Counts:
         return self.false_positives + self.false_negatives
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExampleScores:
     """The counts of each example, as arrays of one length.
 
@@ -98,12 +99,15 @@ class ExampleScores:
     def __len__(self) -> int:
         return len(self.example)
 
+    def __repr__(self) -> str:
+        return f"ExampleScores({len(self)} examples, {int(self.exact.sum())} all right)"
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scores:
     """The scores of a prediction.
 
-    `str()` gives one line, `table()` a row for each predicate and one for all.
+    `str()` gives one line, `repr()` also one for each of several predicates, `table()` a row for each and one for all.
 
     Parameters
     ----------
@@ -112,6 +116,14 @@ class Scores:
     predicates : dict of str to Counts
         Sorted by name.
     examples : ExampleScores
+
+    Examples
+    --------
+    >>> scores = score([True, False, True], [True, True, True], [7, 7, 8])
+    >>> round(scores.f1, 2), scores.example_accuracy
+    (0.8, 0.5)
+    >>> scores.example_table()["exact"].to_pylist()
+    [False, True]
     """
 
     total: Counts
@@ -188,6 +200,22 @@ class Scores:
             f"F1 {100 * self.f1:.2f} (precision {100 * self.precision:.2f}, recall {100 * self.recall:.2f}); "
             f"{exact} of {len(self.examples)} examples all right"
         )
+
+    def __repr__(self) -> str:
+        if len(self.predicates) < 2:
+            return str(self)
+        size = max(map(len, self.predicates))
+        each = (
+            f"  {name:<{size}}  F1 {100 * c.f1:.2f} (precision {100 * c.precision:.2f}, recall {100 * c.recall:.2f})"
+            for name, c in self.predicates.items()
+        )
+        return "\n".join([str(self), *each])
+
+    def _repr_html_(self) -> str:
+        found = self.table()
+        rows = [[f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values()] for row in found.to_pylist()]
+        right = [name != "predicate" for name in found.column_names]
+        return markup.table([name.replace("_", " ") for name in found.column_names], rows, right, caption=str(self))
 
 
 def score(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from sqlrl.errors import InputError
-from sqlrl.learn.labels import Names
+from sqlrl import markup
+from sqlrl.errors import InfeasibleTruthWarning, InputError, NotFittedError, warn
+from sqlrl.ground.network import FloatArray
+from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import STEP_SCHEMA, AdaGradLearner, WindowReport
 from sqlrl.learn.parameters import AdaGradParameters, OnInfeasibleTruth, Ties, check_integer
 from sqlrl.learn.protocols import OnWindow, Order, Progress, TrainingDatabase, TrainingRecord, TrainingStream
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from sqlrl.ground.windows import Window
     from sqlrl.logic.model import Model
 
+
+LEARNED = (
+    "model_",
+    "weights_",
+    "last_weights_",
+    "n_steps_",
+    "steps_",
+    "support_",
+    "infeasible_",
+    "seconds_",
+)
+STRONGEST = 10
+"""How many clauses a notebook shows."""
 
 PARAMETERS = (
     "regularization",
@@ -106,6 +120,15 @@ class AdaGrad:
     AdaGrad(regularization=0.01)
     """
 
+    model_: Model
+    weights_: FloatArray
+    last_weights_: FloatArray
+    n_steps_: int
+    steps_: pa.Table
+    support_: pa.Table
+    infeasible_: InfeasibleTruth
+    seconds_: dict[str, float]
+
     def __init__(
         self,
         regularization: float = 0.001,
@@ -130,10 +153,44 @@ class AdaGrad:
         self.on_infeasible_truth, self.record_history, self.keep_steps = on_infeasible_truth, record_history, keep_steps
 
     def __repr__(self) -> str:
-        """Return the constructor call, parameters with default values left out."""
+        """Return the constructor call, parameters with default values left out, and below it what was learned."""
         defaults = AdaGrad().get_params()
         given = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
-        return f"AdaGrad({', '.join(given)})"
+        call = f"AdaGrad({', '.join(given)})"
+        return "\n".join([call, *(f"  {name:<12}{value}" for name, value in self._facts())])
+
+    def _repr_html_(self) -> str:
+        call, *_ = repr(self).split("\n")
+        if not self._facts():
+            return markup.preformatted(call)
+        found = self.clauses().slice(0, STRONGEST).to_pylist()
+        weight = ["hard" if row["hard"] else f"{row['weight']:.6g}" for row in found]
+        rows = [[row["clause"], w, str(row["support"])] for row, w in zip(found, weight, strict=True)]
+        strongest = markup.table(
+            ["clause", "weight", "support"], rows, [False, True, True], caption="strongest clauses"
+        )
+        return markup.preformatted(call) + markup.pairs(self._facts()) + strongest
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what was learned, in words; nothing before `fit`."""
+        if "model_" not in vars(self):
+            return []
+        weighted = int((self.weights_ != 0).sum())
+        facts = [("steps", f"{self.n_steps_:,}"), ("clauses", f"{weighted:,} with a weight other than 0")]
+        if self.steps_.num_rows:
+            wrong, atoms = (sum(self.steps_.column(name).to_pylist()) for name in ("loss", "atoms"))
+            facts.append(
+                ("validation", f"{wrong:,.0f} of {atoms:,} atoms wrong, each example predicted before it was learned")
+            )
+        return [*facts, ("seconds", ", ".join(f"{stage} {s:.3f}" for stage, s in self.seconds_.items()))]
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for attributes that are not there.
+        if name == "model":  # its property has no `model_`
+            name = "model_"
+        if name in LEARNED:
+            raise NotFittedError(f"this AdaGrad has no {name} yet: call fit(db, model) first")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_params(self) -> dict[str, object]:
         """Return the constructor's arguments by name."""
@@ -165,7 +222,7 @@ class AdaGrad:
     def fit(
         self, db: TrainingDatabase, model: Model, examples: object = None, *, on_window: OnWindow | None = None
     ) -> Self:
-        """Learn the weights of all rules of a model that are not hard.
+        r"""Learn the weights of all rules of a model that are not hard.
 
         Parameters
         ----------
@@ -188,8 +245,19 @@ class AdaGrad:
         InputError
             A parameter is out of range, there are no examples, atoms have no label, or labels violate hard clauses and
             `on_infeasible_truth` is "error".
-        ConflictError
+        InfeasibleError
             The hard clauses of an example cannot all hold.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)")
+        >>> fit = AdaGrad().fit(db, model)
+        >>> sorted(zip(fit.clauses()["clause"].to_pylist(), fit.clauses()["support"].to_pylist()))
+        [('Liked(d)', 2), ('Word(d, "bad") => Liked(d)', 1), ('Word(d, "good") => Liked(d)', 1)]
         """
         parameters = self._checked()
         started = datetime.now(UTC)
@@ -212,7 +280,7 @@ class AdaGrad:
             program = stream.program
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
-                warnings.warn(learner.infeasible.warning(learner.names, skipped=skipped), stacklevel=2)
+                warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_ = steps, support, run.seconds
         self.infeasible_ = learner.infeasible
@@ -221,18 +289,32 @@ class AdaGrad:
 
     @property
     def model(self) -> Model:
-        """The learned model; the same as `model_`."""
-        self._require_fit()
+        """The learned model; the same as `model_`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
         return self.model_
 
     def clauses(self) -> pa.Table:
-        """Return the clauses with weight and support, the strongest first."""
-        self._require_fit()
-        return self._clauses()
+        """Return the clauses with weight and support, the strongest first.
 
-    def _require_fit(self) -> None:
-        if not hasattr(self, "model_"):
-            raise InputError("this AdaGrad has learned nothing yet: call fit first")
+        Returns
+        -------
+        pyarrow.Table
+            `clause` (text), `weight` (log-odds, NULL if hard), `hard`, `support`, `updates`, `delta_n`, `id`; see
+            `AdaGradLearner.support`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        if "model_" not in vars(self):
+            raise NotFittedError("this AdaGrad has no clauses yet: call fit(db, model) first")
+        return self._clauses()
 
 
 def _nothing(learner: AdaGradLearner) -> str:

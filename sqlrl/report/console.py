@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sized
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
-from sqlrl.report.text import visible
+from sqlrl.markup import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBars
@@ -136,12 +136,10 @@ class _PlainTask(_Silent):
         """Write one line."""
         now = time.monotonic()
         of_total = f" of {self._total:,}" if self._total is not None else ""
+        # One long step of which nobody counts the parts has no number to show.
+        steps = f"{self._done:,}{of_total}, " if self._done or of_total else ""
         after = f"; {note}" if note else ""
-        print(
-            f"{self._description}: {self._done:,}{of_total}, {now - self._start:.1f} s{after}",
-            file=self._stream,
-            flush=True,
-        )
+        print(f"{self._description}: {steps}{now - self._start:.1f} s{after}", file=self._stream, flush=True)
         self._shown, self._due = True, now + self._interval
 
 
@@ -238,11 +236,11 @@ class RichConsole:
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as RichBars
 
+        steps = (BarColumn(), MofNCompleteColumn()) if total is not None else ()
         bars = RichBars(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
+            *steps,
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}"),
             console=self._terminal,

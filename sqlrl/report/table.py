@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.errors import InputError, SqlrlError
-from sqlrl.report.text import NULL, cell_text, fit_widths, pad, shorten, visible, width
+from sqlrl.markup import visible
+from sqlrl.report.text import NULL, cell_text, fit_widths, pad, shorten, width
 
 if TYPE_CHECKING:
     import duckdb
@@ -82,11 +83,22 @@ class Table:
         Returns
         -------
         Table
+
+        Examples
+        --------
+        >>> len(Table(pa.table({"n": [1, 2, 3]})).head(2))
+        2
         """
         return Table(self._data.slice(0, max(rows, 0)), title=self.title, limit=max(rows, 0))
 
     def to_arrow(self) -> pa.Table:
-        """Return the data as a `pyarrow.Table`; nothing is copied."""
+        """Return the data as a `pyarrow.Table`; nothing is copied.
+
+        Examples
+        --------
+        >>> Table(pa.table({"n": [1, 2]})).to_arrow().num_rows
+        2
+        """
         return self._data
 
     def to_pandas(self) -> pd.DataFrame:
@@ -96,6 +108,11 @@ class Table:
         ------
         SqlrlError
             pandas is not installed.
+
+        Examples
+        --------
+        >>> Table(pa.table({"n": [1, 2]})).to_pandas().shape
+        (2, 1)
         """
         try:
             import pandas as pd  # noqa: F401 (pyarrow needs it)
@@ -110,6 +127,11 @@ class Table:
         ------
         SqlrlError
             polars is not installed.
+
+        Examples
+        --------
+        >>> Table(pa.table({"n": [1, 2]})).to_polars().shape
+        (2, 1)
         """
         try:
             import polars as pl
@@ -129,6 +151,13 @@ class Table:
         Returns
         -------
         duckdb.DuckDBPyRelation
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> with duckdb.connect() as connection:
+        ...     Table(pa.table({"n": [1, 2]})).to_duckdb(connection).sum("n").fetchall()
+        [(3,)]
         """
         return connection.from_arrow(self._data)
 
@@ -171,20 +200,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         names, cells, right = self._shown()
-        style = [' style="text-align: right"' if r else ' style="text-align: left"' for r in right]
-
-        def row(tag: str, values: list[str]) -> str:
-            """Write one row of cells."""
-            return (
-                "<tr>"
-                + "".join(f"<{tag}{s}>{html.escape(v)}</{tag}>" for s, v in zip(style, values, strict=True))
-                + "</tr>"
-            )
-
-        caption = f"<caption>{html.escape(visible(self.title))}</caption>" if self.title else ""
-        body = "".join(row("td", values) for values in cells)
-        footer = "".join(f"<p>{html.escape(text)}</p>" for text in self._footer())
-        return f"<table>{caption}<thead>{row('th', names)}</thead><tbody>{body}</tbody></table>{footer}"
+        footer = "".join(map(markup.paragraph, self._footer()))
+        return markup.table(names, cells, right, caption=self.title) + footer
 
     def _shown(self) -> tuple[list[str], list[list[str]], list[bool]]:
         """Return the names, the cells of the rows that are shown, and which columns are numbers."""

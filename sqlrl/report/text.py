@@ -8,28 +8,9 @@ from decimal import Decimal
 
 from rich.cells import cell_len, set_cell_size
 
+from sqlrl.markup import visible
+
 NULL = "NULL"
-
-
-def visible(text: str) -> str:
-    r"""Write characters that would act on a terminal (escapes, line breaks, changes of direction) as escapes.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(visible("red: \x1b[31m, two\nlines, reversed: \u202e"))
-    red: \x1b[31m, two\nlines, reversed: \u202e
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def cell_text(value: object) -> str:

@@ -47,6 +47,19 @@ HOSTILE = [
         (["infer", "-m", "{}/smokers.mln", "-e", "{}/wrong.db", "--query", "Smokes"], ["wrong.db", "^"]),
         (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--eta", "-1"], ["--eta -1"]),
         (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--window", "0"], ["--window 0"]),
+        (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--lambda", "nan"], ["--lambda nan"]),
+        (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--drop", "Nex"], ["'Nex'", "'Next'"]),
+        (["infer", "{}/cite.duckdb", "-m", "{}/chain.mln", "--drop", "Token,Next,InField"], ["no rules", "InField"]),
+        (["count", "{}/cite.duckdb", "-m", "{}/empty.mln"], ["empty.mln", "no rules"]),
+        (["count", "{}/cite.duckdb", "-m", "{}/chain.mln", "--world", "{}/absent.csv"], ["absent.csv"]),
+        (["ground", "{}", "-m", "{}/chain.mln"], ["directory"]),
+        (["ground", "{}/cite.duckdb", "-m", "{}"], [".mln or .json"]),
+        (["ground", "-m", "{}/smokers.mln", "-e", "{}/smokers.db,{}/absent.db"], ["absent.db", "no such file"]),
+        (["ground", "-m", "{}/smokers.mln", "-e", "{}"], ["irectory"]),
+        (["sql", "{}/cite.duckdb", " "], ["no SQL"]),
+        (["load", "{}/new.duckdb", "P", "{}/header.csv", "--types", "t"], ["header.csv", "--empty allow"]),
+        (["load", "{}/new.duckdb", "-e", "{}/empty.mln", "-m", "{}/smokers.mln"], ["no atoms", "--empty allow"]),
+        (["demo", "--directory", "{}/chain.mln"], ["chain.mln is a file"]),
     ],
 )
 def test_an_error_names_the_place_and_ends_with_1(
@@ -58,6 +71,8 @@ def test_an_error_names_the_place_and_ends_with_1(
     (project / "nodata.mln").write_text(
         "InField(bib, field, position)\nVenue(bib)\n1 Venue(c) => InField(c, f, p)\n", encoding="utf-8"
     )
+    (project / "empty.mln").write_text("", encoding="utf-8")
+    (project / "header.csv").write_text("a\n", encoding="utf-8")
     (project / "wrong.db").write_text("Smokes(Anna\n", encoding="utf-8")
     done = run(*(a.replace("{}", str(project.folder)) for a in arguments), stdin="")
     assert done.code == 1, done.out + done.err
@@ -81,6 +96,22 @@ def test_an_error_names_the_place_and_ends_with_1(
         ["ground", "-m", "a.mln", "x.duckdb", "-e", "a.db"],
         ["infer", "-m", "-", "-e", "-"],
         ["infer", "-m", "a.mln", "-e", "a.db", "--into", "t"],
+        ["infer", "x.duckdb", "-m", "a.mln", "--into", " "],
+        ["infer", "x.duckdb", "-m", "a.mln", "--replace"],
+        ["infer", "x.duckdb", "-m", "a.mln", "--into", "t", "--all"],
+        ["infer", "--db", "x.duckdb", "-m", "a.mln", "-e", "a.db"],
+        ["infer", "-m", "a.mln", "-e", "a.db", "-e", "-,-"],
+        ["count", "-m", "a.mln", "-e", "a.db", "--world", "t", "--world", "u"],
+        ["count", "-m", "a.mln", "-e", "a.db", "--world", "P=t", "--world", "P=u"],
+        ["count", "-m", "a.mln", "-e", "a.db", "--query", "Smoke", "--against", "Smoke=t", "--against", "u"],
+        ["count", "-m", "long.mln", "-e", "a.db", "--world", "Smoke=t"],
+        ["load", "x.duckdb", "P", "t.csv", "--target", "--given"],
+        ["load", "x.duckdb", "P", "t.csv", "--replace"],
+        ["load", "x.duckdb", "--refresh", "--target"],
+        ["load", "x.duckdb", "-e", "a.db", "-m", "a.mln", "--types", "t"],
+        ["load", "x.duckdb", "P", "t.csv", "--duplicates", "keep"],
+        ["learn", "x.duckdb", "-m", "a.mln", "--missing", "allow"],
+        ["learn", "x.duckdb", "-m", "a.mln", "--out", "folder.mln"],
         ["infer", "x.duckdb", "-m", "a.mln", "--method", "magic"],
         ["learn", "x.duckdb", "-m", "a.mln", "--out", "model.txt"],
         ["learn", "x.duckdb", "-m", "a.mln", "--out", "no/such/folder/model.mln"],
@@ -93,6 +124,9 @@ def test_wrong_usage_ends_with_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.mln").write_text("P(t)\n1 P(x)\n", encoding="utf-8")
+    (tmp_path / "long.mln").write_text("Smokes(t)\n1 Smokes(x)\n", encoding="utf-8")
+    (tmp_path / "a.db").write_text("", encoding="utf-8")
+    (tmp_path / "folder.mln").mkdir()
     done = run(*arguments, stdin="")
     assert done.code == 2, done.out + done.err
     assert done.err

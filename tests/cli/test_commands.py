@@ -13,8 +13,9 @@ import pytest
 
 import sqlrl
 from sqlrl.cli.failures import in_options
-from sqlrl.cli.options import Method
-from sqlrl.cli.predicting import predict
+from sqlrl.cli.inputs import Job
+from sqlrl.cli.options import Messages
+from sqlrl.cli.predicting import Solver
 from sqlrl.cli.session import session
 from sqlrl.logic import parse_mln
 from sqlrl.solve.result import Status
@@ -118,7 +119,7 @@ def test_learn_prints_clauses_and_progress_and_saves_the_model(run: Run, project
     assert "more of" in done.out
     assert "progressive validation" in done.out
     learned = sqlrl.read_model(project / "again.mln")
-    assert len(learned.rules) > 100
+    assert sum(len(rule.expansions.rows) if rule.expansions else 1 for rule in learned.rules) > 100
     rows = run(*arguments, "--lambda", "0.01", "--eta", "0.5", "--delta", "2", "--json").rows()
     assert [abs(r["weight"] or 0) for r in rows] == sorted((abs(r["weight"] or 0) for r in rows), reverse=True)
 
@@ -137,7 +138,7 @@ def test_same_seed_same_model(run: Run, project: Project) -> None:
     ]
     first, second, other = (run(*arguments, "--seed", seed).out for seed in ("3", "3", "4"))
     assert first == second != other
-    assert first.startswith("Token(token, position, bib)\n")
+    assert "\nToken(token, position, bib)\n" in first
 
 
 def test_a_model_can_come_from_standard_input(run: Run, project: Project) -> None:
@@ -244,11 +245,12 @@ def test_predicates_that_the_evidence_never_mentions_are_empty(run: Run, project
     model.write_text(SMOKERS + "*Never(person)\n0.7 Never(x) => !Smokes(x)\n", encoding="utf-8")
     done = run("infer", "-m", model, "-e", project / "smokers.db", "--query", "Smokes", "--query", "Cancer", "--json")
     assert done.code == 0
-    assert {"predicate": "Smokes", "example": "", "person": "Bob", "truth": True} in done.rows()
+    assert ("Smokes", "Bob", True) in {(row["predicate"], row["person"], row["truth"]) for row in done.rows()}
 
 
 def test_evidence_can_be_loaded_into_a_file(run: Run, project: Project) -> None:
     database = project / "smokers.duckdb"
+    (project / "smokers.db").write_text(EVIDENCE + "Cancer(Bob)\n", encoding="utf-8")
     assert run("load", database, "--evidence", project / "smokers.db", "--model", project / "smokers.mln").code == 0
     done = run("count", database, "--model", project / "smokers.mln", "--query", "Smokes,Cancer", "--json")
     counts = {row["text"]: (row["n"], row["groundings"]) for row in done.rows()}
@@ -272,24 +274,27 @@ def test_the_real_programs_of_tuffy_run(run: Run, data_folder: Path) -> None:
 
 
 def test_a_world_that_is_not_proved_optimal_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    found = SimpleNamespace(status=Status.FEASIBLE, gap=0.25)
+    report = SimpleNamespace(gap=0.25, precision=1e-9, magnitude=1.0)
+    found = SimpleNamespace(status=Status.FEASIBLE, result=SimpleNamespace(report=report))
     database = SimpleNamespace(predict=lambda *_, **__: found)
-    with session(0, quiet=False) as current:
-        shown = predict(
-            current,
-            cast(sqlrl.Database, database),
-            parse_mln("P(t)\n1 P(x)"),
-            examples=None,
-            method=Method.auto,
-            limit=1,
-            deterministic_limit=0.0,
-            seed=0,
-            drop=None,
-        )
+    with session(Messages()) as current:
+        job = Job(current, cast(sqlrl.Database, database), parse_mln("P(t)\n1 P(x)"), None)
+        shown = Solver(deterministic_limit=0.0).predict(job)
     assert shown is found
     err = capsys.readouterr().err
     assert "not proved optimal" in err
     assert "0.25" in err
+    assert "--deterministic-limit" in err
+
+
+def test_weights_that_rounding_swallows_are_told_as_such(run: Run, project: Project) -> None:
+    (project / "huge.mln").write_text("P(t)\n1e20 P(x)\n1e20 !P(x)\n5 !P(x)\n", encoding="utf-8")
+    (project / "p.db").write_text("?P(A)\n", encoding="utf-8")
+    done = run("infer", "-m", project / "huge.mln", "-e", project / "p.db", "--query", "P")
+    assert done.code == 0
+    assert "status      feasible" in done.err
+    assert "rounding loses" in done.err
+    assert "scale the weights down" in done.err
 
 
 def test_verbose_logs_sql_and_quiet_says_nothing(run: Run, project: Project) -> None:

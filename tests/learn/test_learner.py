@@ -190,9 +190,9 @@ def test_labels_may_violate_hard_clauses() -> None:
     assert (found.example.tolist(), found.count.tolist()) == ([1, 0, 3], [1, 1, 1])
     learner.learn_window(infeasible())
     assert learner.infeasible.clause.tolist() == [-1, 0, 2]
-    text = str(found.warning(learner.names, skipped=False))
+    text = found.warning(learner.names, skipped=False)
     assert "labels of 3 examples violate hard clauses" in text
-    assert "clause 0: 1 examples" in text
+    assert "clause 0: 1 example, 1 grounding" in text
 
 
 def test_infeasible_labels_can_be_skipped_or_refused() -> None:

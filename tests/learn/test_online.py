@@ -161,7 +161,7 @@ def test_parameters_are_checked_by_fit(parameters: dict[str, Any], message: str)
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(InputError, match="there are no examples to learn from"):
         AdaGrad().fit(Data(chain_window(2)), MODEL, examples=[])
-    with pytest.raises(InputError, match="call fit first"):
+    with pytest.raises(InputError, match=r"no clauses yet: call fit\(db, model\) first"):
         AdaGrad().clauses()
     broken = replace(infeasible(), examples=np.array([0]))
     with pytest.raises(InputError, match="no example is left"):
@@ -169,7 +169,7 @@ def test_nothing_to_learn_from() -> None:
 
 
 def test_one_warning_counts_the_violated_clauses() -> None:
-    with pytest.warns(InfeasibleTruthWarning, match=r"(?s)labels of 3 examples.*text of 0: 1 examples") as caught:
+    with pytest.warns(InfeasibleTruthWarning, match=r"(?s)labels of 3 examples.*text of 0: 1 example,") as caught:
         AdaGrad(window=1, passes=2).fit(Data(infeasible()), MODEL)
     assert len(caught) == 1
     with pytest.warns(InfeasibleTruthWarning, match="were not learned from"):

@@ -77,7 +77,7 @@ def test_an_error_ends_the_progress(clock: Clock) -> None:
 
     with pytest.raises(KeyError):
         fail()
-    assert stream.getvalue() == "learning: 0, 2.0 s; stopped\n"
+    assert stream.getvalue() == "learning: 2.0 s; stopped\n"
 
 
 def test_a_bar_appears_during_one_long_step(monkeypatch: pytest.MonkeyPatch) -> None:

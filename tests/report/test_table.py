@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from sqlrl.errors import InputError
+from sqlrl.markup import visible
 from sqlrl.report import Table
-from sqlrl.report.text import fit_widths, shorten, visible, width
+from sqlrl.report.text import fit_widths, shorten, width
 
 HOSTILE = [
     "[red]x[/red]",

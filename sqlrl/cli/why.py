@@ -1,0 +1,77 @@
+"""`sqlrl why`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
+from sqlrl.cli.predicting import Solver
+from sqlrl.cli.session import print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlrl.why import Reasons
+
+Atoms = Annotated[
+    list[str],
+    typer.Option(
+        "--atom", "-a", metavar="ATOM", help="A query atom, such as 'Smokes(Anna)'; may be repeated.", show_default=False
+    ),
+]
+Example = Annotated[
+    str | None,
+    typer.Option(
+        "--example", metavar="NAME", help="The example of the atoms, where their arguments do not say.", show_default=False
+    ),
+]
+Neutral = Annotated[
+    bool, typer.Option("--neutral", metavar=FLAG, help="Also the ground clauses that other atoms decide.")
+]
+Keep = Annotated[
+    bool,
+    typer.Option("--keep", metavar=FLAG, help="Keep the prediction, and the reasons in the view sqlrl.explanation."),
+]
+
+
+@grouped
+def why(
+    atom: Atoms,
+    inputs: Inputs,
+    solver: Solver,
+    output: Output,
+    examples: Examples = None,
+    example: Example = None,
+    neutral: Neutral = False,
+    keep: Keep = False,
+    read_only: ReadOnly = False,
+) -> None:
+    """Say why atoms are predicted as they are: the ground clauses for and against each, and its margin.
+
+    sqlrl why cite.duckdb --model learned.mln --atom 'InField("b0451", Title, 3)'
+
+    sqlrl why --model prog.mln --evidence evidence.db --query Cancer --atom 'Cancer(Anna)'
+    """
+    if keep and (inputs.evidence or read_only):
+        raise typer.BadParameter("--keep needs a database that can be written")
+    with inputs.open(output, examples=examples, read_only=read_only) as job:
+        prediction = solver.predict(job, keep=keep)
+        found = [prediction.why(each, example=example, neutral=neutral) for each in atom]
+        if output.as_json:
+            print_json(row for reasons in found for row in _rows(reasons))
+            return
+        from sqlrl.report import Table
+
+        job.run.show(*(Table(reasons.table.to_arrow(), title=reasons.title) for reasons in found))
+
+
+def _rows(reasons: Reasons) -> Iterator[dict[str, object]]:
+    """Yield the rows of a table of reasons, each with what holds of the atom as a whole; JSON has no infinity."""
+    margin = None if math.isinf(reasons.margin) else reasons.margin
+    for row in reasons.table:
+        yield {"atom": reasons.atom, "truth": reasons.truth, "margin": margin, **row}

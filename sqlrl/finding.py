@@ -1,0 +1,153 @@
+"""Query atoms that users name, such as `Smokes(Anna)`."""
+
+from __future__ import annotations
+
+import numpy as np
+from sqlglot import exp
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names, numeric_name
+from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.engine.nodes import column, named
+from sqlrl.errors import InputError
+from sqlrl.ground.network import IntArray
+from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
+from sqlrl.logic.terms import Constant, Literal
+from sqlrl.plan.sources import argument_columns
+from sqlrl.plan.sql import table
+from sqlrl.plan.touching import AtomKey
+
+
+def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, example: str | None = None) -> AtomKey:
+    """Return the query atom that a text names.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    layout : Layout
+        Without helper predicates.
+    text : str
+        A predicate with constants, as a line of evidence: `Smokes(Anna)`, `InField("b 1", Title, 3)`.
+    atoms : int64 array
+        Ids of the query atoms among which it must be, ascending.
+    example : str, optional
+        The example, where the arguments do not say.
+
+    Raises
+    ------
+    InputError
+        The text does not parse, names what is not there, what is given, or what is outside the scope.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> text = "Friends(person, person)\\nSmokes(person)\\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    >>> layout = db.bind(sqlrl.parse_mln(text, query=["Smokes"]))
+    >>> find_atom(db.catalog, layout, "Smokes(Bob)", np.array([1, 2, 3])).atom
+    2
+    >>> find_atom(db.catalog, layout, "Smokes(Bo)", np.array([1, 2, 3]))
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
+    """
+    parsed = _parsed(text)
+    info = _open_predicate(layout, parsed)
+    written = str(Literal(info.name, tuple(map(Constant, parsed.constants))))
+    rows = _rows(catalog, layout, info, parsed.constants, example)
+    inside = [row for row in rows if atoms[min(int(np.searchsorted(atoms, row["atom"])), len(atoms) - 1)] == row["atom"]]
+    if len(inside) == 1:
+        row = dict(inside[0])
+        row.pop("name")
+        return AtomKey(info.name, row.pop("atom"), row)
+    if inside:
+        names = [str(row["name"]) for row in inside]
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        raise InputError(f"{written} is an atom of {len(names):,} examples ({shown}): name one with example=")
+    if rows:
+        raise InputError(f"{written} is not among the examples of the prediction: predict its example too")
+    raise InputError(f"{written}{_absent(catalog, layout, info, parsed.constants, example)}")
+
+
+def _parsed(text: str) -> EvidenceAtom:
+    found = parse_evidence(text, path="the atom")
+    if len(found) != 1 or found[0].truth is not True or not text.strip():
+        raise InputError(f"{text.strip()!r} is not one atom: write a predicate with constants, such as Smokes(Anna)")
+    return found[0]
+
+
+def _open_predicate(layout: Layout, atom: EvidenceAtom) -> PredicateInfo:
+    """Return the predicate of an atom, which must be open and have as many arguments."""
+    opened = sorted(p.name for p in layout.predicates.values() if p.open)
+    info = layout.predicates.get(atom.predicate)
+    if info is None:
+        hint = did_you_mean(nearest_names(atom.predicate, layout.predicates))
+        raise InputError(f"there is no predicate {atom.predicate}{hint or f': {chr(44).join(opened)} are predicted'}")
+    if not info.open:
+        verb = "is" if len(opened) == 1 else "are"
+        raise InputError(f"{atom.predicate} is evidence and not predicted; {', '.join(opened)} {verb}")
+    if len(info.types) != len(atom.constants):
+        raise InputError(
+            f"{atom.predicate}({', '.join(info.types)}) has {len(info.types)} argument{'s' * (len(info.types) != 1)}, "
+            f"but {len(atom.constants)} {'is' if len(atom.constants) == 1 else 'are'} given"
+        )
+    return info
+
+
+def _rows(
+    catalog: Catalog, layout: Layout, info: PredicateInfo, constants: tuple[str, ...], example: str | None
+) -> list[dict[str, int]]:
+    """Return the rows of the atom table with these arguments, and the names of their examples."""
+    assert info.atoms is not None
+    names = dict.fromkeys(["atom", "example", *argument_columns(info)])
+    query = exp.select(*(column(name, "a") for name in names), named(column("name", "x"), "name"))
+    query = query.from_(table(info.atoms, "a"))
+    query = _with_constants(catalog, layout, info, constants, query)
+    on = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+    query = query.join(table(layout.examples, "x"), on=on)
+    if example is not None:
+        query = query.where(exp.EQ(this=column("name", "x"), expression=exp.convert(example)))
+    rows: list[dict[str, int]] = catalog.engine.fetch(
+        query.order_by(column("atom", "a")), step="find an atom"
+    ).to_pylist()
+    return rows
+
+
+def _with_constants(
+    catalog: Catalog, layout: Layout, info: PredicateInfo, constants: tuple[str, ...], query: exp.Select
+) -> exp.Select:
+    """Keep the rows of the alias `a` whose arguments are some constants."""
+    known = catalog.store.types()
+    for i, (kind, name) in enumerate(zip(info.types, constants, strict=True)):
+        text: exp.Expr = exp.convert(name)
+        text = numeric_name(text) if known[kind].numeric else text
+        on = exp.EQ(this=column("id", f"d{i}"), expression=column(f"a{i}", "a"))
+        query = query.join(table(layout.types[kind].dictionary, f"d{i}"), on=on)
+        query = query.where(exp.EQ(this=column("name", f"d{i}"), expression=text))
+    return query
+
+
+def _absent(
+    catalog: Catalog, layout: Layout, info: PredicateInfo, constants: tuple[str, ...], example: str | None
+) -> str:
+    """Return why there is no query atom with these arguments."""
+    known = catalog.store.types()
+    for kind, name in zip(info.types, constants, strict=True):
+        text: exp.Expr = exp.convert(name)
+        text = numeric_name(text) if known[kind].numeric else text
+        query = exp.select(column("id")).from_(table(layout.types[kind].dictionary, "d"))
+        query = query.where(exp.EQ(this=column("name", "d"), expression=text))
+        if not catalog.engine.fetch(query, step=f"look up a constant of {kind}").num_rows:
+            hint = did_you_mean(nearest_constants(catalog.store, known[kind], name))
+            return f": there is no {kind} {name!r}{hint}"
+    if example is not None:
+        return f" is no query atom of an example {example!r}"
+    if info.has_given:
+        query = exp.select(column("truth", "a")).from_(table(info.facts, "a")).where(column("given", "a"))
+        rows = catalog.engine.fetch(
+            _with_constants(catalog, layout, info, constants, query), step="look for given atoms"
+        )
+        if rows.num_rows:
+            truth = "true" if rows.column(0)[0].as_py() else "false"
+            return f" is given as {truth} by the evidence, and not predicted"
+    return " is no query atom: it is outside the scope or the domains, so that it is false"

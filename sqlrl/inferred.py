@@ -1,0 +1,94 @@
+"""What predicted worlds and marginal probabilities share: query atoms with names, and whether they still are what they were."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.catalog.records import Records
+from sqlrl.catalog.wording import counted
+from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column
+from sqlrl.errors import InputError
+from sqlrl.ground.expanding import Unseen
+from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.plan.sql import table
+
+
+class Inferred:
+    """What inference found about the query atoms of some examples; the fields are those of `sqlrl.prediction.Prediction`."""
+
+    engine: Engine
+    layout: Layout
+    network: Network
+    unseen: Unseen
+    records: Records
+    built: str
+    examples: IntArray
+    foreign: int
+
+    @property
+    def open_predicates(self) -> list[str]:
+        """The predicates that were predicted, sorted."""
+        return [info.name for info in self._predicates]
+
+    def of_predicate(self, predicate: str) -> BoolArray:
+        """Return which atoms of the network belong to a predicate, shape (n,)."""
+        mine: BoolArray = np.isin(self.network.atoms, self._ids(self._choose(predicate)))
+        return mine
+
+    def check_current(self) -> None:
+        """Refuse to go on if the query atoms were numbered anew since.
+
+        Raises
+        ------
+        InputError
+        """
+        if self.records.atoms() != self.built:
+            raise InputError(
+                "the data, or which predicates are open, changed after this prediction, so that its atoms have other ids "
+                "now: predict again, or read predicted atoms (into=...) before the change"
+            )
+
+    @cached_property
+    def _predicates(self) -> list[PredicateInfo]:
+        return sorted((p for p in self.layout.predicates.values() if p.open), key=lambda p: p.name)
+
+    def _choose(self, predicate: str | None) -> PredicateInfo:
+        """Return the predicate of a name, or the only one."""
+        names = [p.name for p in self._predicates]
+        if predicate is None and len(names) == 1:
+            return self._predicates[0]
+        if predicate not in names:
+            raise InputError(f"name one of the open predicates {', '.join(names)}, not {predicate!r}")
+        return self._predicates[names.index(predicate)]
+
+    def _ids(self, info: PredicateInfo) -> IntArray:
+        assert info.atoms is not None
+        data = self.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
+        ids: IntArray = data.column(0).to_numpy()
+        return ids
+
+    def _notes(self) -> list[str]:
+        """Return what a user should know of how far the model fits these examples."""
+        notes = []
+        if self.unseen.combinations:
+            were = "was" if self.unseen.combinations == 1 else "were"
+            touch = "it touches" if self.unseen.combinations == 1 else "they touch"
+            notes.append(
+                f"{counted(self.unseen.combinations, 'combination')} of constants {were} never seen in training; "
+                f"{touch} {counted(self.unseen.atoms, 'query atom')}"
+            )
+        if self.foreign:
+            do = "does" if self.foreign == 1 else "do"
+            notes.append(f"{counted(self.foreign, 'constant')} of the model's clauses {do} not occur in these data")
+        return notes
+
+
+def into_tables(layout: Layout, into: str) -> dict[str, str]:
+    """Return, by open predicate, the tables into which predictions are written."""
+    names = sorted(info.name for info in layout.predicates.values() if info.open)
+    return {name: into if len(names) == 1 else f"{into}_{name}" for name in names}

@@ -1,0 +1,373 @@
+"""Models held against the data of a database: ground, explained, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.catalog.constants import atoms_of
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.data import Data
+from sqlrl.errors import CatalogError
+from sqlrl.explaining import Explanations, explain
+from sqlrl.ground import counts
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.clauses import clause_table
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.logic.model import Model
+from sqlrl.prediction import Prediction
+from sqlrl.report import Table
+from sqlrl.worlds import Worlds
+
+GROUNDING_LIMIT = 200_000_000
+"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
+
+
+class Models(Data):
+    """Data, and models held against them; `sqlrl.database.Database` adds inference and learning.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    console : Console, optional
+        As for `Data`.
+    """
+
+    @contextmanager
+    def program(
+        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+    ) -> Iterator[Program]:
+        r"""Hold a model against the data while the context is open; its scratch tables go when it closes.
+
+        Parameters
+        ----------
+        model : Model
+        training : bool
+            True if the model is new: a constant of a rule that the data do not have is then an error.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Yields
+        ------
+        Program
+
+        Raises
+        ------
+        CatalogError
+            As for `bind`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> with db.program(model) as program:
+        ...     program.clause_count
+        1
+        """
+        drop = tuple(drop)
+        layout = self.bind(model, training=training, drop=drop, query=query)
+        program = bind_program(self.engine, layout, _without(model, drop))
+        try:
+            yield program
+        finally:
+            program.close()
+
+    def bind(
+        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+    ) -> Layout:
+        r"""Check that model and data fit, and build the tables of query atoms.
+
+        Parameters
+        ----------
+        model, training, drop, query
+            As for `program`.
+
+        Returns
+        -------
+        Layout
+
+        Raises
+        ------
+        CatalogError
+            With everything that does not fit; also if no predicate is open.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> db.bind(model).predicates["Smokes"].atom_count
+        3
+        """
+        drop = tuple(drop)
+        layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
+        if not any(p.open for p in layout.predicates.values()):
+            raise CatalogError(
+                "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
+                "or name it when the model is read: read_mln(path, query=[...])"
+            )
+        return layout
+
+    def model(self, number: int | None = None) -> Model:
+        r"""Return a model that a learner or `predict(keep=True)` kept.
+
+        Parameters
+        ----------
+        number : int, optional
+            A number of `sqlrl.model`; the newest one by default.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        CatalogError
+            There is no such model.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> prediction = db.predict(model, keep=True)
+        >>> sqlrl.models_equal(db.model(), model)
+        True
+        """
+        return self.records.model(number)
+
+    def ground(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Network:
+        r"""Ground a model: one SQL query for each shape of clause.
+
+        Parameters
+        ----------
+        model : Model
+        examples : list of names, query, relation or frame, optional
+        limit : int or None
+            The most ground clauses of one shape.
+        drop : iterable of str
+            Predicates that may lack data; rules that mention them are left out.
+        query : iterable of str
+            Predicates to predict, beside those of the model and the data.
+
+        Returns
+        -------
+        Network
+
+        Raises
+        ------
+        GroundingLimitError
+            Names the shape and the estimate.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> network = db.ground(model)
+        >>> network.atoms.tolist(), network.literals.tolist()
+        ([1, 2, 3], [-1, 2, -2, 3])
+        """
+        with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
+            program.expand(chosen)
+            return ground_network(program, chosen, limit=limit)
+
+    def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> Explanations:
+        r"""Say how a model would be grounded, before any work.
+
+        Parameters
+        ----------
+        model : Model
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Explanations
+            For each shape of clause its size, SQL and plan. It prints as a table; `print(found[0])` shows SQL and plan.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> found = db.explain(sqlrl.parse_mln(text, query=["Smokes"]))
+        >>> found[0].clauses, "JOIN" in found[0].sql
+        (1, True)
+        """
+        with self.program(model, drop=drop, query=query) as program:
+            return Explanations(explain(program))
+
+    def count(
+        self,
+        model: Model,
+        *,
+        world: Any = "observed",
+        examples: Any = None,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        r"""Count the true groundings of every clause in a world, exactly and without enumerating them where that can be avoided.
+
+        Parameters
+        ----------
+        model : Model
+        world : "observed", Prediction, source or mapping of predicate to source
+            "observed" is the labels. A source is anything that `load` takes, with the column `atom` (ids of the true query
+            atoms), or with the arguments of the true query atoms as `predict(into=...)` writes them; of several open
+            predicates a mapping has such a source for each: `{"Smokes": ..., "Cancer": ...}`. A column `truth`
+            beside the arguments marks the true ones.
+        examples : list of names, query, relation or frame, optional
+            By default those of a prediction that is the world, else all.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers.
+
+        Raises
+        ------
+        InputError
+            The world has rows that are no query atoms, query atoms have no label, or the prediction is of other examples.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> db.count(model, world=[("Anna",)])["n"]
+        Traceback (most recent call last):
+        sqlrl.errors.InputError: a world of Smokes has the columns person, as predict(into=...) writes them, not column0
+        >>> db.count(model, world="select 'Anna' as person")["n"]
+        [8]
+        """
+        with self._counting(model, [world], examples, drop, query) as (program, chosen, worlds):
+            with worlds.shown(world) as shown:
+                n = counts.true_counts(program, shown, chosen)
+            total = counts.groundings(program, chosen)
+            columns = {"n": n, "groundings": total}
+            return _count_table(program, columns, f"true groundings in {_world_name(world)}")
+
+    def count_difference(
+        self,
+        model: Model,
+        world: Any,
+        other: Any = "observed",
+        *,
+        examples: Any = None,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        r"""Count delta n of every clause: n in one world minus n in another, touching only groundings of atoms that differ.
+
+        Parameters
+        ----------
+        model : Model
+        world, other : "observed", Prediction, source or mapping of predicate to source
+            As in `count`.
+        examples : list of names, query, relation or frame, optional
+            By default those of a prediction that is one of the worlds, else all.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            Columns `clause`, `text`, `delta_n`, `weight`; delta n is an exact integer.
+
+        Raises
+        ------
+        InputError
+            As in `count`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> anna, nobody = "select 'Anna' as person", "select 'Anna' as person where false"
+        >>> db.count_difference(model, anna, nobody)["delta_n"]
+        [-1]
+        """
+        with self._counting(model, [world, other], examples, drop, query) as (program, chosen, worlds):
+            with worlds.shown(world) as first, worlds.shown(other) as second:
+                change = counts.count_differences(program, first, second, chosen)
+            title = f"n in {_world_name(world)} minus n in {_world_name(other)}"
+            return _count_table(program, {"delta_n": change}, title)
+
+    @contextmanager
+    def _counting(
+        self, model: Model, worlds: Sequence[Any], examples: Any, drop: Iterable[str], query: Iterable[str]
+    ) -> Iterator[tuple[Program, TableName | None, Worlds]]:
+        """Hold a model against chosen examples, with its templates expanded, to count in worlds."""
+        predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
+        with self.program(model, drop=drop, query=query) as program, ExitStack() as stack:
+            if examples is None and predicted is not None:
+                chosen: TableName | None = stack.enter_context(program.only(predicted.examples))
+            else:
+                chosen = stack.enter_context(self.only(examples))
+            program.expand(chosen)
+            yield program, chosen, Worlds(self.catalog, program, chosen)
+
+
+def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str) -> Table:
+    """Return exact counts of the clauses that users see, with their texts and weights."""
+    listed = clause_table(program)
+    ids = listed.column("clause").to_numpy()
+    data = {name: listed.column(name) for name in ("clause", "text")}
+    data |= {name: _decimals(values[ids]) for name, values in columns.items()}
+    return Table(pa.table({**data, "weight": listed.column("weight")}), title=title)
+
+
+def _world_name(world: Any) -> str:
+    """Return what titles call a world."""
+    if isinstance(world, Prediction):
+        return "the predicted world"
+    return "the observed world" if isinstance(world, str) and world == "observed" else "the given world"
+
+
+def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
+    """Return exact counts as int64, or as decimal128 where one does not fit."""
+    small = all(-(2**63) <= v < 2**63 for v in values)
+    return pa.array(list(values), pa.int64() if small else pa.decimal128(38))
+
+
+def _without(model: Model, drop: Iterable[str]) -> Model:
+    """Return a model without the rules that mention dropped predicates."""
+    dropped = set(drop)
+    if not dropped:
+        return model
+    return model.with_rules(
+        tuple(r for r in model.rules if dropped.isdisjoint(a.predicate for a in atoms_of(r.formula)))
+    )

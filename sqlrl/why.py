@@ -1,0 +1,257 @@
+"""Why an atom is predicted as it is: the ground clauses that speak for and against it, and its margin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sqlglot import exp
+
+from sqlrl import markup
+from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column
+from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms
+from sqlrl.ground.clauses import clause_table
+from sqlrl.ground.dependent import with_helpers
+from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.network import BoolArray, Network
+from sqlrl.ground.program import Program
+from sqlrl.plan.sources import argument_columns
+from sqlrl.plan.sql import table
+from sqlrl.plan.touching import AtomKey
+from sqlrl.report import Table
+from sqlrl.report.text import cell_text
+from sqlrl.solve.choose import Options
+from sqlrl.solve.differing import flipped
+from sqlrl.solve.weighed import weigh
+
+FOR, AGAINST, NEUTRAL = "for", "against", "neutral"
+
+
+@dataclass(frozen=True, repr=False)
+class Reasons:
+    r"""The ground clauses that speak for and against the predicted value of an atom.
+
+    Parameters
+    ----------
+    atom : str
+        The atom with its constants.
+    truth : bool
+        Its predicted value.
+    table : Table
+        Columns `side` (*for*: flipping the atom alone loses what the ground clause is worth; *against*: it gains it; *neutral*: other
+        literals decide), `clause` (as the model has it), `ground_clause` (with constants), `weight` (log-odds, NULL if hard), `times`
+        (groundings with this text), `contribution` (what flipping the atom loses, in log-odds; infinite if hard). The strongest
+        come first.
+    contribution : float
+        The sum of the contributions: log-odds of the atom's value, given all other atoms as predicted.
+    margin : float
+        How much the score of the best world falls when the atom must have the other value (log-odds), all other atoms being
+        chosen anew; infinite if no world has the other value.
+    gap : float
+        The margin is off by no more than this; infinite where nothing is proved.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("A", "B"), ("B", "C")])
+    >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.25 Smokes(x)\n2 Smokes(A)"
+    >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
+    >>> reasons = db.predict(model).why("Smokes(B)")
+    >>> reasons
+    Smokes(B) is predicted true; margin 0.5
+    side     clause                                  ground_clause                            weight  times  contribution
+    -------  --------------------------------------  ---------------------------------------  ------  -----  ------------
+    for      Friends(x, y) ^ Smokes(x) => Smokes(y)  !Friends(A, B) v !Smokes(A) v Smokes(B)       1      1             1
+    against  Smokes(x)                               Smokes(B)                                 -0.25      1         -0.25
+    >>> reasons.margin, reasons.contribution
+    (0.5, 0.75)
+    """
+
+    atom: str
+    truth: bool
+    table: Table
+    contribution: float
+    margin: float
+    gap: float
+
+    @property
+    def title(self) -> str:
+        """The atom, its predicted value and its margin in one line."""
+        value = "true" if self.truth else "false"
+        return f"{self.atom} is predicted {value}; {margin_text(self.margin, self.gap)}"
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self.table!r}"
+
+    def _repr_html_(self) -> str:
+        return markup.paragraph(self.title) + self.table._repr_html_()
+
+
+def margin_text(margin: float, gap: float) -> str:
+    """Return a margin in words, with what is proved about it.
+
+    Examples
+    --------
+    >>> margin_text(1.5, 1e-15), margin_text(1.5, 0.25), margin_text(1.5, math.inf), margin_text(math.inf, 0.0)
+    ('margin 1.5', 'margin 1.5, off by at most 0.25', 'margin 1.5, not proved', 'no world has the other value')
+    """
+    if math.isinf(margin):
+        return "no world has the other value"
+    text = f"margin {cell_text(margin)}"
+    if math.isinf(gap):
+        return f"{text}, not proved"
+    return text if gap <= 1e-6 * max(1.0, abs(margin)) else f"{text}, off by at most {gap:.3g}"
+
+
+@dataclass(frozen=True)
+class _Row:
+    side: str
+    clause: str
+    ground_clause: str
+    weight: float | None
+    times: int
+    contribution: float
+
+
+def reasons(
+    program: Program,
+    network: Network,
+    world: BoolArray,
+    key: AtomKey,
+    *,
+    gap: float,
+    options: Options,
+    examples: TableName | None = None,
+    neutral: bool = False,
+) -> Reasons:
+    """Explain the value of an atom in a world.
+
+    Parameters
+    ----------
+    program : Program
+        Expanded over the examples.
+    network : Network
+        n atoms.
+    world : bool array, shape (n,)
+    key : AtomKey
+        One of these atoms.
+    gap : float
+        No world scores more than this above the world.
+    options : Options
+        How the margin is found.
+    examples : TableName, optional
+    neutral : bool
+        Whether to list the ground clauses that other literals decide, too.
+
+    Returns
+    -------
+    Reasons
+    """
+    atom = int(np.searchsorted(network.atoms, key.atom))
+    defining = np.array([program.features[f].rule is None for f in program.feature_of], dtype=bool)
+    after = with_helpers(network, defining, world, atom)
+    changed = network.atoms[(after != world) & network.helper].tolist()
+    keys = [key, *_helper_keys(program, changed)]
+    found = clauses_of_atoms(program, keys, TwoWorlds(network.atoms, world, after), examples)
+    weights = program.weights()
+    listed = clause_table(program)
+    texts = dict(zip(listed.column("clause").to_pylist(), listed.column("text").to_pylist(), strict=True))
+    hard = program.hard()
+    rows = []
+    for each in found:
+        worth = math.inf if hard[each.clause] else float(weights[each.clause]) * each.times
+        change = int(each.before) - int(each.after)
+        contribution = worth * change if change else 0.0
+        weight = None if hard[each.clause] else float(weights[each.clause])
+        rows.append(_Row(_side(contribution), texts[each.clause], each.text, weight, each.times, contribution))
+    name = atom_texts(program, np.array([key.atom]))[key.atom]
+    rows += _soft_evidence(network, world, atom, name)
+    rows += _of_block(program, network, world, atom, key.predicate)
+    rows.sort(key=lambda row: (_ORDER[row.side], -abs(row.contribution), row.clause, row.ground_clause))
+    total = math.fsum(row.contribution for row in rows if math.isfinite(row.contribution))
+    if any(math.isinf(row.contribution) for row in rows):
+        total = math.inf
+    other = flipped(weigh(network, weights), world, atom, options)
+    shown = [row for row in rows if neutral or row.side != NEUTRAL]
+    unsure = 0.0 if math.isinf(other.behind) else max(gap, other.gap)
+    return Reasons(name, bool(world[atom]), _table(shown), total, other.behind, unsure)
+
+
+_ORDER = {FOR: 0, AGAINST: 1, NEUTRAL: 2}
+
+
+def _side(contribution: float) -> str:
+    if contribution == 0:
+        return NEUTRAL
+    return FOR if contribution > 0 else AGAINST
+
+
+def _table(rows: list[_Row]) -> Table:
+    times = [row.times for row in rows]
+    kind = pa.int64() if all(n < 2**63 for n in times) else pa.decimal128(38)
+    columns = {
+        "side": pa.array([row.side for row in rows], pa.string()),
+        "clause": pa.array([row.clause for row in rows], pa.string()),
+        "ground_clause": pa.array([row.ground_clause for row in rows], pa.string()),
+        "weight": pa.array([row.weight for row in rows], pa.float64()),
+        "times": pa.array(times, kind),
+        "contribution": pa.array([row.contribution for row in rows], pa.float64()),
+    }
+    return Table(pa.table(columns))
+
+
+def _helper_keys(program: Program, atoms: list[int]) -> list[AtomKey]:
+    """Return the keys of helper atoms, which change together with the atom that is flipped."""
+    if not atoms:
+        return []
+    return [
+        AtomKey(info.name, atom, row)
+        for info in (program.layout.predicates[name] for name in sorted(program.helper_names))
+        for atom, row in _rows_of(program, info, atoms)
+    ]
+
+
+def _rows_of(program: Program, info: PredicateInfo, atoms: list[int]) -> list[tuple[int, dict[str, int]]]:
+    """Return the rows of some atoms in the atom table of a predicate."""
+    assert info.atoms is not None
+    names = dict.fromkeys(["example", *argument_columns(info)])
+    with program.shown(pa.table({"atom": pa.array(atoms, pa.int64())})) as source:
+        query = exp.select(column("atom", "a"), *(column(name, "a") for name in names)).from_(table(info.atoms, "a"))
+        query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+        rows = program.engine.fetch(query.order_by(column("atom", "a")), step="read helper atoms").to_pylist()
+    return [(row.pop("atom"), row) for row in rows]
+
+
+def _soft_evidence(network: Network, world: BoolArray, atom: int, name: str) -> list[_Row]:
+    prior = float(network.prior[atom])
+    if prior == 0:
+        return []
+    contribution = prior if world[atom] else -prior
+    return [_Row(_side(contribution), "soft evidence", name, prior, 1, contribution)]
+
+
+def _of_block(program: Program, network: Network, world: BoolArray, atom: int, predicate: str) -> list[_Row]:
+    """Return what the block of an atom says: whether the atom alone could have the other value."""
+    found = []
+    if any(clause < 0 and abs(literal) - 1 == atom for clause, literal in network.hard_units.tolist()):
+        text = "another atom of its block is given as true"
+        found.append(_Row(FOR, f"a block of {predicate}", text, None, 1, math.inf))
+    block = int(network.block[atom])
+    if block < 0:
+        return found
+    members = np.flatnonzero(network.block == block)
+    others = members[world[members] & (members != atom)]
+    exact = bool(network.block_exact[block])
+    holds, after = (n == 1 or (n == 0 and not exact) for n in (len(others) + world[atom], len(others) + (not world[atom])))
+    text = f"{'exactly' if exact else 'at most'} one of {len(members):,} atom{'s' * (len(members) != 1)} is true"
+    if len(others):
+        (true,) = atom_texts(program, network.atoms[others[:1]]).values()
+        text += f": {true}"
+    contribution = math.inf if holds and not after else 0.0
+    found.append(_Row(_side(contribution), f"a block of {predicate}", text, None, 1, contribution))
+    return found

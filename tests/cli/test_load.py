@@ -1,0 +1,93 @@
+"""`sqlrl load`: delimited text, and what a failure leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.cli.conftest import Run
+
+
+def facts(database: Path) -> list[tuple[str, ...]]:
+    """Return the facts of P with names."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return connection.execute('select * from sqlrl."named_P" order by all').fetchall()
+
+
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("a,b\nAnna,Bob\n", []),
+        ("Anna,Bob\n", ["--no-header"]),
+        ("Anna\tBob\n", ["--no-header", "--delimiter", "\\t"]),
+        ("a;b\nAnna;'Bob'\n", ["--delimiter", ";", "--quote", "'"]),
+    ],
+)
+def test_text_in_its_dialect(run: Run, tmp_path: Path, content: str, options: list[str], piped: bool) -> None:
+    source, database = tmp_path / "p.csv", tmp_path / "d.duckdb"
+    source.write_text(content)
+    done = run("load", database, "P", "-" if piped else source, *options, stdin=content if piped else None)
+    assert done.code == 0, done.err
+    assert facts(database) == [("Anna", "Bob")]
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_faults_name_line_and_option_and_leave_no_file(run: Run, tmp_path: Path, piped: bool) -> None:
+    source, database = tmp_path / "p.csv", tmp_path / "d.duckdb"
+    for content, line, option in (
+        ("a,b\n1,2\n3\n", 3, ""),
+        ("a;b\n1;2\n", 1, "--delimiter ';'"),
+        ('a,b\n1,"2\n', 2, "--quote"),
+    ):
+        source.write_text(content)
+        done = run("load", database, "P", "-" if piped else source, stdin=content if piped else None)
+        assert done.code == 1
+        assert f"{'standard input' if piped else source}, line {line}: " in done.err
+        assert option in done.err
+        assert [file.name for file in tmp_path.iterdir()] == ["p.csv"]
+
+
+def test_a_failure_keeps_a_database_that_was_there(run: Run, tmp_path: Path) -> None:
+    source, database = tmp_path / "p.csv", tmp_path / "d.duckdb"
+    source.write_text("a,b\n1,2\n")
+    assert run("load", database, "P", source).code == 0
+    source.write_text("a,b\n1\n")
+    assert run("load", database, "P", source).code == 1
+    assert facts(database) == [("1", "2")]
+    done = run("load", tmp_path / "no" / "such.duckdb", "P", source)
+    assert done.code == 1
+    assert "there is no directory" in done.err
+
+
+def test_a_changed_file_is_loaded_again_on_request(run: Run, tmp_path: Path) -> None:
+    source, database, model = tmp_path / "p.csv", tmp_path / "d.duckdb", tmp_path / "m.mln"
+    source.write_text("a;b\n1;2\n")
+    model.write_text("P(s, s)\nQ(s)\n1 P(x, y) => Q(y)\n")
+    assert run("load", database, "P", source, "--delimiter", ";").code == 0
+    source.write_text("a;b\n1;2\n2;1\n")
+    infer = ("infer", database, "--model", model, "--query", "Q")
+    refused = run(*infer)
+    assert refused.code == 1
+    assert "changed after it was loaded" in refused.err
+    assert "run `sqlrl load --refresh`" in refused.err
+    assert run("load", database, "--refresh").code == 0
+    assert run(*infer).code == 0
+    source.unlink()
+    warned = run(*infer)
+    assert warned.code == 0
+    assert "is gone" in warned.err
+
+
+def test_long_failures_are_short_but_logged_in_full(run: Run, tmp_path: Path) -> None:
+    database = tmp_path / "d.duckdb"
+    duckdb.connect(str(database)).close()
+    query = f"select {', '.join(f'{i} as column_{i}' for i in range(2000))} from nowhere"
+    short, full = run("sql", database, query), run("sql", "-v", database, query)
+    assert (short.code, full.code) == (1, 1)
+    assert "Table with name nowhere does not exist" in short.err
+    assert len(short.err) < 2500
+    assert "column_1999" not in short.err
+    assert "column_1999" in full.err

@@ -1,0 +1,134 @@
+"""What runs leave in `sqlrl.clause_statistics`, against enumeration and against `count`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.decided import decided_false
+
+DOCS = ["d1", "d2", "d3"]
+WORDS = [("d1", "a"), ("d1", "b"), ("d2", "b"), ("d3", "c"), ("d3", "a")]
+CLASSES = [("d1", "x"), ("d2", "y"), ("d3", "x")]
+TEXT = """
+Word(doc, word)
+Class(doc, class)
+Good(doc)
+Word(d, +w) => Class(d, +c)
+Class(d, c) ^ Good(d)
+Good(d) <=> Class(d, c)
+"""
+RULES = sqlrl.parse_mln(TEXT)
+COLUMNS = "groundings, open, satisfied_by_evidence, violated_by_evidence, n_observed, n_predicted, delta_n"
+
+
+def database() -> sqlrl.Database:
+    """Class(d1, y) is given as false, so that evidence violates and satisfies some groundings; so is Good(d3) as true."""
+    db = sqlrl.connect()
+    db.load("Word", WORDS, types=("doc", "word"), example="doc")
+    db.load("Class", CLASSES[:1], types=("doc", "class"), target=True)
+    db.load("Class", CLASSES, types=("doc", "class"), target=True)
+    db.load("Class", [("d1", "y", False)], types=("doc", "class"), truth=2, given=True)
+    db.load("Good", [("d1",)], types=("doc",), target=True)
+    db.load("Good", [("d3",)], types=("doc",), given=True)
+    return db
+
+
+def statistics(db: sqlrl.Database, run: int) -> dict[str, tuple[Any, ...]]:
+    query = f"""
+        select text, {COLUMNS} from sqlrl.clause_statistics
+        join sqlrl.run using (run) join sqlrl.clause using (model, clause) where run = {run} order by clause
+    """
+    return {row[0]: row[1:] for row in db.sql(query).fetchall()}
+
+
+def by_hand() -> dict[str, tuple[Any, ...]]:
+    """Groundings, open, satisfied, violated of the rules that are no equivalence, one grounding after the other."""
+    known: dict[tuple[str, ...], bool] = {("Class", "d1", "y"): False, ("Good", "d3"): True}
+    found: dict[str, list[bool | None]] = {}
+    for doc, kind in product(DOCS, "xy"):
+        literal = known.get(("Class", doc, kind))
+        for word in "abc":
+            text = f'Word(d, "{word}") => Class(d, "{kind}")'
+            found.setdefault(text, []).append(literal if (doc, word) in WORDS else True)
+        good = known.get(("Good", doc))
+        both = False if literal is False or good is False else (True if literal and good else None)
+        found.setdefault("Class(d, c) ^ Good(d)", []).append(both)
+    return {text: (len(v), v.count(None), v.count(True), v.count(False)) for text, v in found.items()}
+
+
+@pytest.mark.parametrize("window", [1, 512])
+def test_a_learner_keeps_what_evidence_and_labels_say(window: int) -> None:
+    db = database()
+    fit = sqlrl.AdaGrad(window=window, passes=2).fit(db, RULES)
+    found, hand = statistics(db, 1), by_hand()
+    observed = db.count(fit.model)
+    n = dict(zip(observed["text"], observed["n"], strict=True))
+    delta = {row["clause"]: row["delta_n"] for row in fit.clauses().to_pylist()}
+    for text, row in found.items():
+        assert row[4:] == (n[text], None, delta[text])
+        if text in hand:
+            assert row[:4] == hand[text]
+    assert hand.keys() <= found.keys()
+    assert found["Good(d) <=> Class(d, c)"][:4] == (6, None, None, None)
+
+
+def test_a_prediction_keeps_its_world_and_evaluation_adds_the_labels() -> None:
+    db = database()
+    model = sqlrl.AdaGrad().fit(db, RULES).model
+    prediction = db.predict(model, keep=True)
+    before, hand = statistics(db, 2), by_hand()
+    counted = db.count(model, world=prediction)
+    predicted = dict(zip(counted["text"], counted["n"], strict=True))
+    for text, row in before.items():
+        assert row[4:] == (None, predicted[text], None)
+        if text in hand:
+            assert row[:4] == hand[text]
+    prediction.evaluate()
+    after = statistics(db, 2)
+    observed = dict(zip(counted["text"], db.count(model)["n"], strict=True))
+    for text, row in after.items():
+        assert row[:4] == before[text][:4]
+        assert row[4:] == (observed[text], predicted[text], observed[text] - predicted[text])
+
+
+def test_statistics_are_of_the_chosen_examples_and_of_runs_alone() -> None:
+    db = database()
+    model = sqlrl.AdaGrad().fit(db, RULES, examples=["d1", "d2"]).model
+    first, second = (db.predict(model, examples=iter([doc]), keep=True) for doc in ("d1", "d3"))
+    second.evaluate()
+    assert all(row[4] is None for row in statistics(db, 2).values())
+    first.evaluate()
+    for run, doc in ((2, "d1"), (3, "d3")):
+        counted = db.count(model, examples=[doc])
+        found = statistics(db, run)
+        assert [found[text][4] for text in counted["text"]] == counted["n"]  # type: ignore[index]
+        assert [found[text][0] for text in counted["text"]] == counted["groundings"]  # type: ignore[index]
+
+
+def test_without_labels_the_observed_counts_stay_unknown() -> None:
+    db = sqlrl.connect()
+    db.load("Friends", [("Anna", "Bob")], types=("person", "person"))
+    model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(y)", query=("Smokes",))
+    prediction = db.predict(model, keep=True)
+    with pytest.raises(sqlrl.SqlrlError, match="no predicted atom has a label"):
+        prediction.evaluate()
+    ((*_, observed, predicted, delta),) = statistics(db, 1).values()
+    assert (observed, int(Decimal(predicted)), delta) == (None, 4, None)
+
+
+def test_what_evidence_violates_is_counted_without_grounding() -> None:
+    db = database()
+    with db.program(RULES, training=True) as program:
+        program.expand()
+        network = ground_network(program)
+        assert decided_false(program).tolist() == network.evidence_violated.tolist()
+        assert network.evidence_violated.any()
+        with program.only(np.array([1])) as chosen:
+            assert decided_false(program, chosen).tolist() == ground_network(program, chosen).evidence_violated.tolist()

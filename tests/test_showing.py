@@ -1,0 +1,171 @@
+"""How results look in a terminal and in a notebook, and where warnings point."""
+
+from __future__ import annotations
+
+import linecache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import sqlrl
+from sqlrl.errors import InfeasibleTruthWarning, InputError, NotFittedError
+from sqlrl.evaluate import score
+from sqlrl.explaining import Explanations
+
+TEXT = """
+Word(doc, word)
+Class(doc, class)
+1.5 Word(d, "<b>") => Class(d, "x")
+-0.5 Class(d, c)
+"""
+MODEL = sqlrl.parse_mln(TEXT)
+
+
+class Balanced(HTMLParser):
+    """Checks that every element is closed, and collects names and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(value: object) -> Balanced:
+    found = Balanced(value._repr_html_())  # type: ignore[attr-defined]
+    allowed = {"table", "caption", "thead", "tbody", "tr", "th", "td", "p", "pre", "details", "summary"}
+    assert found.tags <= allowed
+    return found
+
+
+@pytest.fixture(scope="module")
+def db() -> sqlrl.Database:
+    database = sqlrl.connect()
+    database.load("Word", [("d1", "<b>"), ("d2", "b"), ("d3", "<b>")], types=("doc", "word"), example="doc")
+    database.load("Class", [("d1", "x"), ("d2", "y"), ("d3", "x")], types=("doc", "class"), target=True)
+    return database
+
+
+@pytest.fixture(scope="module")
+def fit(db: sqlrl.Database) -> sqlrl.AdaGrad:
+    return sqlrl.AdaGrad(window=2).fit(db, MODEL)
+
+
+def test_a_database_shows_its_predicates(db: sqlrl.Database) -> None:
+    assert repr(db).startswith("Database(':memory:')\n")
+    assert "Word(doc, word)" in repr(db)
+    assert "Word(doc, word)" in page(db).text
+    with sqlrl.connect() as closed:
+        pass
+    assert repr(closed) == page(closed).text == "Database(':memory:'), closed"
+
+
+def test_an_estimator_shows_what_it_learned(fit: sqlrl.AdaGrad) -> None:
+    assert repr(sqlrl.AdaGrad(window=2)) == "AdaGrad(window=2)"
+    assert page(sqlrl.AdaGrad(window=2)).text == "AdaGrad(window=2)"
+    first, *facts = repr(fit).splitlines()
+    assert first == "AdaGrad(window=2)"
+    assert "  steps       3" in facts
+    loss = int(sum(fit.steps_["loss"].to_pylist()))
+    assert any(f"{loss} of 6 atoms wrong" in line for line in facts)
+    shown = page(fit).text
+    assert fit.clauses()["clause"][0].as_py() in shown
+    assert f"{fit.clauses()['weight'][0].as_py():.6g}" in shown
+
+
+def test_what_was_not_learned_says_so() -> None:
+    fresh = sqlrl.AdaGrad()
+    for name in ("model_", "model", "weights_", "steps_", "infeasible_", "n_steps_"):
+        with pytest.raises(NotFittedError, match=r"this AdaGrad has no .* yet: call fit\(db, model\) first"):
+            getattr(fresh, name)
+        assert not hasattr(fresh, name)
+    with pytest.raises(InputError, match="call fit"):
+        fresh.clauses()
+    with pytest.raises(AttributeError, match="no attribute 'weigths_'") as raised:
+        fresh.weigths_  # noqa: B018
+    assert not isinstance(raised.value, NotFittedError)
+
+
+def test_a_model_shows_its_first_rules() -> None:
+    assert "2 rules (0 hard, 2 with a weight, 0 clauses of templates):" in repr(MODEL)
+    assert 'Word(d, "<b>") => Class(d, "x")' in repr(MODEL)
+    assert 'Word(d, "<b>") => Class(d, "x")' in page(MODEL).text
+    long = sqlrl.parse_mln("P(t)\n" + "\n".join(f"1 P(A{i})" for i in range(40)))
+    assert len(repr(long).splitlines()) == 22
+    assert repr(long).endswith(f"… {len(str(long).splitlines()) - 20} more lines")
+
+
+def test_scores_show_each_predicate() -> None:
+    one = score([True, False], [True, True], [0, 0], predicate=[0, 0], names=["Class"])
+    two = score([True, False], [True, True], [0, 1], predicate=[0, 1], names=["Class", "A"])
+    assert repr(one) == str(one)
+    assert repr(two).splitlines()[1].split() == ["A", "F1", "0.00", "(precision", "0.00,", "recall", "0.00)"]
+    assert repr(two.examples) == "ExampleScores(2 examples, 1 all right)"
+    assert "true positives" in page(two).text
+
+
+def test_an_explanation_prints_as_a_table_with_sql_on_demand(db: sqlrl.Database) -> None:
+    found = db.explain(MODEL)
+    assert isinstance(found, Explanations)
+    assert len(found) == 2
+    assert "SELECT" not in str(found)
+    assert all(each.shape in repr(found) for each in found)
+    assert found.table()["estimate"] == [each.estimate for each in found]
+    assert [each.sql for each in found[1:]] == [found[-1].sql]
+    assert found[0].sql in str(found[0])
+    assert found[0].plan in str(found[0])
+    assert found[0].sql in page(found).text
+    assert "details" in page(found[0]).tags
+
+
+def test_a_prediction_shows_what_the_model_does_not_know(db: sqlrl.Database) -> None:
+    template = sqlrl.parse_mln("Word(doc, word)\nClass(doc, class)\nWord(d, +w) => Class(d, +c)\n-0.5 Class(d, c)")
+    learned = sqlrl.AdaGrad().fit(db, template, ["d1"]).model
+    prediction = db.predict(learned, method="elimination")
+    assert "2 combinations of constants were never seen in training; they touch 2 query atoms" in repr(prediction)
+    assert "do not occur" not in repr(prediction)
+    shown = page(prediction).text
+    assert "Prediction of Class: " in shown
+    assert "optimal" in shown
+    assert "never seen" in shown
+
+
+def test_a_prediction_counts_constants_that_the_data_lack(db: sqlrl.Database, fit: sqlrl.AdaGrad) -> None:
+    other = sqlrl.connect()
+    other.load("Word", [("d9", "z")], types=("doc", "word"), example="doc")
+    other.load("Class", [("d9", "x")], types=("doc", "class"), target=True)
+    with pytest.warns(sqlrl.errors.UnseenConstantWarning) as caught:
+        prediction = other.predict(fit.model, method="elimination")
+    assert "1 constant of the model's clauses does not occur in these data" in repr(prediction)
+    assert pointed_at(caught[0]) == 'prediction = other.predict(fit.model, method="elimination")'
+
+
+def pointed_at(warning: object) -> str:
+    assert Path(warning.filename) == Path(__file__)  # type: ignore[attr-defined]
+    return linecache.getline(warning.filename, warning.lineno).strip()  # type: ignore[attr-defined]
+
+
+def test_warnings_of_learners_point_at_the_call() -> None:
+    db = sqlrl.connect()
+    db.load("Word", [("d1", "a")], types=("doc", "word"), example="doc")
+    db.load("Class", [("d1", "x"), ("d1", "y")], types=("doc", "class"), target=True)
+    model = sqlrl.parse_mln(
+        "Word(doc, word)\nClass(doc, class)\nWord(d, w) => Class(d, c)\nClass(d,a) ^ a != b => !Class(d,b)."
+    )
+    with pytest.warns(InfeasibleTruthWarning, match=r"the labels of 1 example violate hard clauses") as caught:
+        sqlrl.AdaGrad().fit(db, model)
+    assert pointed_at(caught[0]) == "sqlrl.AdaGrad().fit(db, model)"
