@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
-from sqlrl.engine.interruption import interruptible, on_interrupt
+from sqlrl.engine.interruption import on_interrupt
 from sqlrl.errors import EngineError, InputError
 
 logger = logging.getLogger(__name__)
@@ -145,15 +145,14 @@ class DuckDBEngine:
         cursor = self.connection.cursor()
         self._cursors.add(cursor)
         try:
-            with interruptible(self.interrupt) as watched:
-                with watched():
-                    reader = cursor.sql(sql).to_arrow_reader(rows)
-                while True:
-                    with watched():
-                        batch = next(reader, None)
-                    if batch is None:
-                        return
-                    yield batch
+            with on_interrupt(self.interrupt):
+                reader = cursor.sql(sql).to_arrow_reader(rows)
+            while True:
+                with on_interrupt(self.interrupt):
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                yield batch
         except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
             self._fail(error, step, sql)
         finally:

@@ -7,60 +7,86 @@ the wake-up file is written at once, and a thread that waits for it can interrup
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+
+PATIENCE = 1.0
+"""Seconds to wait for the watcher to have read what arrived."""
+
+
+class _Watcher:
+    # One thread for the whole process: to start one for each query would cost as much as a small query.
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.receiver, self.sender = socket.socketpair()
+        self.sender.setblocking(False)
+        self.lock = threading.Lock()
+        self.stop: Callable[[], None] | None = None
+        self.settled = threading.Event()
+        threading.Thread(target=self._watch, name="sqlrl-interrupt", daemon=True).start()
+
+    def _watch(self) -> None:
+        while arrived := self.receiver.recv(64):
+            with self.lock:
+                if signal.SIGINT in arrived and self.stop is not None:
+                    self.stop()
+            if 0 in arrived:
+                self.settled.set()
+
+    def settle(self) -> None:
+        # Wait until all bytes are read, so that a late one does not stop the next query.
+        self.settled.clear()
+        self.sender.send(b"\0")
+        self.settled.wait(PATIENCE)
+
+
+_watchers: list[_Watcher] = []
+
+
+def _watcher() -> _Watcher:
+    # The watcher of this process: a fork has a copy of its parent's, but not its thread.
+    if not _watchers or _watchers[-1].process != os.getpid():
+        _watchers[:] = [_Watcher()]
+    return _watchers[-1]
 
 
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     """Call a function in another thread as soon as Ctrl-C is pressed; KeyboardInterrupt follows in the main thread.
 
-    Parameters
-    ----------
-    stop : callable
-        Lets the main thread return from what it waits for.
-    """
-    with interruptible(stop) as watched, watched():
-        yield
-
-
-@contextmanager
-def interruptible(stop: Callable[[], None]) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Give what makes contexts like those of `on_interrupt`, for work in many short pieces: one thread serves them all.
+    Outside the main thread, which alone gets KeyboardInterrupt, it does nothing.
 
     Parameters
     ----------
     stop : callable
         Lets the main thread return from what it waits for.
+
+    Examples
+    --------
+    >>> with on_interrupt(lambda: print("stop")):
+    ...     pass
     """
     if threading.current_thread() is not threading.main_thread():
-        yield nullcontext
+        yield
         return
-    receiver, sender = socket.socketpair()
-    sender.setblocking(False)
-
-    def watch() -> None:
-        """Wait for the bytes of signals, until the other end is closed."""
-        while arrived := receiver.recv(64):
-            if signal.SIGINT in arrived:
-                stop()
-
-    @contextmanager
-    def watched() -> Iterator[None]:
-        before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(before)
-
-    watcher = threading.Thread(target=watch, name="sqlrl-interrupt", daemon=True)
-    watcher.start()
+    watcher = _watcher()
+    with watcher.lock:
+        outer, watcher.stop = watcher.stop, stop
+    before = signal.set_wakeup_fd(watcher.sender.fileno(), warn_on_full_buffer=False)
+    interrupted = False
     try:
-        yield watched
+        yield
+    except KeyboardInterrupt:
+        interrupted = True
+        raise
     finally:
-        sender.close()
-        watcher.join()
-        receiver.close()
+        signal.set_wakeup_fd(before)
+        with watcher.lock:
+            watcher.stop = outer
+        if interrupted:
+            watcher.settle()
