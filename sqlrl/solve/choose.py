@@ -22,7 +22,7 @@ from sqlrl.solve.restrict import Values, component_labels, restrict, select
 from sqlrl.solve.result import Choice, UnsolvedError
 from sqlrl.solve.rounding import require, solve_relaxation
 from sqlrl.solve.solution import Solution
-from sqlrl.solve.walksat import solve_walksat
+from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import FREE, Weighed
 
 Method = Literal["auto", "elimination", "cut", "lp", "cpsat", "walksat"]

@@ -34,13 +34,15 @@ class Cliques:
     inside: BoolArray
 
 
-def find_cliques(weighed: Weighed) -> Cliques:
+def find_cliques(weighed: Weighed, *, hard_only: bool = False) -> Cliques:
     """Find cliques of literals that are twins: each has a row of one cost with the same others, and with each other.
 
     Parameters
     ----------
     weighed : Weighed
         r rows; rows of two literals and positive or infinite cost can be in cliques.
+    hard_only : bool
+        Look at hard rows only.
 
     Returns
     -------
@@ -67,7 +69,8 @@ def find_cliques(weighed: Weighed) -> Cliques:
     ([-1, -2, -3], [0.5], [True, True, True])
     """
     n = len(weighed.atoms)
-    rows = np.flatnonzero((np.diff(weighed.indptr) == 2) & (weighed.cost > 0))
+    wanted = weighed.hard if hard_only else weighed.cost > 0
+    rows = np.flatnonzero((np.diff(weighed.indptr) == 2) & wanted)
     first = weighed.literals[weighed.indptr[rows]]
     second = weighed.literals[weighed.indptr[rows] + 1]
     costs, kind = np.unique(weighed.cost[rows], return_inverse=True)

@@ -17,9 +17,11 @@ from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.solve.counts import counts, open_counts, soft_weights, weighed_score
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.presolve import presolve
-from sqlrl.solve.result import Choice, MPEResult, UnsolvedError, plural
+from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.result import Choice, MPEResult, UnsolvedError
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.weighed import FREE, weigh
+from sqlrl.wording import counted
 
 PATIENCE = 0.1
 """Deterministic seconds that CP-SAT may spend on a component in a round, as long as rounds ground more."""
@@ -66,7 +68,7 @@ class ClauseOracle(Protocol):
 
     @property
     def size(self) -> int:
-        """About how many ground clauses of two literals or more there are."""
+        """At most so many ground clauses of two literals or more there are."""
         ...
 
 
@@ -93,7 +95,7 @@ class Cutting:
 def cutting_planes(
     oracle: ClauseOracle, weights: npt.ArrayLike, *, deterministic_limit: float | None = None, seed: int = 0
 ) -> Cutting:
-    """The most probable world of a network that is grounded no further than needed.
+    r"""The most probable world of a network that is grounded no further than needed.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def cutting_planes(
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\\n2 Smokes(Anna)\\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
+    >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
     >>> found = cutting_planes(ProgramOracle(program), program.weights())
     >>> found.result.world.tolist(), found.result.objective, found.result.status.value, found.rounds
     ([True, True, True], 10.25, 'optimal', 2)
@@ -145,9 +147,9 @@ class _Run:
         self.last: MPEResult | None = None
 
     def solve(self) -> None:
-        # A partial network can be far harder than the whole: for `tuffy/cse`, 100 rows more that were parts of cliques made
-        # CP-SAT take over 190 s in place of 0.7 s. So a round is worth little time, and once CP-SAT needs more, the pairs among
-        # the atoms that presolve leaves are grounded too.
+        # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
+        # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
+        # CP-SAT needs more, the pairs among the atoms that presolve leaves are grounded too.
         patience = PATIENCE if self.limit is None else min(PATIENCE, self.limit)
         limit: float | None = patience
         pairs = False
@@ -178,11 +180,16 @@ class _Run:
         begun, size = time.perf_counter(), len(self.network.row_clause)
         self.network = add_rows(self.network, self.oracle.unmet(world, self.wanted))
         if pairs:
-            value, _ = presolve(weigh(self.network, self.soft))
-            chosen = np.asarray(value == FREE, dtype=np.bool_)
-            self.network = add_rows(self.network, self.oracle.among(chosen, self.wanted))
+            self.network = add_rows(self.network, self.oracle.among(self._undecided(), self.wanted))
         self.grounding += time.perf_counter() - begun
         return len(self.network.row_clause) > size
+
+    def _undecided(self) -> BoolArray:
+        try:
+            value, _ = presolve(weigh(self.network, self.soft))
+        except UnsatisfiableError:  # the next round says which hard clauses cannot all hold
+            return np.zeros(len(self.network.atoms), dtype=np.bool_)
+        return np.asarray(value == FREE, dtype=np.bool_)
 
     def result(self) -> Cutting:
         assert self.last is not None
@@ -193,7 +200,7 @@ class _Run:
         exact = np.where(asked, self.oracle.counts(world, asked), counts(self.network, world))
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
-        reason = f"{rows:,} of about {self.oracle.size:,} ground clauses in {plural(self.rounds, 'round')}"
+        reason = f"{rows:,} of at most {self.oracle.size:,} ground clauses in {counted(self.rounds, 'round')}"
         choice = Choice("cutting plane", 0, atoms, rows, reason, self.grounding)
         none = np.zeros_like(world)
         report = replace(

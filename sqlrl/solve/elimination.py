@@ -9,11 +9,11 @@ import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.buckets import Buckets, compile_buckets, component_sums, scratch_for
-from sqlrl.solve.messages import beliefs, best_worlds
-from sqlrl.solve.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels
 from sqlrl.solve.solution import Solution
+from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets, component_sums, scratch_for
+from sqlrl.solve.treewidth.messages import beliefs, best_worlds
+from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order
 from sqlrl.solve.weighed import EPSILON, Weighed
 
 SLICE = 50_000_000

@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.belief import EXACT, MarginalResult
-from sqlrl.solve.chains import Effort, SampleBatch, SampleSink
-from sqlrl.solve.diagnostics import Estimate
 from sqlrl.solve.elimination import sum_product, within_bound
-from sqlrl.solve.gibbs import is_gibbs, sample_gibbs
-from sqlrl.solve.mcsat import sample_mcsat
-from sqlrl.solve.propagation import propagate
 from sqlrl.solve.recognise import recognise_blocks
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.result import Choice
-from sqlrl.solve.slices import STIFF
+from sqlrl.solve.sampling.belief import EXACT, MarginalResult
+from sqlrl.solve.sampling.chains import Effort, SampleBatch, SampleSink
+from sqlrl.solve.sampling.diagnostics import Estimate
+from sqlrl.solve.sampling.gibbs import is_gibbs, sample_gibbs
+from sqlrl.solve.sampling.mcsat import sample_mcsat
+from sqlrl.solve.sampling.propagation import propagate
+from sqlrl.solve.sampling.slices import STIFF
 from sqlrl.solve.weighed import FREE, Weighed, weigh
 
 if TYPE_CHECKING:

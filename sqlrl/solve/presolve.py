@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.restrict import UnsatisfiableError, Values, restrict
-from sqlrl.solve.structure import pointers
+from sqlrl.solve.structure import grouped
 from sqlrl.solve.weighed import EPSILON, FREE, Weighed
 
 
@@ -189,9 +189,9 @@ def _run(state: _State, top: int, forced: int) -> int:
 def _state(weighed: Weighed) -> _State:
     n = len(weighed.atoms)
     atom, row, positive = np.abs(weighed.literals) - 1, weighed.row, weighed.literals > 0
-    order = np.argsort(atom, kind="stable")
+    occur_start, order = grouped(atom, n)
     inside = np.flatnonzero(weighed.block >= 0)
-    members = inside[np.argsort(weighed.block[inside], kind="stable")]
+    member_start, members = grouped(weighed.block[inside], len(weighed.block_exact))
     soft = ~weighed.hard[row]
     gain = np.where(positive, weighed.cost[row], -weighed.cost[row])
     up, down = soft & (gain > 0), soft & (gain < 0)
@@ -201,13 +201,13 @@ def _state(weighed: Weighed) -> _State:
         weighed.indptr,
         weighed.literals,
         weighed.cost,
-        pointers(np.bincount(atom, minlength=n)),
+        occur_start,
         row[order],
         positive[order],
         weighed.block,
         weighed.block_exact,
-        pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))),
-        members,
+        member_start,
+        inside[members],
         np.full(n, FREE, dtype=np.int8),
         np.diff(weighed.indptr).astype(np.int64),
         weighed.linear + np.bincount(atom[down], weights=gain[down], minlength=n),

@@ -87,7 +87,7 @@ def recognise_blocks(weighed: Weighed) -> Weighed:
     >>> found.block.tolist(), found.block_exact.tolist(), len(found.cost)
     ([0, 0, 0], [True], 1)
     """
-    cliques = find_cliques(weighed)
+    cliques = find_cliques(weighed, hard_only=True)
     size = np.diff(cliques.start)
     label = np.repeat(np.arange(len(size)), size)
     atom = np.abs(cliques.literals) - 1

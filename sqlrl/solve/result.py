@@ -9,6 +9,7 @@ from enum import Enum
 from sqlrl.errors import SqlrlError
 from sqlrl.ground.network import BoolArray
 from sqlrl.solve.scaling import RELATIVE_ERROR
+from sqlrl.wording import counted
 
 SHOWN = 12
 """So many choices are printed."""
@@ -86,22 +87,11 @@ class Choice:
         Examples
         --------
         >>> print(Choice("cut", 2, 300, 1200, "pairwise and attractive", 0.0123))
-        cut: 2 components, 300 atoms, 1200 rows (pairwise and attractive), 0.012 s
+        cut: 2 components, 300 atoms, 1,200 rows (pairwise and attractive), 0.012 s
         """
-        components = f"{plural(self.components, 'component')}, " if self.components else ""
-        sizes = f"{plural(self.atoms, 'atom')}, {plural(self.rows, 'row')}"
+        components = f"{counted(self.components, 'component')}, " if self.components else ""
+        sizes = f"{counted(self.atoms, 'atom')}, {counted(self.rows, 'row')}"
         return f"{self.method}: {components}{sizes} ({self.reason}), {self.seconds:.3f} s"
-
-
-def plural(number: int, noun: str) -> str:
-    """A number and its noun.
-
-    Examples
-    --------
-    >>> plural(1, "atom"), plural(2, "atom")
-    ('1 atom', '2 atoms')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +166,7 @@ class SolverReport:
         ]
         lines += [("method" if i == 0 else "", str(choice)) for i, choice in enumerate(self.choices[:SHOWN])]
         if len(self.choices) > SHOWN:
-            rest = ", ".join(f"{plural(n, 'component')} by {method}" for method, n in self.components.items())
+            rest = ", ".join(f"{counted(n, 'component')} by {method}" for method, n in self.components.items())
             lines.append(("", f"and {len(self.choices) - SHOWN} more; in all {rest}"))
         if self.scale != 1:
             lines.append(("scale", f"{self.scale:.10g}"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numba
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -152,6 +153,38 @@ def pointers(count: npt.NDArray[np.int64]) -> IntArray:
     [0, 2, 2, 5]
     """
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(count, dtype=np.int64)])
+
+
+@numba.njit(cache=True, nogil=True)
+def _by_label(label: IntArray, place: IntArray, order: IntArray) -> None:
+    for k in range(len(label)):
+        order[place[label[k]]] = k
+        place[label[k]] += 1
+
+
+def grouped(label: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Sort positions by their labels, in the order of positions inside a label: a counting sort, linear in time.
+
+    Parameters
+    ----------
+    label : int64 array, shape (k,)
+        From 0 to count - 1.
+    count : int
+
+    Returns
+    -------
+    tuple of int64 arrays, shapes (count + 1,) and (k,)
+        Where each label's positions start, and the positions.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in grouped(np.array([2, 0, 2]), 3)]
+    [[0, 1, 1, 3], [1, 0, 2]]
+    """
+    start = pointers(np.bincount(label, minlength=count))
+    order = np.empty(len(label), dtype=np.int64)
+    _by_label(label, start[:-1].copy(), order)
+    return start, order
 
 
 def distinct(values: IntArray) -> IntArray:

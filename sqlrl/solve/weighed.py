@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.counts import soft_weights
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import distinct, pointers, ragged_ranges
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -88,6 +88,20 @@ class Weighed:
         return bool(np.all(true <= 1) and np.all(true[self.block_exact] == 1))
 
 
+def _row_keys(literals: IntArray, start: IntArray, size: int) -> IntArray:
+    # A number for each row of `size` literals, equal for equal rows only; renumbered before it could overflow.
+    key, span = np.zeros(len(start), dtype=np.int64), 1
+    for place in range(size):
+        column = literals[start + place]
+        low = int(column.min())
+        width = int(column.max()) - low + 1
+        if span * width >= 2**62:
+            values, key = np.unique(key, return_inverse=True)
+            span = len(values)
+        key, span = key * width + (column - low), span * width
+    return key
+
+
 def merge_rows(
     indptr: IntArray, literals: IntArray, cost: FloatArray, clause: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, float]:
@@ -110,18 +124,14 @@ def merge_rows(
     ([-1, 2], [1.5], [3])
     """
     length = np.diff(indptr)
-    label = np.zeros(len(cost), dtype=np.int64)
-    groups = 0
-    for size in np.unique(length).tolist():
+    label, first = np.zeros(len(cost), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for size in distinct(length).tolist():
         rows = np.flatnonzero(length == size)
-        key = np.zeros(len(rows), dtype=np.int64)
-        for place in range(size):
-            column = literals[indptr[rows] + place]
-            low = int(column.min())
-            _, key = np.unique(key * (int(column.max()) - low + 1) + (column - low), return_inverse=True)
-        label[rows] = groups + key
-        groups += int(key.max(initial=-1)) + 1
-    _, first, label = np.unique(label, return_index=True, return_inverse=True)
+        _, index, group = np.unique(
+            _row_keys(literals, indptr[rows], size), return_index=True, return_inverse=True
+        )  # fmt: skip
+        label[rows] = len(first) + group
+        first = np.concatenate([first, rows[index]])
     total = np.bincount(label, weights=cost, minlength=len(first)).astype(np.float64)
     size_of = np.bincount(label, weights=np.abs(cost), minlength=len(first))
     times = np.bincount(label, minlength=len(first))

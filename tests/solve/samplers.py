@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.solve.diagnostics import Estimate
+from sqlrl.solve.sampling.diagnostics import Estimate
 from sqlrl.solve.weighed import Weighed
+from tests.solve.networks import Problem, worlds
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,6 +25,18 @@ def exact_marginals(weighed: Weighed) -> Floats | None:
         return None
     weight = np.exp(scores - scores.max())
     return np.asarray((weight @ worlds) / weight.sum(), dtype=np.float64)
+
+
+def problem_marginals(problem: Problem) -> Floats | None:
+    """P of each atom from the lists of a problem; scores and their differences in exact arithmetic."""
+    found = list(worlds(problem))
+    if not found:
+        return None
+    scores = [problem.score(world) for world in found]
+    best = max(scores)
+    weight = np.array([math.exp(float(max(score - best, Fraction(-800)))) for score in scores])
+    true = np.array(found, dtype=np.bool_).reshape(len(found), problem.atoms)
+    return np.asarray((weight @ true) / weight.sum(), dtype=np.float64)
 
 
 def assert_close(found: Estimate, expected: Floats, errors: float = 4.0) -> None:

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from sqlrl.errors import InputError
-from sqlrl.solve.chains import Effort
-from sqlrl.solve.diagnostics import Estimate, estimate, start_moments
+from sqlrl.solve.sampling.chains import Effort
+from sqlrl.solve.sampling.diagnostics import Estimate, estimate, start_moments
 
 
 def summed(draws: npt.NDArray[np.float64]) -> Estimate:

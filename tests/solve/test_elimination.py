@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from sqlrl.ground.network import Network
 from sqlrl.solve import elimination
 from sqlrl.solve.counts import counts, weighed_score
+from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.elimination import max_marginals, solve_elimination, sum_product, within_bound
 from sqlrl.solve.forest import compile_forest
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.sample import chains, network
 from sqlrl.solve.structure import compile_network
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.weighed import FREE, Weighed, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems, worlds
 from tests.solve.test_weighed import enumerate_weighed
 
@@ -166,6 +167,41 @@ def test_rows_over_several_blocks_of_a_tree() -> None:
     scores = block_worlds(weighed)
     assert 10 < len(scores) < 4**7
     check_against_worlds(weighed, scores, 1e-9)
+
+
+def random_network(seed: int) -> Weighed:
+    """About 45 variables of two to four states around a cycle, rows of two to four literals, some of them hard."""
+    random = np.random.default_rng(seed)
+    blocks = [(list(range(3 * b, 3 * b + 3)), bool(b % 2)) for b in range(15)]
+    ground: list[tuple[int, list[int]]] = []
+    for i in range(110):
+        start = int(random.integers(75))
+        atoms = np.unique((start + random.integers(0, 9, size=random.integers(2, 5))) % 75)
+        if len(atoms) > 1:
+            signs = random.choice([-1, 1], size=len(atoms))
+            ground.append((0 if i % 12 == 0 else i, ((atoms + 1) * signs).tolist()))
+    net = network(75, ground, hard=[0], blocks=blocks, prior=random.normal(size=75).tolist())
+    return weigh(net, random.normal(size=len(net.clauses)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_larger_networks_agree_with_cpsat_and_with_fixing_atoms(seed: int) -> None:
+    weighed = random_network(seed)
+    assert within_bound(weighed).all()
+    solution, other = solve_elimination(weighed), solve_cpsat(weighed)
+    best = weighed.score(solution.world)
+    assert other.optimal
+    assert best == pytest.approx(weighed.score(other.world), abs=other.gap + 1e-9)
+    probability, log_z = sum_product(weighed)
+    true, false = max_marginals(weighed)
+    assert np.maximum(true, false) == pytest.approx(np.full(75, best), abs=1e-9)
+    for k in range(45, 75):  # atoms in no block
+        for value, score, share in ((1, true[k], probability[k]), (0, false[k], 1 - probability[k])):
+            fixed = np.full(75, FREE, dtype=np.int8)
+            fixed[k] = value
+            part = restrict(weighed, fixed)
+            assert part.score(solve_elimination(part).world) == pytest.approx(score, abs=1e-9)
+            assert math.exp(sum_product(part)[1] - log_z) == pytest.approx(share, abs=1e-9)
 
 
 def test_centred_messages_keep_long_chains_precise() -> None:

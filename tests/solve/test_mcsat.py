@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from sqlrl.solve.chains import Effort, SampleBatch
 from sqlrl.solve.elimination import sum_product
-from sqlrl.solve.mcsat import sample_mcsat
 from sqlrl.solve.restrict import UnsatisfiableError
 from sqlrl.solve.sample import network
+from sqlrl.solve.sampling.chains import Effort, SampleBatch
+from sqlrl.solve.sampling.gibbs import sample_gibbs
+from sqlrl.solve.sampling.mcsat import sample_mcsat
+from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import Weighed, weigh
 from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
@@ -25,7 +33,7 @@ def test_within_its_error_bars(problem: Problem) -> None:
         with pytest.raises(UnsatisfiableError):
             sample_mcsat(weighed, Effort(samples=10))
         return
-    assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected, 4.5)
+    assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected)
 
 
 @settings(max_examples=60)
@@ -34,7 +42,7 @@ def test_extreme_costs(problem: Problem) -> None:
     weighed = weigh(problem.network(), problem.weights)
     expected = exact_marginals(weighed)
     if expected is not None:
-        assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected, 4.5)
+        assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected)
 
 
 def random_network(n: int, rows: int, hard: int, seed: int, size: int = 3, cost: float = 2.0) -> Weighed:
@@ -60,7 +68,7 @@ def test_components_too_large_to_list(n: int, rows: int, hard: int, cost: float,
     weighed = random_network(n, rows, hard, seed, cost=cost)
     expected = exact_marginals(weighed)
     assert expected is not None
-    assert_close(sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed)), expected, 4.5)
+    assert_close(sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed)), expected)
 
 
 @pytest.mark.parametrize(("n", "rows", "hard", "cost", "seed"), [(24, 60, 60, 1.0, 0), (30, 80, 20, 5.0, 1)])
@@ -97,7 +105,7 @@ def test_blocks_too_large_to_list() -> None:
         inside[np.arange(100) != 5] = 0.0  # row 5 needs member 5 if atom 100 is true
         z = none + weights.sum() + inside.sum()
         expected = np.append((weights + inside) / z, inside.sum() / z)
-        assert_close(sample_mcsat(weighed, Effort(samples=4000)), expected, 4.5)
+        assert_close(sample_mcsat(weighed, Effort(samples=4000)), expected)
 
 
 def test_hard_rows_hold_in_every_sample() -> None:
@@ -119,3 +127,19 @@ def test_same_seed_same_numbers_on_any_number_of_threads() -> None:
 
 def test_a_network_without_atoms() -> None:
     assert len(sample_mcsat(weigh(network(0, []), [])).mean) == 0
+
+
+@pytest.mark.parametrize("solve", [sample_mcsat, sample_gibbs, solve_walksat])
+def test_ctrl_c_is_heeded_at_once(solve: Callable[..., object]) -> None:
+    weighed = random_network(5000, 20_000, 0, 0)
+    options = {"flips": 10**9} if solve is solve_walksat else {"effort": Effort(samples=10**6)}
+    solve(random_network(5, 5, 0, 0))  # compiled code is loaded now
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    start = time.perf_counter()
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            solve(weighed, **options)
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - start < 10

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import Network
-from sqlrl.solve import interaction, minfill
-from sqlrl.solve.order import Order, elimination_order
 from sqlrl.solve.sample import chains, network
 from sqlrl.solve.structure import sides_of, variables_of
+from sqlrl.solve.treewidth import interaction, minfill
+from sqlrl.solve.treewidth.order import Order, elimination_order
 from tests.solve.networks import Problem, problems
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from sqlrl.solve.propagation import propagate
 from sqlrl.solve.restrict import UnsatisfiableError, restrict
+from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.weighed import FREE, weigh
 from tests.solve.networks import Problem, problems
 from tests.solve.samplers import exact_marginals

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, NumericError
-from sqlrl.solve.flipping import flip, load, overlap, start_search
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.sample import chains, network
-from sqlrl.solve.walksat import solve_walksat
+from sqlrl.solve.walking.flipping import flip, load, overlap, start_search
+from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import Weighed, weigh
 from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.test_weighed import enumerate_weighed, tolerance

@@ -141,10 +141,9 @@ class _Collector:
 def _distinct_rows(matrix: IntArray, below: int) -> tuple[IntArray, IntArray]:
     # The first row of each distinct one, and the number of the distinct row that each is. All entries are less than
     # `below`. `np.unique(axis=0)` compares rows byte by byte, which is many times slower.
-    key = matrix[:, 0]
+    _, first, key = np.unique(matrix[:, 0], return_index=True, return_inverse=True)
     for j in range(1, matrix.shape[1]):
-        key = key * below + matrix[:, j]
-        _, first, key = np.unique(key, return_index=True, return_inverse=True)
+        _, first, key = np.unique(key * below + matrix[:, j], return_index=True, return_inverse=True)
     return first, key
 
 

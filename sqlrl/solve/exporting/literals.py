@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray
 from sqlrl.solve.exporting.answer import NO_WORLD, OTHER_FILE, Answer, integers, shown
-from sqlrl.solve.result import plural
+from sqlrl.wording import counted
 
 _Truth = npt.NDArray[np.int8]
 
@@ -54,8 +54,8 @@ def read_literals(answer: Answer, count: int, needed: int) -> BoolArray:
             bits = tokens[0]
             if len(bits) != count:
                 raise InputError(
-                    f"{answer.path}:{number}: {plural(len(bits), 'value')} {shown(bits)}, but the exported file has "
-                    f"{plural(count, 'variable')}: {OTHER_FILE}"
+                    f"{answer.path}:{number}: {counted(len(bits), 'value')} {shown(bits)}, but the exported file has "
+                    f"{counted(count, 'variable')}: {OTHER_FILE}"
                 )
         else:
             literals = number
@@ -69,7 +69,7 @@ def read_literals(answer: Answer, count: int, needed: int) -> BoolArray:
     missing = np.flatnonzero(value[1 : needed + 1] < 0)
     if len(missing):
         raise InputError(
-            f"{answer.path} gives {len(missing)} of {plural(needed, 'atom')} no value, variable {missing[0] + 1} first: "
+            f"{answer.path} gives {len(missing)} of {counted(needed, 'atom')} no value, variable {missing[0] + 1} first: "
             f"{OTHER_FILE}"
         )
     return np.asarray(value[1 : needed + 1] == 1, dtype=np.bool_)

@@ -21,9 +21,11 @@ from sqlrl.solve.exporting.uai import place_in_uai
 from sqlrl.solve.exporting.values import read_values
 from sqlrl.solve.exporting.wcnf import place_in_wcnf, variable_count
 from sqlrl.solve.relaxation import relax
-from sqlrl.solve.result import Choice, MPEResult, SolverReport, plural, status_of
+from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
+from sqlrl.solve.rounding import PROVED
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighed import Weighed
+from sqlrl.wording import counted
 
 Format = Literal["wcnf", "lp", "uai"]
 """How a network is written for an outside solver."""
@@ -117,7 +119,7 @@ def check_world(
             clause = " v ".join(f"{sign}atom {i}" for sign, i in zip(signs, ids[atom].tolist(), strict=True))
         else:
             clause = describe(int(weighed.clause[broken[0]]), (np.sign(literals) * (weighed.atoms[atom] + 1)).tolist())
-        raise InputError(f"{source} violates {plural(len(broken), 'hard ground clause')}, such as {clause}: {remedy}")
+        raise InputError(f"{source} violates {counted(len(broken), 'hard ground clause')}, such as {clause}: {remedy}")
     true = np.bincount(weighed.block[world & (weighed.block >= 0)], minlength=len(weighed.block_exact))
     wrong = np.flatnonzero((true > 1) | (weighed.block_exact & (true == 0)))
     if len(wrong):
@@ -191,14 +193,16 @@ def read_solution(
     world = read_world(weighed, Answer.read(path), file_format, names)
     check_world(weighed, world, str(path), names, describe)
     score, gap, precision = weighed.score(world), np.inf, weighed.rounding
+    magnitude = float(np.abs(weighed.linear).sum() + np.abs(weighed.cost[~weighed.hard]).sum())
     read = time.perf_counter()
     seconds = {"read": read - start}
     if bound:
         relaxed = relax(weighed)
-        gap = max(relaxed.bound - score, 0.0) + weighed.rounding
-        precision += relaxed.rounding
+        distance = max(relaxed.bound - score, 0.0)
+        # The dual solution is a float one: what it leaves of the distance counts as rounding, as in `solve_relaxation`.
+        precision += distance if distance <= relaxed.rounding + PROVED * magnitude else relaxed.rounding
+        gap = distance + weighed.rounding
         seconds["bound"] = time.perf_counter() - read
-    magnitude = float(np.abs(weighed.linear).sum() + np.abs(weighed.cost[~weighed.hard]).sum())
     reason = "a world that was given, " + (
         "bounded by the linear relaxation" if bound else "of which nothing is proved"
     )

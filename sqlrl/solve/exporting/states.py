@@ -7,7 +7,7 @@ import numpy as np
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.solve.exporting.answer import OTHER_FILE, Answer, integers, shown
-from sqlrl.solve.result import plural
+from sqlrl.wording import counted
 
 TASKS = ("MPE", "MAP", "MMAP")
 """What the first line of a result that holds a world may say."""
@@ -59,7 +59,7 @@ def read_states(answer: Answer, size: IntArray) -> IntArray:
     if found[0] != v or not (pairs or len(found) == v + 1):
         raise InputError(
             f"{where}: expected the number of variables, {v}, and their states, found {found[0]} and "
-            f"{plural(len(found) - 1, 'number')}: {OTHER_FILE}"
+            f"{counted(len(found) - 1, 'number')}: {OTHER_FILE}"
         )
     states = _in_order(found[1:], v, where) if pairs else found[1:]
     wrong = np.flatnonzero((states < 0) | (states >= size))

@@ -11,7 +11,7 @@ import numpy as np
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.solve.exporting.answer import NO_WORLD, OTHER_FILE, Answer, integers, shown
-from sqlrl.solve.result import plural
+from sqlrl.wording import counted
 
 _CPLEX = re.compile(r'<variable\s+name="([^"]*)"[^>]*\svalue="([^"]*)"')
 _CBC = re.compile(r"(?P<status>.*?)\s*- objective value\s*(?P<objective>\S*)")
@@ -116,7 +116,7 @@ def _parse_highs(lines: Sequence[tuple[int, str]], found: _Values) -> None:
             return
     if left < 0:
         raise found.no_world(*(lines[0] if lines else (1, "Model status")))
-    raise InputError(f"{found.path} ends where {plural(left, 'variable')} more should follow: is the file whole?")
+    raise InputError(f"{found.path} ends where {counted(left, 'variable')} more should follow: is the file whole?")
 
 
 def _parse_names(lines: Iterable[tuple[int, str]], found: _Values) -> None:
@@ -180,7 +180,7 @@ def read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed: 
     missing = np.flatnonzero(np.isnan(value[:needed]))
     if len(missing):
         raise InputError(
-            f"{answer.path} gives {len(missing)} of {plural(needed, 'atom')} no value, {names[missing[0]]} first: {OTHER_FILE}"
+            f"{answer.path} gives {len(missing)} of {counted(needed, 'atom')} no value, {names[missing[0]]} first: {OTHER_FILE}"
         )
     truth = np.round(value[:needed])
     wrong = np.flatnonzero((np.abs(value[:needed] - truth) > TRUTH) | (truth < 0) | (truth > 1))

@@ -11,13 +11,13 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.flipping import Search, flip, less, load, start_search
-from sqlrl.solve.moves import apply, greedy, noisy, switch
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solution import Solution
 from sqlrl.solve.structure import pointers
+from sqlrl.solve.walking.flipping import Search, flip, less, load, start_search
+from sqlrl.solve.walking.moves import apply, greedy, noisy, switch
 from sqlrl.solve.weighed import EPSILON, Weighed
 
 SLICE = 5_000_000

@@ -90,8 +90,14 @@ class Estimate:
     ess: FloatArray
 
 
-def estimate(moments: Moments) -> Estimate:
+def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     """Averages over chains of numbers between 0 and 1, with their errors.
+
+    Parameters
+    ----------
+    moments : Moments
+    component : int64 array, shape (n,), optional
+        Numbers that depend on each other have the same label, from 0; all of them by default.
 
     Returns
     -------
@@ -103,8 +109,9 @@ def estimate(moments: Moments) -> Estimate:
     Vehtari et al., "Rank-normalization, folding, and localization" (2021), equations 1 to 4, without ranks, which need
     all draws and do nothing for bounded numbers. The error comes from the means of batches around the mean of all
     chains (Flegal & Jones 2010). Where chains disagree (R-hat above 1.01), batches of one chain are no independent
-    evidence, and the error is at least that of the means of half chains. The weight of one draw is added in
-    quadrature: what a run has never met may still have that probability.
+    evidence, and the error is at least that of the means of half chains. Added in quadrature is 1 / (the smallest
+    effective sample size of the component): what so many independent worlds have never met, a rare mode, may still have
+    that probability, and atoms that only change with it look perfectly mixed until then.
 
     Examples
     --------
@@ -136,8 +143,11 @@ def estimate(moments: Moments) -> Estimate:
         rhat = np.where(whole == 0, 1.0, np.sqrt(whole / inside))
         ess = np.where((whole > 0) & (between > 0), whole / between, np.inf)
     squared = np.where(rhat > AGREED, np.maximum(between, outside / (2 * chains)), between)
-    draws = chains * moments.draws
-    return Estimate(mean, np.sqrt(squared + 1.0 / draws**2), rhat, np.clip(ess, 1.0, draws))
+    ess = np.clip(ess, 1.0, chains * moments.draws)
+    label = np.zeros(n, dtype=np.int64) if component is None else component
+    slowest = np.full(int(label.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(slowest, label, ess)
+    return Estimate(mean, np.sqrt(squared + slowest[label] ** -2.0), rhat, ess)
 
 
 def _between_batches(moments: Moments, length: FloatArray, mean: FloatArray) -> FloatArray:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.diagnostics import Moments, start_moments
-from sqlrl.solve.occurrences import Int32Array, occurrences
+from sqlrl.solve.occurrences import Int32Array, Occurrences
+from sqlrl.solve.sampling.diagnostics import Moments, start_moments
 from sqlrl.solve.weighed import Weighed
 
 SLICE = 10_000_000
@@ -80,11 +80,28 @@ class State(NamedTuple):
     member: Int32Array
 
 
-def start_state(weighed: Weighed, world: BoolArray) -> State:
-    """The state of a chain that starts in a world in which blocks (and hard rows) hold."""
+def start_state(weighed: Weighed, found: Occurrences, world: BoolArray) -> State:
+    """The state of a chain that starts in a world in which blocks (and hard rows) hold.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    found : Occurrences
+        Of this network; chains share its arrays.
+    world : bool array, shape (n,)
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    NumericError
+        2**31 or more literals.
+    """
     if len(weighed.literals) >= 2**31:
         raise NumericError(f"{len(weighed.literals)} literals are too many for samplers, which index 2**31")
-    found = occurrences(weighed)
     row, atom = np.zeros(len(weighed.cost), ROW), np.zeros(len(weighed.atoms), ATOM)
     block = np.zeros(len(weighed.block_exact), BLOCK)
     row["cost"], row["first"], row["end"] = weighed.cost, weighed.indptr[:-1], weighed.indptr[1:]

@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.interaction import later_neighbours
-from sqlrl.solve.minfill import search_order, start_search
 from sqlrl.solve.structure import Rows, Sides, Variables, pointers, sides_of, variables_of
+from sqlrl.solve.treewidth.interaction import later_neighbours
+from sqlrl.solve.treewidth.minfill import search_order, start_search
 
 BUCKET_CELLS = 2**18
 """The default bound on the cells of one table."""

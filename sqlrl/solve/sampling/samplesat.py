@@ -5,10 +5,10 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from sqlrl.solve.chains import State, toggle
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, below, unit
-from sqlrl.solve.slices import Slice, set_true, true_atom
+from sqlrl.solve.sampling.chains import State, toggle
+from sqlrl.solve.sampling.slices import Slice, set_true, true_atom
 
 ANNEALING = 0.5
 """Probability of a step of simulated annealing; the others are steps of WalkSAT (Wei, Erenrich & Selman 2004)."""
@@ -94,7 +94,7 @@ def _mend(state: State, broken: Int32Array, size: int, random: Stream) -> int:
             if below(random, seen) == 0:
                 best_off, best_on = off, on
             best = after
-    return _go(state, broken, size, best_off, best_on)
+    return int(_go(state, broken, size, best_off, best_on))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -103,8 +103,8 @@ def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: 
     off, on = _other_state(state, variable, random)
     after = _go(state, broken, size, off, on)
     if after <= size or unit(random) < np.exp((size - after) / TEMPERATURE):
-        return after
-    return _go(state, broken, after, on, off)
+        return int(after)
+    return int(_go(state, broken, after, on, off))
 
 
 @numba.njit(cache=True, nogil=True)

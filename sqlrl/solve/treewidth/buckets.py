@@ -13,8 +13,8 @@ import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.order import Order
 from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.treewidth.order import Order
 from sqlrl.solve.weighed import Weighed
 
 
@@ -121,7 +121,7 @@ def compile_buckets(weighed: Weighed, order: Order) -> Buckets:
 
     Examples
     --------
-    >>> from sqlrl.solve.order import elimination_order
+    >>> from sqlrl.solve.treewidth.order import elimination_order
     >>> from sqlrl.solve.sample import network
     >>> from sqlrl.solve.weighed import weigh
     >>> weighed = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3])]), [1.0])

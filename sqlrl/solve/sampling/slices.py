@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.solve.chains import State, toggle
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, unit
+from sqlrl.solve.sampling.chains import State, toggle
 from sqlrl.solve.weighed import Weighed
 
 WORLDS = 64

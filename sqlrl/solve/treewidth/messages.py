@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.buckets import Buckets, Scratch, load, project
+from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load, project
 
 
 @numba.njit(cache=True, nogil=True)

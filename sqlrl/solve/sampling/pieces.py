@@ -10,9 +10,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from sqlrl.solve.chains import State, toggle
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.slices import WORLDS, Slice
+from sqlrl.solve.sampling.chains import State, toggle
+from sqlrl.solve.sampling.slices import WORLDS, Slice
 
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 
@@ -151,7 +151,7 @@ def _list_rows(state: State, cut: Slice, variables: int) -> None:
                     if other.bit < 0:
                         settled = settled or other.true == (state.literals[p] > 0)
                         continue
-                    highest = max(highest, np.int64(other.bit))
+                    highest = max(highest, int(other.bit))
                     if state.literals[p] > 0:
                         positive |= _ONE << np.uint64(other.bit)
                     else:

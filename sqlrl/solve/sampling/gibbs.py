@@ -9,10 +9,11 @@ import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
-from sqlrl.solve.diagnostics import Estimate, estimate
-from sqlrl.solve.occurrences import Int32Array, occurrences, randomise
+from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, streams, unit
+from sqlrl.solve.restrict import component_labels
+from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
+from sqlrl.solve.sampling.diagnostics import Estimate, estimate
 from sqlrl.solve.weighed import Weighed
 
 
@@ -141,10 +142,10 @@ def _sweeps(
 
 
 class _GibbsChain:
-    def __init__(self, weighed: Weighed, random: Stream) -> None:
+    def __init__(self, weighed: Weighed, found: Occurrences, random: Stream) -> None:
         world = np.zeros(len(weighed.atoms), dtype=np.bool_)
-        randomise(occurrences(weighed), world, random)
-        self.state, self.sweep, self.random = start_state(weighed, world), start_sweep(weighed), random
+        randomise(found, world, random)
+        self.state, self.sweep, self.random = start_state(weighed, found, world), start_sweep(weighed), random
 
     def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
         _sweeps(self.state, self.sweep, self.random, total, square, samples, worlds)
@@ -196,6 +197,6 @@ def sample_gibbs(
         raise ValueError(
             "Gibbs sampling cannot pass between worlds that hard clauses keep apart: use MC-SAT (method='mcsat')"
         )
-    plan = effort or Effort()
-    chains = [_GibbsChain(weighed, random) for random in streams(plan.seed, plan.chains)]
-    return estimate(run_chains(chains, weighed, plan, write))
+    plan, found = effort or Effort(), occurrences(weighed)
+    chains = [_GibbsChain(weighed, found, random) for random in streams(plan.seed, plan.chains)]
+    return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numba
 
-from sqlrl.solve.chains import State
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.slices import Slice, set_true, true_atom
+from sqlrl.solve.sampling.chains import State
+from sqlrl.solve.sampling.slices import Slice, set_true, true_atom
 
 STEPS, STEPS_EACH = 500, 50
 """A search gives up after so many steps, and so many more for each variable."""

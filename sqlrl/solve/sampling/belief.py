@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.chains import Effort
-from sqlrl.solve.diagnostics import AGREED
 from sqlrl.solve.result import SHOWN, Choice
+from sqlrl.solve.sampling.chains import Effort
+from sqlrl.solve.sampling.diagnostics import AGREED
 
 EXACT = ("fixed", "logistic", "elimination")
 """Methods without Monte Carlo error: one value left by hard clauses, closed form, sum-product elimination."""
@@ -105,7 +105,7 @@ class MarginalResult:
         apart = sampled & ~blind & (self.rhat > AGREED)
         if apart.any():
             found.append(
-                f"{_atoms(int(apart.sum()))}: chains disagree, R-hat is up to {self.rhat[apart].max():.3g} (above {AGREED}): "
+                f"{_atoms(int(apart.sum()))}: chains disagree, R-hat is up to {self.rhat[apart].max():.4g} (above {AGREED}): "
                 "run them longer (burn_in=, samples=)"
             )
         few = sampled & ~blind & (self.ess < FEW)

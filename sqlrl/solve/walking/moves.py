@@ -7,8 +7,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from sqlrl.solve.flipping import Search, flip, keep, less, overlap
 from sqlrl.solve.randomness import Stream, below
+from sqlrl.solve.walking.flipping import Search, flip, keep, less, overlap
 
 
 @numba.njit(cache=True, nogil=True)
@@ -24,7 +24,8 @@ def switch(search: Search, k: int) -> tuple[Any, ...]:
     atom = search.atom[k]
     block = search.block[atom.block]
     if not atom.true:
-        return _both(search, block.holder, k)
+        refill: tuple[Any, ...] = _both(search, block.holder, k)
+        return refill
     off, on, hard, soft = -1, -1, 0, 0
     if not block.exact:
         off, hard, soft = k, atom.hard, atom.soft

@@ -11,8 +11,8 @@ import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.interaction import Graph, empty_graph, grown, join, join_rows, joined
 from sqlrl.solve.structure import Sides, pointers
+from sqlrl.solve.treewidth.interaction import Graph, empty_graph, grown, join, join_rows, joined
 
 VARIABLE_CELLS = 32
 """A component may have this many cells for each of its variables, however long it is."""

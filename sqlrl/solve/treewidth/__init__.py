@@ -1,0 +1,1 @@
+"""Elimination orders and tables for components of small treewidth over block variables."""
