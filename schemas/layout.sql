@@ -263,6 +263,28 @@ COMMENT ON COLUMN "prediction"."atom" IS 'Query atom.';
 COMMENT ON COLUMN "prediction"."example" IS 'Its example.';
 COMMENT ON COLUMN "prediction"."truth" IS 'Predicted truth.';
 
+CREATE TABLE "marginal" (
+    "run" INTEGER NOT NULL,
+    "predicate" VARCHAR NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "example" INTEGER NOT NULL,
+    "probability" DOUBLE NOT NULL,
+    "error" DOUBLE NOT NULL,
+    "rhat" DOUBLE NOT NULL,
+    "ess" DOUBLE NOT NULL,
+    "method" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "marginal" IS 'Probabilities of query atoms that were kept (marginals(keep=True)).';
+COMMENT ON COLUMN "marginal"."run" IS 'Run.';
+COMMENT ON COLUMN "marginal"."predicate" IS 'Predicate.';
+COMMENT ON COLUMN "marginal"."atom" IS 'Query atom.';
+COMMENT ON COLUMN "marginal"."example" IS 'Its example.';
+COMMENT ON COLUMN "marginal"."probability" IS 'That the atom is true.';
+COMMENT ON COLUMN "marginal"."error" IS 'Monte Carlo standard error; 0 if exact, infinite if too few samples were drawn to tell.';
+COMMENT ON COLUMN "marginal"."rhat" IS 'Split R-hat: above 1.01 the chains disagree; 1 if exact.';
+COMMENT ON COLUMN "marginal"."ess" IS 'Effective sample size; infinite if exact.';
+COMMENT ON COLUMN "marginal"."method" IS 'fixed, logistic or elimination (exact), gibbs or mcsat.';
+
 CREATE TABLE "explained" (
     "run" INTEGER NOT NULL,
     "atom" BIGINT NOT NULL,
@@ -307,6 +329,12 @@ FROM clause
 WHERE weight IS NOT NULL AND model = (SELECT max(model) FROM model)
 ORDER BY abs(weight) DESC, id;
 COMMENT ON VIEW "strongest_clauses" IS 'Weighted clauses of the newest model, the strongest first.';
+COMMENT ON COLUMN "strongest_clauses"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "strongest_clauses"."weight" IS 'Weight (log-odds).';
+COMMENT ON COLUMN "strongest_clauses"."model" IS 'Model.';
+COMMENT ON COLUMN "strongest_clauses"."id" IS 'Id of the clause within the model.';
+COMMENT ON COLUMN "strongest_clauses"."origin" IS 'What put it into the model.';
+COMMENT ON COLUMN "strongest_clauses"."step" IS 'Step of the learner that added it; NULL if it was there from the start.';
 
 CREATE VIEW "worst_predicted_examples" AS
 SELECT s.run, e.name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step
@@ -314,6 +342,12 @@ FROM step AS s JOIN example AS e USING (example)
 WHERE s.run = (SELECT max(run) FROM step)
 ORDER BY s.loss DESC, s.run, s.step;
 COMMENT ON VIEW "worst_predicted_examples" IS 'Examples of the newest learning run by the loss of their prediction before they were learned, the worst first.';
+COMMENT ON COLUMN "worst_predicted_examples"."run" IS 'Run.';
+COMMENT ON COLUMN "worst_predicted_examples"."example" IS 'Name of the example.';
+COMMENT ON COLUMN "worst_predicted_examples"."loss" IS 'Hamming loss: atoms predicted wrongly.';
+COMMENT ON COLUMN "worst_predicted_examples"."atoms" IS 'Query atoms of the example.';
+COMMENT ON COLUMN "worst_predicted_examples"."accuracy" IS 'Share of the atoms predicted rightly; NULL if it has none.';
+COMMENT ON COLUMN "worst_predicted_examples"."step" IS 'Step at which it was predicted and then learned, from 0.';
 
 CREATE VIEW "clauses_by_step" AS
 SELECT model, step, text AS clause, weight, origin, clause AS id
@@ -321,6 +355,12 @@ FROM clause
 WHERE step IS NOT NULL
 ORDER BY model, step, id;
 COMMENT ON VIEW "clauses_by_step" IS 'Clauses that a learner added, in order.';
+COMMENT ON COLUMN "clauses_by_step"."model" IS 'Model.';
+COMMENT ON COLUMN "clauses_by_step"."step" IS 'Step of the learner that added the clause.';
+COMMENT ON COLUMN "clauses_by_step"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "clauses_by_step"."weight" IS 'Weight (log-odds); NULL if hard or not learned.';
+COMMENT ON COLUMN "clauses_by_step"."origin" IS 'What put it into the model.';
+COMMENT ON COLUMN "clauses_by_step"."id" IS 'Id of the clause within the model.';
 
 CREATE VIEW "explanation" AS
 SELECT e.name AS atom, x.name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run
@@ -328,3 +368,15 @@ FROM explained AS e JOIN example AS x USING (example) LEFT JOIN reason AS r USIN
 WHERE e.run = (SELECT max(n.run) FROM explained AS n WHERE n.name = e.name AND n.example = e.example)
 ORDER BY e.name, x.ordinal, r.side = 'neutral', r.side DESC, abs(r.contribution) DESC, r.clause, r.ground_clause;
 COMMENT ON VIEW "explanation" IS 'The ground clauses that speak for and against atoms of kept predictions, of the newest run that explained each, the strongest first.';
+COMMENT ON COLUMN "explanation"."atom" IS 'The atom with its constants.';
+COMMENT ON COLUMN "explanation"."example" IS 'Name of its example.';
+COMMENT ON COLUMN "explanation"."truth" IS 'Predicted truth.';
+COMMENT ON COLUMN "explanation"."margin" IS 'How much the score of the best world falls when the atom must have the other value (log-odds); infinite if no world has it.';
+COMMENT ON COLUMN "explanation"."side" IS 'for: flipping the atom alone loses what the ground clause is worth; against: it gains it; neutral: other atoms decide.';
+COMMENT ON COLUMN "explanation"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "explanation"."ground_clause" IS 'The ground clause with its constants.';
+COMMENT ON COLUMN "explanation"."weight" IS 'Weight (log-odds); NULL if hard.';
+COMMENT ON COLUMN "explanation"."times" IS 'Groundings with this text.';
+COMMENT ON COLUMN "explanation"."contribution" IS 'What flipping the atom alone loses (log-odds); infinite if hard.';
+COMMENT ON COLUMN "explanation"."gap" IS 'The margin is off by no more than this.';
+COMMENT ON COLUMN "explanation"."run" IS 'Run.';

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from sqlrl.logic import Model, parse_mln, read_mln
     from sqlrl.logic.saving import save_model
     from sqlrl.logic.serialize import models_equal, read_model
+    from sqlrl.marginals import Marginals
     from sqlrl.prediction import Prediction
     from sqlrl.report import Table
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
     "Database": "sqlrl.database",
+    "Marginals": "sqlrl.marginals",
     "Model": "sqlrl.logic",
     "Prediction": "sqlrl.prediction",
     "SqlrlError": "sqlrl.errors",
@@ -36,6 +38,7 @@ _HOMES = {
 __all__ = [
     "AdaGrad",
     "Database",
+    "Marginals",
     "Model",
     "Prediction",
     "SqlrlError",

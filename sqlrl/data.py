@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -91,10 +91,11 @@ class Data:
         duplicates: str = "error",
         empty: str = "error",
         replace: bool = False,
+        drop: Iterable[str] = (),
     ) -> None:
         """Load Alchemy's `.db` files, one or a list; see `sqlrl.catalog.catalog.Catalog.load_evidence` for every option."""
         self.catalog.load_evidence(
-            source, model, given=given, target=target, duplicates=duplicates, empty=empty, replace=replace
+            source, model, given=given, target=target, duplicates=duplicates, empty=empty, replace=replace, drop=drop
         )
 
     def scope(self, predicate: str, source: Any) -> None:
@@ -123,6 +124,87 @@ class Data:
         1
         """
         self.catalog.scope(predicate, source)
+
+    def examples_from(self, type_name: str | None) -> None:
+        r"""Name the type whose constants are the examples; None makes all data one example.
+
+        `load(example=...)` does so, too.
+
+        Parameters
+        ----------
+        type_name : str or None
+
+        Raises
+        ------
+        CatalogError
+            Examples come from a column of the data.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"])
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> db.examples_from("doc")
+        >>> db.bind(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)")).example_count
+        2
+        """
+        self.catalog.examples(argument_type=type_name)
+
+    def set_local(self, type_name: str, local: bool | None) -> None:
+        r"""Make a type local or global.
+
+        The domain of a local type in an example is the constants that occur in that example's facts; that of a global type is
+        all its constants.
+
+        Parameters
+        ----------
+        type_name : str
+        local : bool or None
+            None: as it is by default, which is local where the type stands beside the example in a closed predicate.
+
+        Raises
+        ------
+        CatalogError
+            There is no such type.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+        >>> db.load("Bold", [("d1", "a")], types=["doc", "word"], target=True)
+        >>> model = sqlrl.parse_mln("Word(doc, word)\nBold(doc, word)\n1 Word(d, w) => Bold(d, w)")
+        >>> db.bind(model).predicates["Bold"].atom_count
+        2
+        >>> db.set_local("word", False)
+        >>> db.bind(model).predicates["Bold"].atom_count
+        4
+        """
+        self.catalog.set_local(type_name, local)
+
+    def set_numeric(self, type_name: str) -> None:
+        """Declare that the constants of a type are numbers, so that `1` and `1.0` are one; before data of the type are loaded.
+
+        Parameters
+        ----------
+        type_name : str
+
+        Raises
+        ------
+        CatalogError
+            The type has constants already.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.set_numeric("year")
+        >>> db.load("Old", [("1",), ("2.50",)], types=["year"])
+        >>> db.sql("select name from sqlrl.dictionary_year order by id").fetchall()
+        [('1',), ('2.5',)]
+        """
+        self.catalog.set_numeric(type_name)
 
     def refresh(self) -> list[str]:
         """Load again what changed at its source.

@@ -9,37 +9,39 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl.asking import Asking
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect as connect_engine
+from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.exporting import Exports, check_weights, names_of
-from sqlrl.finding import find_atom
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.naming import describer
-from sqlrl.keeping import add_observed, keep_prediction, keep_reasons
+from sqlrl.inferred import into_tables
+from sqlrl.keeping import add_observed, keep_prediction
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.models import GROUNDING_LIMIT
-from sqlrl.prediction import Prediction, into_tables
+from sqlrl.models import GROUNDING_LIMIT, check_limit_option
+from sqlrl.prediction import Prediction
 from sqlrl.report import console_for
 from sqlrl.training import TrainingStream
 
 if TYPE_CHECKING:
     import duckdb
 
+    from sqlrl.catalog.layout import TableName
     from sqlrl.ground.network import Network
     from sqlrl.ground.program import Program
     from sqlrl.solve.choose import Method
     from sqlrl.solve.exporting.solutions import Format
     from sqlrl.solve.result import MPEResult
-    from sqlrl.why import Reasons
 
 
 def connect(
@@ -92,7 +94,7 @@ def connect(
     return Database(Catalog(engine), console_for(quiet=not shown))
 
 
-class Database(Exports):
+class Database(Exports, Asking):
     """Data, models and results in one DuckDB database. Use `connect` to open one.
 
     Parameters
@@ -122,7 +124,7 @@ class Database(Exports):
         examples: Any = None,
         into: str | None = None,
         replace: bool = False,
-        method: Method = "auto",
+        method: Method | Literal["cutting-plane"] = "auto",
         limit: int | None = GROUNDING_LIMIT,
         deterministic_limit: float | None = None,
         seed: int = 0,
@@ -141,9 +143,12 @@ class Database(Exports):
             A table to create with the true atoms of the open predicate (of several: `into`_predicate).
         replace : bool
             Whether tables of that name may be replaced.
-        method : {"auto", "elimination", "cpsat"}
+        method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat", "cutting-plane"}
+            "auto" takes for each connected component the cheapest one that is exact for it; see `sqlrl.solve.mpe.mpe`.
+            "cutting-plane" finds the same optimum, but grounds only what some best world so far does not meet: for networks
+            that are too large to ground.
         limit : int or None
-            The most ground clauses of one shape.
+            The most ground clauses of one shape; of "cutting-plane": that a round may return.
         deterministic_limit : float, optional
             CP-SAT's limit for each connected component, in its deterministic seconds.
         seed : int
@@ -169,11 +174,23 @@ class Database(Exports):
         >>> prediction.table()["person"]
         ['Bob', 'Chris']
         """
+        from sqlrl.ground.oracle import ProgramOracle
+        from sqlrl.solve.choose import Method
+        from sqlrl.solve.cutting import cutting_planes, recounted
         from sqlrl.solve.mpe import mpe
 
+        methods = (*get_args(Method), "cutting-plane")
+        if method not in methods:
+            raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, methods))}")
         options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
 
+        def cut(program: Program, chosen: TableName | None) -> tuple[Network, MPEResult]:
+            oracle = ProgramOracle(program, chosen, limit=limit)
+            found = cutting_planes(oracle, program.weights(), deterministic_limit=deterministic_limit, seed=seed)
+            return recounted(oracle, found) if keep else found.network, found.result
+
         def solve(program: Program, network: Network) -> MPEResult:
+            assert method != "cutting-plane"
             return mpe(
                 network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
                 describe=describer(program, network),
@@ -181,7 +198,7 @@ class Database(Exports):
 
         return self._predicted(
             model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
-            query=query,
+            query=query, cut=cut if method == "cutting-plane" else None,
         )  # fmt: skip
 
     def read_solution(
@@ -266,9 +283,14 @@ class Database(Exports):
         keep: bool,
         drop: Iterable[str],
         query: Iterable[str],
+        cut: Callable[[Program, TableName | None], tuple[Network, MPEResult]] | None = None,
     ) -> Prediction:
-        """Ground a model, take the world that `solve` finds, and write and keep it; `options` are kept with it."""
+        """Ground a model, take the world that `solve` finds, and write and keep it; `options` are kept with it.
+
+        `cut` grounds what it needs and solves in its place.
+        """
         check_weights(model)
+        check_limit_option(limit)
         if keep or into is not None:
             self.catalog.store.check_writable()
         drop, query = tuple(drop), tuple(query)
@@ -279,15 +301,19 @@ class Database(Exports):
                 self.engine.check_free(into_tables(program.public_layout, into).values(), replace=replace)
             with self.only(examples) as chosen:
                 program.expand(chosen)
-                network = ground_network(program, chosen, limit=limit)
-                missing = unseen(program, chosen)
-                ids = self._ids_of(chosen)
-            grounded = time.perf_counter()
-            result = solve(program, network)
+                missing, ids = unseen(program, chosen), self._ids_of(chosen)
+                if cut is not None:
+                    network, result = cut(program, chosen)
+                    grounded = time.perf_counter() - result.report.seconds["solve"]
+                else:
+                    network = ground_network(program, chosen, limit=limit)
+                    grounded = time.perf_counter()
+                    result = solve(program, network)
             seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
             prediction = Prediction(
                 self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
                 ids, program.constants.foreign,
+                partial=cut is not None,
                 on_why=partial(self._why, model, drop, query, options.get("deterministic_limit"), options.get("seed", 0)),
             )  # fmt: skip
             if into is not None:
@@ -305,38 +331,6 @@ class Database(Exports):
         with self.program(model, drop=drop, query=query) as program, program.only(ids) as chosen:
             program.expand(chosen)
             add_observed(self.records, run, program, chosen)
-
-    def _why(
-        self,
-        model: Model,
-        drop: Iterable[str],
-        query: Iterable[str],
-        deterministic_limit: float | None,
-        seed: int,
-        prediction: Prediction,
-        atom: str,
-        example: str | None,
-        neutral: bool,
-    ) -> Reasons:
-        """Explain an atom of a prediction; see `Prediction.why`."""
-        from sqlrl.solve.choose import Options
-        from sqlrl.why import reasons
-
-        network, world = prediction.network, prediction.result.world
-        key = find_atom(self.catalog, prediction.layout, atom, network.atoms[~network.helper], example)
-        options = Options(deterministic_limit=deterministic_limit, seed=seed)
-        with (
-            self.console.progress("explaining"),
-            self.program(model, drop=drop, query=query) as program,
-            program.only(prediction.examples) as chosen,
-        ):
-            program.expand(chosen)
-            found = reasons(
-                program, network, world, key, gap=prediction.gap, options=options, examples=chosen, neutral=neutral
-            )
-        if prediction.run is not None and self.engine.writable:
-            keep_reasons(self.records, prediction.run, key, found)
-        return found
 
     def evaluate(self, prediction: Prediction) -> Scores:
         r"""Compare a prediction with the labels; see `Prediction.evaluate`.
@@ -385,6 +379,7 @@ class Database(Exports):
         `sqlrl.learn.protocols.TrainingDatabase` says what the parameters mean. A run that an error or Ctrl-C ends is
         kept with that status.
         """
+        check_limit_option(limit)
         self.catalog.store.check_writable()
         with self.program(model, training=True) as program:
             ids = self.example_ids(examples)

@@ -131,6 +131,10 @@ class LoadWarning(SqlrlWarning):
     """Data were loaded, but perhaps not as they were meant."""
 
 
+class ScopeWarning(SqlrlWarning):
+    """Labels lie outside the scope, so that they are not learned from and cannot be predicted."""
+
+
 class SourceWarning(SqlrlWarning):
     """A file from which data were loaded is gone; what was loaded is used."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import overload
 
 import pyarrow as pa
@@ -12,9 +13,17 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.engine.base import Engine
 from sqlrl.ground.assemble import plans
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.running import run_counts
+from sqlrl.logic.shapes import Instance
+from sqlrl.logic.terms import Variable
+from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
 from sqlrl.plan.expansion import expand
 from sqlrl.report import Table
+from sqlrl.wording import counted
+
+SMALL = 10_000_000
+"""As many groundings are joined to bound the number of ground clauses, where that takes a join."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,16 +36,18 @@ class Explanation:
     clauses : int
         Clauses of the shape; 0 for a template before its expansion.
     estimate : int
-        DuckDB's estimate of the number of ground clauses.
+        The number of ground clauses: a bound that is counted where that is cheap, else DuckDB's estimate.
     sql : str
     plan : str
         DuckDB's plan.
+    at_most : bool
+        Whether the estimate is a bound.
 
     Examples
     --------
-    >>> Explanation("!Smokes(v0) v Cancer(v0)", 1, 1000, "SELECT ...", "...")
+    >>> Explanation("!Smokes(v0) v Cancer(v0)", 1, 1000, "SELECT ...", "...", at_most=True)
     !Smokes(v0) v Cancer(v0)
-      1 clause, about 1,000 ground clauses
+      1 clause, at most 1,000 ground clauses
     """
 
     shape: str
@@ -44,9 +55,16 @@ class Explanation:
     estimate: int
     sql: str
     plan: str
+    at_most: bool = False
+
+    @property
+    def bound(self) -> str:
+        """What kind of number the estimate is: `at most` or `about`."""
+        return "at most" if self.at_most else "about"
 
     def __repr__(self) -> str:
-        return f"{self.shape}\n  {_number(self.clauses, 'clause')}, about {_number(self.estimate, 'ground clause')}"
+        size = f"{self.bound} {counted(self.estimate, 'ground clause')}"
+        return f"{self.shape}\n  {counted(self.clauses, 'clause')}, {size}"
 
     def __str__(self) -> str:
         return f"{self!r}\n{self.sql}\n{self.plan}"
@@ -72,9 +90,9 @@ class Explanations(Sequence[Explanation]):
     >>> found = Explanations([Explanation("!Smokes(v0) v Cancer(v0)", 1, 1000, "SELECT ...", "...")])
     >>> found
     grounding
-    shape                     clauses  estimate
-    ------------------------  -------  --------
-    !Smokes(v0) v Cancer(v0)        1      1000
+    shape                     clauses  bound  estimate
+    ------------------------  -------  -----  --------
+    !Smokes(v0) v Cancer(v0)        1  about      1000
     >>> found[0].sql
     'SELECT ...'
     """
@@ -95,11 +113,13 @@ class Explanations(Sequence[Explanation]):
         return len(self._items)
 
     def table(self) -> Table:
-        """Return the sizes as a table: `shape`, `clauses`, `estimate` (ground clauses that DuckDB expects)."""
+        """Return the sizes as a table: `shape`, `clauses`, `bound` (`at most` or `about`), `estimate` (ground clauses)."""
+        small = all(x.estimate < 2**63 for x in self)
         columns = {
             "shape": pa.array([x.shape for x in self], pa.string()),
             "clauses": pa.array([x.clauses for x in self], pa.int64()),
-            "estimate": pa.array([x.estimate for x in self], pa.int64()),
+            "bound": pa.array([x.bound for x in self], pa.string()),
+            "estimate": pa.array([x.estimate for x in self], pa.int64() if small else pa.decimal128(38)),
         }
         return Table(pa.table(columns), title="grounding", limit=max(len(self), 1))
 
@@ -122,27 +142,44 @@ def explain(program: Program) -> Iterator[Explanation]:
     >>> [each.shape for each in explain(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
-    engine = program.engine
     for shape_plan in plans(program):
-        yield _explain(engine, str(shape_plan.use.shape), program.clauses_of(shape_plan.use), shape_plan.plan.query)
+        use, query = shape_plan.use, shape_plan.plan.query
+        number, foreign = program.clauses_of(use), frozenset(use.foreign)
+        joined = enumerated(use.shape, program.layout, parameters=use.parameters, foreign=foreign)[0]
+        most = None
+        if _is_counted(joined, number * domain_bound(use.shape, program.layout)):
+            most = sum(n for _, n in run_counts(program, use, joined.query))
+        yield _explain(program.engine, str(use.shape), number, query, most)
     for i, bound in enumerate(program.features):
-        if not bound.feature.plus or i in program.feature_of:
-            continue
-        for instance in bound.instances:
-            query = expand(
-                instance,
-                program.layout,
-                plus=bound.feature.plus,
-                constants=program.constants.single_row(instance),
-            )
-            query.set("distinct", None)
-            yield _explain(engine, f"{instance.shape} (template)", 0, query)
+        if bound.feature.plus and i not in program.feature_of:
+            for instance in bound.instances:
+                yield _explain_template(program, bound, instance)
 
 
-def _explain(engine: Engine, shape: str, clauses: int, query: exp.Select) -> Explanation:
+def _explain_template(program: Program, bound: BoundFeature, instance: Instance) -> Explanation:
+    """Explain a clause of a template that is not expanded."""
+    layout, constants = program.layout, program.constants.single_row(instance)
+    query = expand(instance, layout, plus=bound.feature.plus, constants=constants)
+    query.set("distinct", None)
+    shape = f"{instance.shape} (template)"
+    # A `+` variable that the clause does not mention ranges over its type.
+    kinds = dict(bound.feature.variables)
+    missing = [kinds[name] for name in bound.feature.plus if Variable(name, plus=True) not in instance.arguments]
+    times = prod(layout.types[kind].size for kind in missing)
+    joined, most = template_rows(instance, layout, constants=constants), None
+    domain = domain_bound(instance.shape, layout) * prod(layout.types[kind].size for kind in instance.shape.parameters)
+    if _is_counted(joined, domain * times):
+        counts = program.engine.fetch(joined.query, step=f"count {shape}").column("n").to_pylist()
+        most = times * sum(int(n or 0) for n in counts)
+    return _explain(program.engine, shape, 0, query, most)
+
+
+def _is_counted(joined: Enumerated, domain: int) -> bool:
+    """Return whether a bound is counted: it takes no large join, and fits into 128 bits."""
+    return (joined.cheap or domain <= SMALL) and domain < 2**127
+
+
+def _explain(engine: Engine, shape: str, clauses: int, query: exp.Select, most: int | None) -> Explanation:
     estimate, plan = engine.estimate(query, step=f"explain {shape}")
-    return Explanation(shape, clauses, estimate, query.sql(dialect=engine.dialect, pretty=True), plan)
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    sql = query.sql(dialect=engine.dialect, pretty=True)
+    return Explanation(shape, clauses, estimate if most is None else most, sql, plan, at_most=most is not None)

@@ -16,7 +16,8 @@ from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
-from sqlrl.models import GROUNDING_LIMIT, Models
+from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model
+from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.solve.exporting.atoms import Names
@@ -47,7 +48,7 @@ class Exported:
     clauses: int
 
     def __repr__(self) -> str:
-        sizes = f"{_number(self.atoms, 'atom')}, {_number(self.clauses, 'ground clause')}"
+        sizes = f"{counted(self.atoms, 'atom')}, {counted(self.clauses, 'ground clause')}"
         return f"{self.path}: {sizes}; {self.map} lists the atoms"
 
 
@@ -131,6 +132,7 @@ class Exports(Models):
         if dialect not in ("classic", "2022"):
             raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")
         check_weights(model)
+        check_limit_option(limit)
         with self.console.progress("exporting"), self.program(model, drop=drop, query=query) as program:
             with self.only(examples) as chosen:
                 program.expand(chosen)
@@ -180,8 +182,9 @@ def check_weights(model: Model) -> None:
     Raises
     ------
     InputError
-        With the rule and its line.
+        With the rule and its line; also if it is no model.
     """
+    check_model(model)
     for rule in model.rules:
         if not rule.hard and rule.weight is None and rule.expansions is None:
             from sqlrl.logic.printer import format_formula
@@ -191,7 +194,3 @@ def check_weights(model: Model) -> None:
                 f"{where}the rule {format_formula(rule.formula)} has no weight: learn the model first, "
                 "or write a weight before it"
             )
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -19,7 +19,7 @@ from sqlrl.plan.touching import AtomKey
 
 
 def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, example: str | None = None) -> AtomKey:
-    """Return the query atom that a text names.
+    r"""Return the query atom that a text names.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     >>> import sqlrl
     >>> db = sqlrl.connect()
     >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-    >>> text = "Friends(person, person)\\nSmokes(person)\\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
     >>> layout = db.bind(sqlrl.parse_mln(text, query=["Smokes"]))
     >>> find_atom(db.catalog, layout, "Smokes(Bob)", np.array([1, 2, 3])).atom
     2
@@ -55,7 +55,9 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     info = _open_predicate(layout, parsed)
     written = str(Literal(info.name, tuple(map(Constant, parsed.constants))))
     rows = _rows(catalog, layout, info, parsed.constants, example)
-    inside = [row for row in rows if atoms[min(int(np.searchsorted(atoms, row["atom"])), len(atoms) - 1)] == row["atom"]]
+    inside = [
+        row for row in rows if atoms[min(int(np.searchsorted(atoms, row["atom"])), len(atoms) - 1)] == row["atom"]
+    ]
     if len(inside) == 1:
         row = dict(inside[0])
         row.pop("name")

@@ -9,13 +9,13 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.records import Records
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.plan.sql import table
+from sqlrl.wording import counted
 
 
 class Inferred:

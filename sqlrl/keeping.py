@@ -15,8 +15,9 @@ from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.decided import decided_false
 from sqlrl.ground.program import Program
-from sqlrl.prediction import Prediction
+from sqlrl.marginals import Marginals, method_names
 from sqlrl.plan.touching import AtomKey
+from sqlrl.prediction import Prediction
 from sqlrl.solve.counts import counts as counts_in
 
 if TYPE_CHECKING:
@@ -45,6 +46,22 @@ def keep_prediction(prediction: Prediction, program: Program, parameters: Mappin
     found["n_predicted"] = counts_in(network, prediction.result.world)
     records.append("clause_statistics", run, statistics_table(shown, found))
     records.end_run(run, "done", model=model, timings=prediction.seconds)
+    return run
+
+
+def keep_marginals(found: Marginals, program: Program, parameters: Mapping[str, object], seed: int) -> int:
+    """Keep the model and the probabilities of query atoms; return the number of the run."""
+    network, records = found.network, found.records
+    run = records.begin_run("marginals", parameters, seed)
+    model = records.save_model("marginals", program.model, clause_table(program), shape_table(program), origin="given")
+    for name in found.open_predicates:
+        mine = found.of_predicate(name)
+        rows = {"atom": network.atoms[mine], "example": network.example[mine]}
+        rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
+        method = method_names(found.result).filter(pa.array(mine))
+        names = pa.array([name] * int(mine.sum()), pa.string())
+        records.append("marginal", run, pa.table({"predicate": names, **rows, "method": method}))
+    records.end_run(run, "done", model=model, timings=found.seconds)
     return run
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,6 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.ground.expanding import Unseen
@@ -22,7 +22,10 @@ from sqlrl.ground.scratch import shown_rows
 from sqlrl.inferred import Inferred, into_tables
 from sqlrl.plan.sql import table
 from sqlrl.report import Table
-from sqlrl.solve.belief import METHODS, MarginalResult
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.solve.sampling.belief import MarginalResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,8 @@ class Marginals(Inferred):
     Smokes: probabilities
     example  person  probability  error  method
     -------  ------  -----------  -----  -----------
-    all      Bob        0.699044      0  elimination
-    all      Chris      0.661516      0  elimination
+    all      Bob        0.650245      0  elimination
+    all      Chris      0.650245      0  elimination
     """
 
     engine: DuckDBEngine
@@ -119,7 +122,7 @@ class Marginals(Inferred):
                 "error": pa.array(found.error),
                 "rhat": pa.array(found.rhat),
                 "ess": pa.array(found.ess),
-                "method": pa.array([METHODS[code] for code in found.code.tolist()], pa.string()),
+                "method": method_names(found),
             },
         )
 
@@ -143,7 +146,7 @@ class Marginals(Inferred):
             {
                 "probability": pa.array(rounded, mask=np.isnan(rounded)),
                 "error": pa.array(error),
-                "method": pa.array([METHODS[code] for code in found.code.tolist()], pa.string()),
+                "method": method_names(found),
             },
         )
         return Table(data, title=f"{self._choose(predicate).name}: probabilities")
@@ -191,6 +194,21 @@ class Marginals(Inferred):
     def _repr_html_(self) -> str:
         report = markup.preformatted(str(self.visible))
         return markup.paragraph(self._title()) + report + "".join(map(markup.paragraph, self._notes()))
+
+
+def method_names(found: MarginalResult) -> pa.Array:
+    """Return the name of the method of each atom.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.marginal import marginals
+    >>> from sqlrl.solve.sample import network
+    >>> method_names(marginals(network(1, []), [])).to_pylist()
+    ['logistic']
+    """
+    from sqlrl.solve.sampling.belief import METHODS  # with numba, which a database that only loads does not need
+
+    return pa.array([METHODS[code] for code in found.code.tolist()], pa.string())
 
 
 def _two_digits(error: FloatArray) -> FloatArray:

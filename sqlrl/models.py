@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.catalog.constants import atoms_of
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.data import Data
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, InputError
 from sqlrl.explaining import Explanations, explain
 from sqlrl.ground import counts
 from sqlrl.ground.assemble import ground_network
@@ -21,9 +20,11 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
+from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model
 from sqlrl.prediction import Prediction
 from sqlrl.report import Table
+from sqlrl.wording import shortened
 from sqlrl.worlds import Worlds
 
 GROUNDING_LIMIT = 200_000_000
@@ -42,7 +43,13 @@ class Models(Data):
 
     @contextmanager
     def program(
-        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+        self,
+        model: Model,
+        *,
+        training: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        closed: bool = False,
     ) -> Iterator[Program]:
         r"""Hold a model against the data while the context is open; its scratch tables go when it closes.
 
@@ -53,6 +60,8 @@ class Models(Data):
             True if the model is new: a constant of a rule that the data do not have is then an error.
         drop, query : iterable of str
             As in `ground`.
+        closed : bool
+            Whether there may be nothing to predict.
 
         Yields
         ------
@@ -75,7 +84,7 @@ class Models(Data):
         1
         """
         drop = tuple(drop)
-        layout = self.bind(model, training=training, drop=drop, query=query)
+        layout = self._bound(model, training, drop, query, closed)
         program = bind_program(self.engine, layout, _without(model, drop))
         try:
             yield program
@@ -111,9 +120,15 @@ class Models(Data):
         >>> db.bind(model).predicates["Smokes"].atom_count
         3
         """
-        drop = tuple(drop)
+        return self._bound(model, training, tuple(drop), query, closed=False)
+
+    def _bound(
+        self, model: Model, training: bool, drop: tuple[str, ...], query: Iterable[str], closed: bool
+    ) -> Layout:
+        """Do what `bind` does; with `closed` there may be no open predicate."""
+        check_model(model)
         layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
-        if not any(p.open for p in layout.predicates.values()):
+        if not closed and not any(p.open for p in layout.predicates.values()):
             raise CatalogError(
                 "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
                 "or name it when the model is read: read_mln(path, query=[...])"
@@ -179,7 +194,7 @@ class Models(Data):
         Raises
         ------
         GroundingLimitError
-            Names the shape and the estimate.
+            Names the clause, where it stands, and the number of groundings.
 
         Examples
         --------
@@ -192,6 +207,7 @@ class Models(Data):
         >>> network.atoms.tolist(), network.literals.tolist()
         ([1, 2, 3], [-1, 2, -2, 3])
         """
+        check_limit_option(limit)
         with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
             program.expand(chosen)
             return ground_network(program, chosen, limit=limit)
@@ -229,6 +245,7 @@ class Models(Data):
         *,
         world: Any = "observed",
         examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
     ) -> Table:
@@ -244,6 +261,8 @@ class Models(Data):
             beside the arguments marks the true ones.
         examples : list of names, query, relation or frame, optional
             By default those of a prediction that is the world, else all.
+        limit : int or None
+            The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables.
         drop, query : iterable of str
             As in `ground`.
 
@@ -256,6 +275,8 @@ class Models(Data):
         ------
         InputError
             The world has rows that are no query atoms, query atoms have no label, or the prediction is of other examples.
+        GroundingLimitError
+            Names the clause, where it stands, and the number of groundings.
 
         Examples
         --------
@@ -270,9 +291,10 @@ class Models(Data):
         >>> db.count(model, world="select 'Anna' as person")["n"]
         [8]
         """
+        check_limit_option(limit)
         with self._counting(model, [world], examples, drop, query) as (program, chosen, worlds):
             with worlds.shown(world) as shown:
-                n = counts.true_counts(program, shown, chosen)
+                n = counts.true_counts(program, shown, chosen, limit=limit)
             total = counts.groundings(program, chosen)
             columns = {"n": n, "groundings": total}
             return _count_table(program, columns, f"true groundings in {_world_name(world)}")
@@ -284,6 +306,7 @@ class Models(Data):
         other: Any = "observed",
         *,
         examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
     ) -> Table:
@@ -296,6 +319,8 @@ class Models(Data):
             As in `count`.
         examples : list of names, query, relation or frame, optional
             By default those of a prediction that is one of the worlds, else all.
+        limit : int or None
+            As in `count`.
         drop, query : iterable of str
             As in `ground`.
 
@@ -306,7 +331,7 @@ class Models(Data):
 
         Raises
         ------
-        InputError
+        InputError, GroundingLimitError
             As in `count`.
 
         Examples
@@ -320,9 +345,10 @@ class Models(Data):
         >>> db.count_difference(model, anna, nobody)["delta_n"]
         [-1]
         """
+        check_limit_option(limit)
         with self._counting(model, [world, other], examples, drop, query) as (program, chosen, worlds):
             with worlds.shown(world) as first, worlds.shown(other) as second:
-                change = counts.count_differences(program, first, second, chosen)
+                change = counts.count_differences(program, first, second, chosen, limit=limit)
             title = f"n in {_world_name(world)} minus n in {_world_name(other)}"
             return _count_table(program, {"delta_n": change}, title)
 
@@ -332,13 +358,53 @@ class Models(Data):
     ) -> Iterator[tuple[Program, TableName | None, Worlds]]:
         """Hold a model against chosen examples, with its templates expanded, to count in worlds."""
         predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
-        with self.program(model, drop=drop, query=query) as program, ExitStack() as stack:
+        with self.program(model, drop=drop, query=query, closed=True) as program, ExitStack() as stack:
             if examples is None and predicted is not None:
                 chosen: TableName | None = stack.enter_context(program.only(predicted.examples))
             else:
                 chosen = stack.enter_context(self.only(examples))
             program.expand(chosen)
             yield program, chosen, Worlds(self.catalog, program, chosen)
+
+
+def check_model(model: object) -> None:
+    """Refuse what is no model, such as its text.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_model("1 Smokes(x)")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: a model is needed, not the text '1 Smokes(x)': parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln.
+    """
+    if isinstance(model, Model):
+        return
+    what = f"the text {shortened(model, 60)!r}" if isinstance(model, str) else f"an object of type {type(model).__name__}"
+    remedy = "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln"
+    if isinstance(getattr(model, "model_", None), Model):
+        what, remedy = f"the estimator {type(model).__name__}", "pass its model_"
+    raise InputError(f"a model is needed, not {what}: {remedy}.")
+
+
+def check_limit_option(limit: object) -> None:
+    """Refuse a limit that is no number of ground clauses.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_limit_option(-1)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: limit=-1 must be a whole number of ground clauses, 0 or more, or None for no limit.
+    """
+    whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
+    if limit is not None and not whole:
+        raise InputError(f"limit={limit!r} must be a whole number of ground clauses, 0 or more, or None for no limit.")
 
 
 def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str) -> Table:
@@ -365,9 +431,5 @@ def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
 
 def _without(model: Model, drop: Iterable[str]) -> Model:
     """Return a model without the rules that mention dropped predicates."""
-    dropped = set(drop)
-    if not dropped:
-        return model
-    return model.with_rules(
-        tuple(r for r in model.rules if dropped.isdisjoint(a.predicate for a in atoms_of(r.formula)))
-    )
+    # The declarations stay: they say what tables of the data are.
+    return model.with_rules(drop_predicates(model, drop).rules) if drop else model

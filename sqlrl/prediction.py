@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.outside import labels_outside
 from sqlrl.catalog.records import Records
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
@@ -27,6 +27,7 @@ from sqlrl.inferred import Inferred, into_tables
 from sqlrl.plan.sql import table
 from sqlrl.report import Table
 from sqlrl.solve.result import MPEResult, Status
+from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.why import Reasons
@@ -61,6 +62,8 @@ class Prediction(Inferred):
         What `why` calls: with the prediction, and the parameters of `why`.
     run : int, optional
         The number in `sqlrl.run` of a prediction that was kept.
+    partial : bool
+        Whether `network` lacks ground clauses that cutting planes did not need.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Prediction(Inferred):
     on_labels: Callable[[], None] | None = None
     on_why: Callable[[Prediction, str, str | None, bool], Reasons] | None = None
     run: int | None = None
+    partial: bool = False
 
     @property
     def status(self) -> Status:
@@ -217,7 +221,7 @@ class Prediction(Inferred):
         Returns
         -------
         Scores
-            Over atoms that have a label.
+            Over atoms that have a label. A true label outside the scope, which has no query atom, counts as missed.
 
         Raises
         ------
@@ -228,22 +232,27 @@ class Prediction(Inferred):
         real = ~self.network.helper
         atoms = self.network.atoms[real]
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
-        if not labelled.any():
+        names = self.open_predicates
+        missed = [labels_outside(self.engine, self.layout, name, self.examples) for name in names]
+        outside = np.concatenate(missed) if missed else np.zeros(0, np.int64)
+        if not labelled.any() and not len(outside):
             raise InputError(
                 "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
                 "that have them"
             )
         kind = np.full(len(atoms), -1, np.int64)
-        for i, name in enumerate(self.open_predicates):
+        for i, name in enumerate(names):
             kind[self.of_predicate(name)[real]] = i
         if self.on_labels is not None and labelled.all():
             self.on_labels()
+        none = np.zeros(len(outside), bool)
         return score(
-            truth[labelled],
-            self.result.world[real][labelled],
-            self.network.example[real][labelled],
-            predicate=kind[labelled],
-            names=self.open_predicates,
+            np.concatenate([truth[labelled], ~none]),
+            np.concatenate([self.result.world[real][labelled], none]),
+            np.concatenate([self.network.example[real][labelled], outside]),
+            predicate=np.concatenate([kind[labelled], np.repeat(np.arange(len(names)), [len(m) for m in missed])]),
+            names=names,
+            outside=len(outside),
         )
 
     def _title(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
+from sqlrl.errors import InputError
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
@@ -90,14 +91,18 @@ class TrainingStream:
         name: str = self._program.engine.fetch(query, step="name an example").column(0)[0].as_py()
         return name
 
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number."""
+        self.run = self._records.begin_run(learner, parameters, seed)
+        return self.run
+
     def history(self) -> History:
         """Open the place where changes are stored."""
-        return History(self._records, self.begin("AdaGrad"))
+        return History(self._records, self._begun())
 
-    def begin(self, learner: str) -> int:
-        """Record that the run has begun, if that was not done; return its number."""
+    def _begun(self) -> int:
         if self.run is None:
-            self.run = self._records.begin_run(learner, {}, None)
+            raise InputError("the run has not begun: call begin() before windows are learned")
         return self.run
 
     def model(self, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:
@@ -107,7 +112,7 @@ class TrainingStream:
         full[: len(weights)] = weights
         model = learned_model(program, full)
         self._clauses = clause_table(program, full)
-        run = self.begin(record.learner)
+        run = self._begun()
         number = self._records.save_model(
             f"{record.learner} run {run}",
             model,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-
 from sqlglot import exp
 
 from sqlrl import markup
@@ -247,7 +246,9 @@ def _of_block(program: Program, network: Network, world: BoolArray, atom: int, p
     members = np.flatnonzero(network.block == block)
     others = members[world[members] & (members != atom)]
     exact = bool(network.block_exact[block])
-    holds, after = (n == 1 or (n == 0 and not exact) for n in (len(others) + world[atom], len(others) + (not world[atom])))
+    holds, after = (
+        n == 1 or (n == 0 and not exact) for n in (len(others) + world[atom], len(others) + (not world[atom]))
+    )
     text = f"{'exactly' if exact else 'at most'} one of {len(members):,} atom{'s' * (len(members) != 1)} is true"
     if len(others):
         (true,) = atom_texts(program, network.atoms[others[:1]]).values()

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 from rounds import peak_memory_mb, publish, read_options, spread
 
 import sqlrl
+
+Row = dict[str, object]
+Ask = Callable[[sqlrl.Database, sqlrl.Model], Row]
 
 MODEL = """
 Friends(person, person)
@@ -52,7 +56,12 @@ def smokers(people: int, seed: int) -> tuple[pa.Table, pa.Table, pa.Table]:
 
 def load(people: int, seed: int) -> tuple[sqlrl.Database, sqlrl.Model]:
     """Return a database in memory with the people loaded, and the model."""
-    friends, smokes, everybody = smokers(people, seed)
+    return opened(smokers(people, seed))
+
+
+def opened(tables: tuple[pa.Table, pa.Table, pa.Table]) -> tuple[sqlrl.Database, sqlrl.Model]:
+    """Load the tables that `smokers` returns."""
+    friends, smokes, everybody = tables
     db = sqlrl.connect()
     db.load("Friends", friends, types=("person", "person"))
     db.load("Smokes", smokes, types=("person",), truth="truth", given=True)
@@ -61,28 +70,45 @@ def load(people: int, seed: int) -> tuple[sqlrl.Database, sqlrl.Model]:
     return db, sqlrl.parse_mln(MODEL, query=("Smokes", "Cancer"))
 
 
-def world_row(people: int, seed: int, rounds: int) -> dict[str, object]:
-    """Time the whole job, after a warm-up, and report what was proved in the last round."""
-    seconds = []
+def timed(people: int, seed: int, rounds: int, ask: Ask) -> tuple[str, float, Row]:
+    """Time loading and asking, after a warm-up; return the spread and median of seconds, and the last answer."""
+    seconds: list[float] = []
+    answer: Row = {}
+    tables = smokers(people, seed)
     for _ in range(rounds + 1):
         start = time.perf_counter()
-        db, model = load(people, seed)
-        prediction = db.predict(model)
+        db, model = opened(tables)
+        answer = ask(db, model)
         seconds.append(time.perf_counter() - start)
         db.close()
+    return spread(seconds[1:]), statistics.median(seconds[1:]), answer
+
+
+def world(db: sqlrl.Database, model: sqlrl.Model) -> Row:
+    """Find the most probable world; say what is proved about it."""
+    prediction = db.predict(model)
     report = prediction.result.report
     return {
-        "task": "most probable world",
-        "people": people,
         "atoms": len(prediction.network.atoms),
-        "seconds": spread(seconds[1:]),
         "objective": round(report.objective - report.constant, 3),
         "gap": report.gap,
         "status": report.status.value,
         "method": ", ".join(dict.fromkeys(choice.method for choice in report.choices)),
-        "others_seconds": OTHERS.get(("most probable world", people), ""),
-        "median": statistics.median(seconds[1:]),
     }
+
+
+def marginals(chains: int) -> Ask:
+    """Return a question: marginals by MC-SAT, 1,000 samples of each chain after 100."""
+
+    def ask(db: sqlrl.Database, model: sqlrl.Model) -> Row:
+        result = db.marginals(model, method="mcsat", samples=1_000, burn_in=100, chains=chains).result
+        return {
+            "atoms": len(result.probability),
+            "method": f"mcsat, chains: {chains}",
+            "largest_error": round(float(result.error.max()), 4),
+        }
+
+    return ask
 
 
 def main() -> None:
@@ -90,7 +116,16 @@ def main() -> None:
     options = read_options("Friends-smokers, from tables to worlds and marginals.")
     sizes = (1_000,) if options.quick else (1_000, 10_000, 100_000)
     rounds = 2 if options.quick else 5
-    rows = [world_row(people, options.seed, rounds) for people in sizes]
+    rows: list[Row] = []
+    for people in sizes:
+        asked: dict[str, Ask] = {"most probable world": world}
+        if people <= 10_000:
+            asked |= {f"marginals, {chains} chain(s)": marginals(chains) for chains in (1, 4)}
+        for task, ask in asked.items():
+            cell, median, answer = timed(people, options.seed, rounds, ask)
+            others = OTHERS.get((task.split(",")[0], people))
+            row = {"task": task, "people": people, "seconds": cell, "others_seconds": others, "median": median}
+            rows.append(row | answer)
     parameters = {"rounds": rounds, "sizes": list(sizes), "peak_memory_mb": peak_memory_mb()}
     publish("bench_smokers", rows, options, title="friends-smokers", parameters=parameters, details=rows)
 

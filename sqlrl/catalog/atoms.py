@@ -83,6 +83,8 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
 def merge_known(store: Store, opening: Opening, table: str) -> None:
     """Write what is known of each atom into one row, and refuse what contradicts itself.
 
+    `given` is true for evidence alone: a label is none, also where it lies outside the scope.
+
     Raises
     ------
     CatalogError
@@ -106,7 +108,7 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
     query = exp.select("*").from_(store.table(table)).where(faulty).order_by(*map(column, keys)).limit(_SHOWN)
     found = store.rows(query, "look for contradictions")
     if found:
-        names = "; ".join(_names(store, opening.record, row) for row in found)
+        names = "; ".join(atom_name(store, opening.record, row) for row in found)
         raise CatalogError(
             f"{opening.record.predicate}: its facts contradict each other (true and false, or hard and soft evidence) about {names}: "
             "load one of the sources again without them."
@@ -116,7 +118,7 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
     )
 
 
-def _names(store: Store, record: PredicateRecord, row: Mapping[str, object]) -> str:
+def atom_name(store: Store, record: PredicateRecord, row: Mapping[str, object]) -> str:
     """Return an atom with the names of its constants."""
     types = store.types()
     names = []
@@ -269,10 +271,10 @@ def build_atoms(
             f"{record.predicate} would have {size:,.0f} atoms, more than the limit of {limit:,}: give it a scope with "
             f"db.scope({record.predicate!r}, 'select ...'), or make its types local to the examples."
         )
-    known = store.free_name("known", record.predicate)
-    merge_known(store, opening, known)
+    facts = _facts_name(store, opening)
+    merge_known(store, opening, facts)
     atoms = record.atoms or store.free_name("atom", record.predicate)
-    scope = scope_query(store, opening, source, types, known).subquery("s")
+    scope = scope_query(store, opening, source, types, facts).subquery("s")
     order = [exp.Ordered(this=column(c, "s")) for c in _atom_columns(record)]
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     label: exp.Expr = column("truth", "k")
@@ -285,10 +287,8 @@ def build_atoms(
         named(column("prior", "k"), "prior"),
     ]
     joined = exp.select(*outputs).from_(scope)
-    joined = joined.join(store.table(known, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
+    joined = joined.join(store.table(facts, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
     store.create(atoms, joined.order_by(column("atom")), f"list the atoms of {record.predicate}")
-    facts = _write_facts(store, opening, known, atoms)
-    store.drop(known)
     given = store.count(
         exp.select("*").from_(store.table(facts)).where(column("given")).subquery("g"), "count given atoms"
     )
@@ -297,20 +297,7 @@ def build_atoms(
     return replace(record, open=True, atoms=atoms, facts=facts, given=given > 0, rows=rows), count
 
 
-def _write_facts(store: Store, opening: Opening, known: str, atoms: str) -> str:
-    """Write the facts with `given` true for all that are no query atoms: evidence, and labels outside the scope."""
-    record = opening.record
-    storages = {s.storage for s in opening.sources.values()}
-    facts = record.facts if record.facts is not None and record.facts not in storages else None
-    facts = facts or store.free_name("fact", record.predicate)
-    outside = exp.Is(this=column("atom", "s"), expression=exp.null())
-    outputs = [
-        *[column(c, "k") for c in opening.keys],
-        column("truth", "k"),
-        named(exp.or_(column("given", "k"), outside), "given"),
-        column("prior", "k"),
-    ]
-    query = exp.select(*outputs).from_(store.table(known, "k"))
-    query = query.join(store.table(atoms, "s"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
-    store.create(facts, query, f"write the facts of {record.predicate}")
-    return facts
+def _facts_name(store: Store, opening: Opening) -> str:
+    """Return the name of the table of facts: the one that there is, unless a load keeps its rows in it."""
+    facts, storages = opening.record.facts, {s.storage for s in opening.sources.values()}
+    return facts if facts is not None and facts not in storages else store.free_name("fact", opening.record.predicate)

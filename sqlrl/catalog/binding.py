@@ -23,6 +23,7 @@ from sqlrl.catalog.examples import (
 )
 from sqlrl.catalog.fitting import check_constants, check_declared
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
+from sqlrl.catalog.outside import note_outside, warn_outside
 from sqlrl.catalog.readable import readable_views
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column
@@ -53,8 +54,11 @@ def bind(
         learned = model.learned or any(rule.expansions is not None for rule in model.rules)
         check_constants(store, model, strict=training or not learned)
         chosen = {name: o for name, o in openings.items() if name in used or name in model.query or name in query}
-        _build(store, chosen, openings, limit)
-        return layout(store, chosen, openings)
+        built = _build(store, chosen, openings, limit)
+        found = layout(store, chosen, openings)
+    if training or built:
+        warn_outside(store, chosen)
+    return found
 
 
 def find_openings(store: Store, model: Model, query: frozenset[str]) -> dict[str, Opening]:
@@ -100,12 +104,13 @@ def _check_data(
         )
 
 
-def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], limit: int) -> None:
-    """Build examples, domains and atoms unless they were built from the same data for the same open predicates."""
+def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], limit: int) -> bool:
+    """Build examples, domains and atoms; False if they were built from the same data for the same open predicates."""
     built = json.dumps(
         {
             "data": store.state("data"),
             "one": ONLY_EXAMPLE,
+            "labels": "in scope",
             "open": {n: o.target for n, o in chosen.items()},
             "others": sorted(set(openings) - set(chosen)),
         },
@@ -113,7 +118,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
         ensure_ascii=False,
     )
     if store.state("atoms") == built:
-        return
+        return False
     source = example_source(store)
     scoped = {name: _with_example(opening, source) for name, opening in chosen.items()}
     for opening in scoped.values():
@@ -123,14 +128,18 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     build_examples(store, source, store.types())
     _domains(store, source, closed, scoped)
     types, first = store.types(), 1
+    records: list[tuple[Opening, PredicateRecord]] = []
     for name in sorted(scoped):
         record, count = build_atoms(store, scoped[name], source, types, first=first, limit=limit)
         first += count
         store.drop(scoped[name].scope)
         # The scope stays as text: its encoded copy was scratch.
-        store.save_predicate(replace(record, scope=chosen[name].scope))
+        records.append((scoped[name], replace(record, scope=chosen[name].scope)))
+        store.save_predicate(records[-1][1])
+    note_outside(store, records)
     readable_views(store)
     store.set_state("atoms", built)
+    return True
 
 
 def _with_example(opening: Opening, source: ExampleSource) -> Opening:

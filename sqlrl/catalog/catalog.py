@@ -158,6 +158,7 @@ class Catalog:
         duplicates: str = "error",
         empty: str = "error",
         replace: bool = False,
+        drop: Iterable[str] = (),
     ) -> None:
         r"""Load evidence atoms (Alchemy's `.db` files); constants take the model's types.
 
@@ -180,6 +181,8 @@ class Catalog:
             What to do with a file that has no atoms.
         replace : bool
             Facts loaded before, of the same predicates and roles, are replaced.
+        drop : iterable of str
+            Predicates of the model whose facts are skipped.
 
         Raises
         ------
@@ -202,7 +205,7 @@ class Catalog:
         >>> catalog.predicates()["Smokes"].rows
         2
         """
-        options = evidence.EvidenceOptions(given, target, duplicates, empty, replace)
+        options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
         evidence.load_evidence(self.store, source, model, options)
 
     def declare(self, model: Model) -> None:
@@ -332,20 +335,6 @@ class Catalog:
             If a source is gone or its new content cannot be loaded; nothing has changed then.
         """
         return refreshing.refresh(self.store)
-
-    def check_fresh(self) -> None:
-        """Refuse to go on if a source changed after it was loaded.
-
-        Raises
-        ------
-        CatalogError
-        """
-        changed = refreshing.changed_sources(self.store)
-        if changed:
-            texts = ", ".join(f"{s.predicate} ({s.source})" for s in changed)
-            raise CatalogError(
-                f"the sources of these predicates changed after they were loaded: {texts}: call refresh()."
-            )
 
     def resolve(self) -> None:
         """Give types to facts that wait for a model, from the names of their columns (`position` from `position1`)."""

@@ -11,9 +11,10 @@ from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names, text_of
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import argument_columns
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
+from sqlrl.logic.printer import is_identifier
+from sqlrl.wording import counted
 
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
 _INTEGERS = (
@@ -84,13 +85,36 @@ class Mapped:
     probability: str | None = None
 
 
+def check_name(name: object, what: str = "predicate") -> None:
+    """Refuse a name of a predicate or type that no model can write.
+
+    Raises
+    ------
+    LoadError
+
+    Examples
+    --------
+    >>> check_name("my table")
+    Traceback (most recent call last):
+    sqlrl.errors.LoadError: 'my table' cannot be the name of a predicate: a name is a letter and then letters, digits and underscores.
+    """
+    if not isinstance(name, str):
+        raise LoadError(f"the name of a {what} is a text, not {name!r}.")
+    if not is_identifier(name):
+        raise LoadError(f"{name!r} cannot be the name of a {what}: a name is a letter and then letters, digits and underscores.")
+
+
 def check_options(predicate: str, options: LoadOptions) -> None:
-    """Refuse options that contradict each other.
+    """Refuse names that no model can write, and options that contradict each other.
 
     Raises
     ------
     LoadError
     """
+    check_name(predicate)
+    if isinstance(options.types, Sequence) and not isinstance(options.types, str):
+        for name in options.types:
+            check_name(name, "type")
     if options.target and options.given:
         raise LoadError(f"{predicate}: target=True makes facts labels, given=True makes them evidence: choose one.")
     if options.duplicates not in ("error", "drop"):

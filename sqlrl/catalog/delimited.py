@@ -15,10 +15,10 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import EngineError, LoadError, LoadWarning, brief, warn
+from sqlrl.wording import counted
 
 SUFFIXES = {".csv", ".tsv", ".txt"}
 COMPRESSED = {".gz", ".zst"}

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import extend, numeric_name
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
+from sqlrl.wording import counted
 
 _SHOWN = 5
 _WIDTH = 60

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,11 +19,12 @@ from sqlrl.catalog.loading import register, write_rows
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import Store, argument_columns
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError, LoadWarning, warn
+from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.evidence import EvidenceAtom, read_evidence
 from sqlrl.logic.model import Model
+from sqlrl.wording import counted
 
 _SHOWN = 5
 _UNNAMED = "the evidence"
@@ -40,14 +41,16 @@ class EvidenceOptions:
     duplicates: str = "error"
     empty: str = "error"
     replace: bool = False
+    drop: Collection[str] = ()
 
 
 class _File(NamedTuple):
-    """A file, or atoms without one, and what it holds."""
+    """A file, or atoms without one, and what it holds: `label` as the user named it, `address` its full path."""
 
     label: str
     fingerprint: str
     atoms: Sequence[EvidenceAtom]
+    address: str
 
 
 class _Found(NamedTuple):
@@ -64,7 +67,11 @@ _Groups = Mapping[tuple[str, str], list[_Found]]
 def load_evidence(store: Store, evidence: Evidence, model: Model, options: EvidenceOptions) -> None:
     """Load evidence atoms; `Catalog.load_evidence` explains it."""
     _check_options(options)
-    files = list(_files(evidence, model))
+    kept = drop_predicates(model, options.drop)
+    # Facts of dropped predicates are read as the model declares them, and skipped.
+    whole = list(_files(evidence, model))
+    files = [cut for file in whole if (cut := _without(file, options.drop)).atoms or not file.atoms]
+    model = kept
     groups = _grouped(store, files, model, options)
     _check(groups, files, model, options)
     with store.writing():
@@ -72,6 +79,11 @@ def load_evidence(store: Store, evidence: Evidence, model: Model, options: Evide
         _make_room(store, groups, files, replacing=options.replace)
         for (predicate, role), found in sorted(groups.items()):
             _load_group(store, predicate, role, [f.atom for f in found], files)
+
+
+def _without(file: _File, drop: Collection[str]) -> _File:
+    """Return a file without the facts of some predicates."""
+    return file._replace(atoms=[a for a in file.atoms if a.predicate not in drop]) if drop else file
 
 
 def _check_options(options: EvidenceOptions) -> None:
@@ -96,13 +108,14 @@ def _files(evidence: Evidence, model: Model) -> Iterator[_File]:
             fingerprint = file_fingerprint(path)
             if fingerprint == "missing":
                 raise LoadError(f"{path}: there is no such file. The working directory is {Path.cwd()}.")
-            yield _File(str(path), fingerprint, read_evidence(path, model_or_predicates=model))
+            atoms_of_file = read_evidence(path, model_or_predicates=model)
+            yield _File(str(path), fingerprint, atoms_of_file, str(path.absolute()))
         elif isinstance(item, EvidenceAtom):
             atoms.append(item)
         else:
             raise LoadError(f"load_evidence takes paths or evidence atoms, not {item!r}.")
     if atoms:
-        yield _File(_UNNAMED, "", atoms)
+        yield _File(_UNNAMED, "", atoms, _UNNAMED)
 
 
 def _grouped(store: Store, files: Sequence[_File], model: Model, options: EvidenceOptions) -> _Groups:
@@ -194,8 +207,13 @@ def _text(atom: EvidenceAtom) -> str:
 
 
 def _label(files: Sequence[_File]) -> str:
-    """Return what messages and the catalog call the files."""
+    """Return what messages call the files."""
     return ", ".join(file.label for file in files) or _UNNAMED
+
+
+def _address(files: Sequence[_File]) -> str:
+    """Return what the catalog calls the files: their full paths."""
+    return ", ".join(file.address for file in files) or _UNNAMED
 
 
 def _make_room(store: Store, groups: _Groups, files: Sequence[_File], *, replacing: bool) -> None:
@@ -205,8 +223,8 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], *, replaci
     ------
     LoadError
     """
-    label, sources = _label(files), store.sources()
-    again = {key for key, source in sources.items() if source.source == label and label != _UNNAMED}
+    label, address, sources = _label(files), _address(files), store.sources()
+    again = {key for key, source in sources.items() if source.source == address and address != _UNNAMED}
     faults = [
         f"{predicate} has facts from {sources[predicate, role].source} already"
         for predicate, role in sorted(groups)
@@ -259,7 +277,8 @@ def _load_group(store: Store, predicate: str, role: str, atoms: Sequence[Evidenc
     data = pa.table(arrays)
     fingerprint = " ".join(file.fingerprint for file in files)
     with store.engine.attached(data) as table:
-        source = Source(table, dict.fromkeys(data.column_names, "VARCHAR"), _label(files), "object", fingerprint)
+        kinds = dict.fromkeys(data.column_names, "VARCHAR")
+        source = Source(table, kinds, _label(files), "object", fingerprint, _address(files))
         loaded = write_rows(
             store,
             record,

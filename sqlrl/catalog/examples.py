@@ -132,7 +132,7 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
     Parameters
     ----------
     chosen : list of str, query, relation, table, frame or path
-        Its first column holds the names.
+        Its one column holds the names.
     table : str
         Name of the table in the scratch schema.
 
@@ -146,6 +146,11 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
     with _opened(store, chosen) as opened:
         if not opened.columns:
             raise CatalogError("examples= names no examples.")
+        if len(opened.columns) > 1:
+            raise CatalogError(
+                f"examples= takes one column, the names of the examples, and {opened.label} has {len(opened.columns)}: "
+                f"{', '.join(opened.columns)}. Select one of them."
+            )
         first = next(iter(opened.columns))
         names = exp.select(named(exp.cast(column(first), "varchar"), "name")).from_(opened.table)
         place = named(exp.Window(this=exp.RowNumber()), "position")

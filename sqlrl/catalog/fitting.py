@@ -22,11 +22,11 @@ from sqlrl.catalog.dictionary import (
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns
-from sqlrl.catalog.wording import counted, shortened
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError, LoadWarning, SqlrlError, UnseenConstantWarning, warn
 from sqlrl.logic.evidence import read_evidence
 from sqlrl.logic.model import Model
+from sqlrl.wording import counted, shortened
 
 _SHOWN = 5
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.columns import LoadOptions, Mapped, check_options, map_columns, raw_query
@@ -16,9 +15,9 @@ from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError
+from sqlrl.wording import counted
 
 _DIRECT = ("table", "object")
 
@@ -325,8 +324,3 @@ def guessed_types(record: PredicateRecord) -> tuple[str, ...]:
     ('position', 'field')
     """
     return tuple(a.type or a.name.rstrip("0123456789") or a.name for a in record.arguments)
-
-
-def arrow_source(label: str, data: pa.Table, table: exp.Expression) -> Source:
-    """Return the source of an Arrow table that is already attached."""
-    return Source(table, dict.fromkeys(data.column_names, "VARCHAR"), label, "object", "")

@@ -64,12 +64,12 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
                 dictionary = types[record.known_types()[i]].dictionary
                 query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
                 shown = column("name", f"d{i}")
-            outputs.append(named(shown, _unique(record.arguments[i].name, taken)))
+            outputs.append(named(shown, unique_name(record.arguments[i].name, taken)))
         elif name == "example" and typed:
             query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
-            outputs.append(named(column("name", "e"), _unique("example", taken)))
+            outputs.append(named(column("name", "e"), unique_name("example", taken)))
         else:
-            outputs.append(named(column(name, "f"), _unique(name, taken)))
+            outputs.append(named(column(name, "f"), unique_name(name, taken)))
     view = record.readable or store.free_name("named", record.predicate)
     store.drop_view(view)
     store.create_view(view, query.select(*outputs), f"show {record.predicate}")
@@ -77,7 +77,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
         store.save_predicate(replace(record, readable=view))
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def unique_name(name: str, taken: set[str]) -> str:
     """Return a column name that is not taken, and take it; case is ignored as in the database."""
     free, number = name or "column", 1
     while free.casefold() in taken:

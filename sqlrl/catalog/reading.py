@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
+from sqlrl.catalog.comments import comment_tables
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 
@@ -108,4 +109,4 @@ class ReadingStore(Store):
 
 def open_store(engine: DuckDBEngine) -> Store:
     """Return the store of a database, which writes to the database if that is allowed."""
-    return Store(engine) if engine.writable else ReadingStore(engine)
+    return Store(engine, comment_tables) if engine.writable else ReadingStore(engine)

@@ -22,10 +22,10 @@ from sqlrl.catalog.fingerprints import (
 from sqlrl.catalog.loading import load
 from sqlrl.catalog.sources import find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, SourceWarning, warn
+from sqlrl.wording import counted
 
 _EVIDENCE = ", "
 """What stands between the files of evidence that were loaded together."""
@@ -95,8 +95,8 @@ def _changed_files(engine: DuckDBEngine, record: SourceRecord) -> Change | None:
         if before is None or (evidence and before.time is None):
             continue
         if not path.exists():
-            # Of evidence only the name is known that the user gave, which may be one of another directory.
-            return None if evidence else Change(record, before.describe(), MISSING, gone=True)
+            # Other objects are no files, and only the name of old evidence is known that the user gave.
+            return None if evidence and not path.is_absolute() else Change(record, before.describe(), MISSING, gone=True)
         now = changed_since(path, fingerprint, thorough=False)
         if now is not None:
             return Change(record, before.describe(), now.describe())

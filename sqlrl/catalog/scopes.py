@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlrl.catalog.columns import check_name
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
@@ -21,6 +22,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
     LoadError
         If a constant is NULL.
     """
+    check_name(predicate)
     with store.writing():
         record = store.predicates().get(predicate)
         if source is None:

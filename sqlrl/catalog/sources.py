@@ -17,9 +17,9 @@ from sqlglot import exp
 from sqlrl.catalog.delimited import COMPRESSED, SUFFIXES, Dialect, delimited_fault, delimited_table, is_delimited
 from sqlrl.catalog.fingerprints import file_fingerprint, matching_files, pattern_fingerprint
 from sqlrl.catalog.quoting import WrittenName
-from sqlrl.catalog.wording import counted
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import EngineError, LoadError, brief
+from sqlrl.wording import counted
 
 PARQUET = {".parquet", ".parq", ".pq"}
 # These say nothing of the source, only of the machine.
@@ -328,7 +328,7 @@ def _object(source: Any) -> tuple[Any, str]:
     if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         return _tuples(source), "the tuples"
     raise LoadError(
-        f"cannot load from a {type(source).__name__}: pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, "
+        f"cannot load from an object of type {type(source).__name__}: pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, "
         "the name of a table, a query, or an iterable of tuples."
     )
 

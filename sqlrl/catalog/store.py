@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -110,11 +110,26 @@ class Store:
     Parameters
     ----------
     engine : DuckDBEngine
+    on_created : callable, optional
+        Called at the end of a transaction with the names of the tables and views that were made in it.
     """
 
-    def __init__(self, engine: DuckDBEngine) -> None:
+    def __init__(self, engine: DuckDBEngine, on_created: Callable[[Store, Collection[str]], None] | None = None) -> None:
         self.engine = engine
         self.catalog, self.schema = engine.home
+        self._on_created = on_created
+        self._created: set[str] = set()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Open a transaction that ends with what `on_created` does."""
+        with self.engine.transaction():
+            try:
+                yield
+                if self._on_created is not None and self._created:
+                    self._on_created(self, frozenset(self._created))
+            finally:
+                self._created.clear()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -126,13 +141,13 @@ class Store:
             If the database was opened for reading.
         """
         self.check_writable()
-        with self.engine.transaction():
+        with self._transaction():
             yield
 
     @contextmanager
     def binding(self) -> Iterator[None]:
         """Write what follows from the data and a model, in a transaction; `ReadingStore` does so in memory."""
-        with self.engine.transaction():
+        with self._transaction():
             yield
 
     def check_writable(self) -> None:
@@ -171,11 +186,13 @@ class Store:
         """Create or replace one of our tables."""
         self.replacing(table)
         self.engine.create_table(*self.home(table), table, query, step=step)
+        self._created.add(table)
 
     def create_view(self, view: str, query: exp.Expr, step: str) -> None:
         """Create or replace one of our views."""
         self.replacing(view)
         self.engine.execute(exp.Create(this=self.table(view), kind="VIEW", replace=True, expression=query), step=step)
+        self._created.add(view)
 
     def drop(self, table: str | None) -> None:
         """Drop one of our tables; None drops nothing."""

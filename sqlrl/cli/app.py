@@ -11,6 +11,7 @@ from sqlrl.cli.count import count
 from sqlrl.cli.demo import demo
 from sqlrl.cli.evaluate import evaluate
 from sqlrl.cli.explain import explain
+from sqlrl.cli.export import export
 from sqlrl.cli.failures import Commands, pipe_closed
 from sqlrl.cli.ground import ground
 from sqlrl.cli.infer import infer
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (load, ground, count, learn, infer, evaluate, why, explain, sql, migrate, version, demo):
+for command in (load, ground, count, learn, infer, evaluate, why, export, explain, sql, migrate, version, demo):
     app.command()(command)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import Examples, Output, ReadOnly
+from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
 
 if TYPE_CHECKING:
     from sqlrl.logic import Model
@@ -36,6 +36,7 @@ def count(
     world: WorldNames = None,
     against: Against = None,
     examples: Examples = None,
+    limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,
 ) -> None:
     """Count the true groundings of every clause, exactly, in a world or in one against another.
@@ -46,10 +47,10 @@ def count(
         shown = named_world(world, job.model, "--world")
         with job.run.working("counting"):
             if against is None:
-                table = job.db.count(job.model, world=shown, examples=job.examples)
+                table = job.db.count(job.model, world=shown, examples=job.examples, limit=limit)
             else:
                 other = named_world(against, job.model, "--against")
-                table = job.db.count_difference(job.model, shown, other, examples=job.examples)
+                table = job.db.count_difference(job.model, shown, other, examples=job.examples, limit=limit)
         job.run.show(table)
 
 

@@ -10,15 +10,21 @@ from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
 from sqlrl.cli.predicting import Solver, open_predicates
+from sqlrl.cli.sampling import Sampler
 from sqlrl.cli.session import Session, print_json
+from sqlrl.cli.solution import Outside
 
 if TYPE_CHECKING:
+    from sqlrl.marginals import Marginals
     from sqlrl.prediction import Prediction
 
 Into = Annotated[
     str | None,
     typer.Option(
-        "--into", metavar="TABLE", help="A table to create with the atoms predicted true.", show_default=False
+        "--into",
+        metavar="TABLE",
+        help="A table to create with the atoms predicted true, or with probabilities.",
+        show_default=False,
     ),
 ]
 Replace = Annotated[bool, typer.Option("--replace", metavar=FLAG, help="Replace that table if it exists.")]
@@ -32,6 +38,8 @@ Every = Annotated[bool, typer.Option("--all", metavar=FLAG, help="Also the atoms
 def infer(
     inputs: Inputs,
     solver: Solver,
+    outside: Outside,
+    sampler: Sampler,
     output: Output,
     examples: Examples = None,
     into: Into = None,
@@ -40,22 +48,39 @@ def infer(
     every: Every = False,
     read_only: ReadOnly = False,
 ) -> None:
-    """Predict the most probable world. Labels are never read.
+    """Predict the most probable world, or the probability of each atom. Labels are never read.
 
     sqlrl infer cite.duckdb --model learned.mln --examples "select bib from test" --into predictions
 
     sqlrl infer --model prog.mln --evidence evidence.db --query Smokes,Cancer
+
+    sqlrl infer --model prog.mln --evidence evidence.db --query Cancer --marginals --samples 5000
+
+    sqlrl infer cite.duckdb --model learned.mln --solution answer.txt --exported cite.wcnf
     """
-    if (into is not None or keep) and (inputs.evidence or read_only):
-        raise typer.BadParameter(f"{'--keep' if into is None else '--into'} needs a database that can be written")
+    sampler.check(solver)
+    if (into is not None or keep or sampler.tables) and (inputs.evidence or read_only):
+        name = "--into" if into is not None else "--keep" if keep else "--samples-into or --means-into"
+        raise typer.BadParameter(f"{name} needs a database that can be written")
     if into is not None and not into.strip():
         raise typer.BadParameter("--into needs the name of a table, not nothing")
-    if replace and into is None:
+    if replace and into is None and not sampler.tables:
         raise typer.BadParameter("--replace says what to do with the table that --into names: name one")
     if every and into is not None:
         raise typer.BadParameter("--all is about what is printed, but --into prints no atoms: leave out one of them")
+    if sampler.marginals and (every or outside.solution is not None):
+        name = "--all" if every else "--solution"
+        raise typer.BadParameter(f"{name} is about a most probable world: leave out --marginals or {name}")
+    outside.check()
     with inputs.open(output, examples=examples, read_only=read_only) as job:
-        prediction = solver.predict(job, into=into, replace=replace, keep=keep)
+        if sampler.marginals:
+            found = sampler.infer(job, solver, into=into, replace=replace, keep=keep)
+            show_marginals(job.run, found, [*sampler.tables], into=into)
+            return
+        if outside.solution is None:
+            prediction = solver.predict(job, into=into, replace=replace, keep=keep)
+        else:
+            prediction = outside.predict(job, limit=solver.limit, into=into, replace=replace, keep=keep)
         if into is None:
             show(job.run, prediction, every=every)
         else:
@@ -64,12 +89,29 @@ def infer(
 
 def tell(run: Session, prediction: Prediction, into: str) -> None:
     """Name the tables of the atoms predicted true."""
-    from sqlrl.prediction import into_tables
+    from sqlrl.inferred import into_tables
 
     tables = into_tables(prediction.layout, into)
     if run.as_json:
         print_json({"predicate": name, "table": table} for name, table in tables.items())
     run.message(f"the atoms predicted true are in {', '.join(tables.values())}")
+
+
+def show_marginals(run: Session, found: Marginals, streamed: list[str], *, into: str | None) -> None:
+    """Print probabilities, a table for each predicate, or name the tables that hold them."""
+    from sqlrl.inferred import into_tables
+
+    tables = {} if into is None else into_tables(found.layout, into)
+    if into is None and run.as_json:
+        print_json({"predicate": name, **row} for name in found.open_predicates for row in found.table(name))
+    elif into is None:
+        run.show(*(found.table(name) for name in found.open_predicates))
+    elif run.as_json:
+        print_json({"predicate": name, "table": table} for name, table in tables.items())
+    if tables:
+        run.message(f"the probabilities are in {', '.join(tables.values())}")
+    if streamed:
+        run.message(f"what was sampled is in {', '.join(streamed)}")
 
 
 def show(run: Session, prediction: Prediction, *, every: bool) -> None:

@@ -121,9 +121,13 @@ class Inputs:
                 "`sqlrl load --evidence`"
             )
         with session(output) as run:
-            model = read_model(self.model, self.query, self.drop)
+            from sqlrl.logic.dropping import drop_predicates
+
+            whole = read_model(self.model, self.query)
+            dropped = split_names(self.drop)
+            model = drop_predicates(whole, dropped)
             if not model.rules:
-                without = f" without {', '.join(split_names(self.drop))}" if self.drop else ""
+                without = f" without {', '.join(dropped)}" if dropped else ""
                 raise InputError(
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
@@ -135,19 +139,19 @@ class Inputs:
                     with run.working("loading evidence"):
                         # As in Alchemy, a fact may stand twice, and a file may say nothing.
                         opened.load_evidence(
-                            evidence_of(files, model), model, given=not labels, duplicates="warn", empty="warn"
+                            evidence_of(files, whole), whole, given=not labels, duplicates="warn", empty="warn", drop=dropped
                         )
                         fill_empty(opened, model)
                 yield Job(run, opened, model, chosen_examples(examples))
 
 
-def read_model(path: str, query: Sequence[str] | None = None, drop: Sequence[str] | None = None) -> Model:
-    """Read a model from a file or standard input, name predicates to predict, and leave others out.
+def read_model(path: str, query: Sequence[str] | None = None) -> Model:
+    """Read a model from a file or standard input, and name predicates to predict.
 
     Parameters
     ----------
     path : str
-    query, drop : sequence of str, optional
+    query : sequence of str, optional
         As `split_names` takes them.
 
     Returns
@@ -157,13 +161,12 @@ def read_model(path: str, query: Sequence[str] | None = None, drop: Sequence[str
     Raises
     ------
     ParseError, ModelError
-        A damaged file; a predicate that cannot be dropped.
+        A damaged file.
     """
     from sqlrl.logic import serialize
-    from sqlrl.logic.dropping import drop_predicates
 
     model = serialize.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else serialize.read_model(path)
-    return drop_predicates(replace(model, query=model.query | set(split_names(query))), split_names(drop))
+    return replace(model, query=model.query | set(split_names(query)))
 
 
 def chosen_examples(value: str | None) -> str | list[str] | None:

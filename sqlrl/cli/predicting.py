@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,6 +13,7 @@ from sqlrl.cli.options import GROUNDING_LIMIT, Limit
 
 if TYPE_CHECKING:
     from sqlrl.prediction import Prediction
+    from sqlrl.solve.choose import Method as WorldMethod
 
 _SOLVER = "Solver"
 
@@ -22,18 +23,27 @@ when the world is not proved optimal."""
 
 
 class Method(StrEnum):
-    """Solvers of the most probable world."""
+    """Solvers of the most probable world, and of probabilities."""
 
     auto = "auto"
     elimination = "elimination"
+    cut = "cut"
+    lp = "lp"
     cpsat = "cpsat"
+    walksat = "walksat"
+    cutting_plane = "cutting-plane"
+    exact = "exact"
+    gibbs = "gibbs"
+    mcsat = "mcsat"
 
 
 How = Annotated[
     Method,
     typer.Option(
         "--method",
-        help="auto: elimination where the ground clauses form trees, CP-SAT elsewhere.",
+        help="auto: for each component the cheapest that is exact: elimination, cut (a minimum cut), lp (where it proves its "
+        "rounded world), cpsat. cutting-plane: as auto, but grounds only what it needs. walksat: local search, proves nothing. "
+        "exact, gibbs, mcsat: of --marginals.",
         rich_help_panel=_SOLVER,
     ),
 ]
@@ -73,11 +83,15 @@ class Solver:
         """Predict, and say how well the world is proved."""
         from sqlrl.solve.result import Status
 
+        if self.method in (Method.exact, Method.gibbs, Method.mcsat):
+            raise typer.BadParameter(
+                f"--method {self.method.value} finds probabilities, for `sqlrl infer --marginals`: choose another one"
+            )
         with job.run.working("predicting"):
             prediction = job.db.predict(
                 job.model,
                 examples=job.examples,
-                method=self.method.value,
+                method=cast("WorldMethod", self.method.value),
                 limit=self.limit,
                 deterministic_limit=self.deterministic_limit or None,
                 seed=self.seed,

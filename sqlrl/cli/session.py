@@ -158,7 +158,8 @@ def print_json(rows: Iterable[Mapping[str, object]]) -> None:
     Parameters
     ----------
     rows : iterable of mapping
-        Counts stay exact integers; what JSON lacks (NaN, infinities) is null; dates are ISO texts.
+        Counts stay exact integers; what JSON lacks (NaN, infinities) is null; dates are ISO texts, intervals have months, days
+        and nanoseconds.
 
     Examples
     --------
@@ -184,6 +185,9 @@ def _plain(value: object) -> Any:
             return int(value) if value == value.to_integral_value() else float(value)
         case dict():
             return {str(k): _plain(v) for k, v in value.items()}
+        case tuple() if hasattr(value, "nanoseconds"):
+            # An interval, as Arrow has it.
+            return {part: getattr(value, part) for part in ("months", "days", "nanoseconds")}
         case list() | tuple():
             return [_plain(v) for v in value]
         case bytes():

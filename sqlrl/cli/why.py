@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 Atoms = Annotated[
     list[str],
     typer.Option(
-        "--atom", "-a", metavar="ATOM", help="A query atom, such as 'Smokes(Anna)'; may be repeated.", show_default=False
+        "--atom",
+        "-a",
+        metavar="ATOM",
+        help="A query atom, such as 'Smokes(Anna)'; may be repeated.",
+        show_default=False,
     ),
 ]
 Example = Annotated[
     str | None,
     typer.Option(
-        "--example", metavar="NAME", help="The example of the atoms, where their arguments do not say.", show_default=False
+        "--example",
+        metavar="NAME",
+        help="The example of the atoms, where their arguments do not say.",
+        show_default=False,
     ),
 ]
 Neutral = Annotated[

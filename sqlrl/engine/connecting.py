@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.recognizing import check_database_file
+from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 
 # A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
@@ -48,7 +49,8 @@ def connect(
     BusyError
         If another process holds the file.
     InputError
-        If the file is no DuckDB database or damaged, its directory is missing, or a setting is wrong.
+        If the file is no DuckDB database or damaged, its directory is missing, or a setting is wrong; or the connection is
+        closed or has an open transaction.
 
     Examples
     --------
@@ -63,6 +65,7 @@ def connect(
     if temp_directory is not None:
         settings["temp_directory"] = str(temp_directory)
     if isinstance(target, duckdb.DuckDBPyConnection):
+        check_idle(target)
         _set(target, settings)
         return _guest(target, owned=False, path="your connection")
     path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())

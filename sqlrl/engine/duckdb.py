@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlglot import exp, parse_one
 
 from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import EngineError, InputError
 
 logger = logging.getLogger(__name__)
@@ -239,7 +240,11 @@ class DuckDBEngine:
         ------
         EngineError
             If the database fails, with the step and the SQL.
+        InputError
+            If a transaction of the user's is open, which is left as it is.
         """
+        if not self._depth:
+            check_idle(self.connection)
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         if isinstance(query, exp.Expr):
             self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
@@ -310,13 +315,14 @@ class DuckDBEngine:
 
         Raises
         ------
-        EngineError
-            If the connection is the user's own and has an open transaction.
+        InputError
+            If a transaction of the user's is open, which is left as it is.
         """
         if self._depth:
             yield
             return
-        self.execute_sql("BEGIN TRANSACTION", step="begin a transaction (commit or roll back your own first)")
+        check_idle(self.connection)
+        self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
         self._depth = 1
         try:
             yield
@@ -374,12 +380,14 @@ class DuckDBEngine:
             self._forget(name)
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
-        """Raise KeyboardInterrupt if the error reports one, else an EngineError."""
+        """Raise KeyboardInterrupt if the error reports one, InputError if the connection is closed, else an EngineError."""
         noticed = (
             isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
         )
         if noticed or isinstance(error, duckdb.InterruptException):
             raise KeyboardInterrupt from error
+        if isinstance(error, duckdb.ConnectionException) and "closed" in str(error):
+            raise InputError(f"{self.path} is closed: open it again with connect().") from error
         reason = str(error).strip()
         # Messages show the beginning of either.
         logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)

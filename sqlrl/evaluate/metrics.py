@@ -116,6 +116,8 @@ class Scores:
     predicates : dict of str to Counts
         Sorted by name.
     examples : ExampleScores
+    outside : int
+        True labels outside the scope, which no prediction can find: they are among the false negatives.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class Scores:
     total: Counts
     predicates: dict[str, Counts]
     examples: ExampleScores
+    outside: int = 0
 
     @property
     def precision(self) -> float:
@@ -198,8 +201,16 @@ class Scores:
         exact = int(self.examples.exact.sum())
         return (
             f"F1 {100 * self.f1:.2f} (precision {100 * self.precision:.2f}, recall {100 * self.recall:.2f}); "
-            f"{exact} of {len(self.examples)} examples all right"
+            f"{exact} of {len(self.examples)} examples all right{self._missed()}"
         )
+
+    def _missed(self) -> str:
+        """What `str` says of labels outside the scope."""
+        if not self.outside:
+            return ""
+        one = self.outside == 1
+        verb, end = ("lies", "s as missed") if one else ("lie", " as missed")
+        return f"; {self.outside:,} label{'' if one else 's'} {verb} outside the scope and count{end}"
 
     def __repr__(self) -> str:
         if len(self.predicates) < 2:
@@ -225,6 +236,7 @@ def score(
     *,
     predicate: npt.ArrayLike | None = None,
     names: Sequence[str] = (),
+    outside: int = 0,
 ) -> Scores:
     """Compare predicted truth values with labels.
 
@@ -239,6 +251,8 @@ def score(
         For each atom the index of its predicate in `names`.
     names : sequence of str
         The names of the predicates; without `predicate` at most one.
+    outside : int
+        How many of the atoms are labels outside the scope; it is only said.
 
     Returns
     -------
@@ -272,6 +286,7 @@ def score(
         total=_counts(label, guess),
         predicates={names[k]: _counts(label[kind == k], guess[kind == k]) for k in _sorted_indices(names)},
         examples=_example_scores(label, guess, group),
+        outside=outside,
     )
 
 

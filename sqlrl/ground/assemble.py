@@ -13,12 +13,13 @@ from scipy import sparse
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import CountOverflowError
 from sqlrl.ground.atoms import Atoms, read_atoms
-from sqlrl.ground.counts import groundings, rule_place, violated_by_evidence
+from sqlrl.ground.counts import groundings, violated_by_evidence
 from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.limits import check_limit, limited
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows, repeated, single
+from sqlrl.ground.running import rule_place
 from sqlrl.ground.wide import narrowed
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import bind
@@ -124,7 +125,7 @@ def ground_network(
     atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
     index = AtomIndex(atoms.ids)
     pieces = []
-    evidence = violated_by_evidence(program, examples)
+    evidence = violated_by_evidence(program, examples, limit=limit)
     for shape_plan in plans(program, examples):
         use, plan = shape_plan.use, shape_plan.plan
         if limit is not None:

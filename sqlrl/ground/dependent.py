@@ -8,7 +8,7 @@ from sqlrl.ground.network import BoolArray, Network
 
 
 def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: int) -> BoolArray:
-    """Return a world with one atom flipped, and the helper atoms as their definitions then demand.
+    r"""Return a world with one atom flipped, and the helper atoms as their definitions then demand.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
     --------
     >>> from sqlrl.ground.assemble import ground_network
     >>> from sqlrl.ground.sample import sample_program
-    >>> program = sample_program("H(t)\\nS(t)\\nt = {A}\\n1 !(EXIST y (H(y) ^ S(y)))", ["H", "S"], {"H": [("A",)]})
+    >>> program = sample_program("H(t)\nS(t)\nt = {A}\n1 !(EXIST y (H(y) ^ S(y)))", ["H", "S"], {"H": [("A",)]})
     >>> network = ground_network(program)
     >>> defining = np.array([program.features[f].rule is None for f in program.feature_of])
     >>> true = network.helper.copy()  # both helper atoms: H(A) ^ S(A), and some witness

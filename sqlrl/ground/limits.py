@@ -8,11 +8,17 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.counts import rule_place, run_counts
 from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.running import rule_place, run_counts
+from sqlrl.logic.shapes import Slot
 from sqlrl.plan.bounds import domain_bound, enumerated
+from sqlrl.plan.counting import enumerated_by_count
+from sqlrl.plan.parts import domain_size
+from sqlrl.plan.slots import bind
+from sqlrl.plan.worlds import World
+from sqlrl.wording import counted
 
-ADVICE = "join it, narrow a scope, pass fewer examples=, or raise limit="
+ADVICE = "pass fewer examples=, or raise limit="
 
 
 def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName | None = None) -> None:
@@ -28,7 +34,8 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
     Raises
     ------
     GroundingLimitError
-        Names the clause with the most groundings, where it stands, how many clauses share its shape, and the count.
+        Names the clause with the most groundings, where it stands, how many clauses share its shape, the count, and the
+        variables that nothing joins.
 
     Examples
     --------
@@ -42,15 +49,53 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
     if domain_bound(use.shape, program.layout) * max(program.clauses_of(use), 1) <= limit:
         return
     foreign = frozenset(use.foreign)
-    for query in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign):
-        found = run_counts(program, use, query)
+    for bound in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign):
+        found = run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:
             most, _ = max(found, key=lambda pair: pair[1])
             witnesses = " and witnesses" if use.shape.exists else ""
             raise GroundingLimitError(
-                f"{_place(program, most)} leaves {size:,} groundings{witnesses} to enumerate, more than the limit of {limit:,} "
-                f"({_shape(program, use)}): a variable that no closed literal joins ranges over its whole domain; {ADVICE}"
+                f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
+                f"({_shape(program, use)}): {_why(program, use, most, bound.free)}"
+            )
+
+
+def check_count(program: Program, use: ShapeUse, limit: int, world: World, examples: TableName | None = None) -> None:
+    r"""Refuse to count a shape in a world if that would enumerate more groundings than a limit.
+
+    Parameters
+    ----------
+    program : Program
+    use : ShapeUse
+    limit : int
+    world : World
+    examples : TableName, optional
+
+    Raises
+    ------
+    GroundingLimitError
+        Names the clause that would enumerate the most, where it stands, and how many groundings it would enumerate.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
+    >>> for use in sample_program(text, ["Smokes"], FRIENDS).shapes.values():
+    ...     check_count(sample_program(text, ["Smokes"], FRIENDS), use, 5, OBSERVED)
+    Traceback (most recent call last):
+    sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
+    """
+    for query in enumerated_by_count(use.shape, program.layout, world, parameters=use.parameters, examples=examples):
+        found = run_counts(program, use, query)
+        size = sum(n for _, n in found)
+        if size > limit:
+            most, _ = max(found, key=lambda pair: pair[1])
+            raise GroundingLimitError(
+                f"{_place(program, most)} is counted by enumerating {counted(size, 'grounding')}, more than the limit of {limit:,} "
+                f"({_shape(program, use)}): too many of its positive literals share variables; write it with fewer, "
+                f"join their variables by closed literals, {ADVICE}"
             )
 
 
@@ -67,8 +112,8 @@ def limited(batches: Iterator[pa.RecordBatch], program: Program, use: ShapeUse, 
         if seen > limit:
             clause = batch.column("clause")[0].as_py() if use.parameters is not None else use.clauses[0]
             raise GroundingLimitError(
-                f"{_place(program, clause)} has more than {limit:,} ground clauses ({_shape(program, use)}), "
-                f"which its count did not show; {ADVICE}"
+                f"{_place(program, clause)} has more than {counted(limit, 'ground clause')} ({_shape(program, use)}), "
+                f"which its count did not show; join its variables, narrow a scope, {ADVICE}"
             )
         yield batch
 
@@ -80,3 +125,21 @@ def _place(program: Program, clause: int) -> str:
 def _shape(program: Program, use: ShapeUse) -> str:
     count = program.clauses_of(use)
     return f"all together of {count:,} clauses of the shape {use.shape}" if count != 1 else f"its shape is {use.shape}"
+
+
+def _why(program: Program, use: ShapeUse, clause: int, free: tuple[Slot, ...]) -> str:
+    """Say which variables nothing joins, and what to do."""
+    bound = bind(use.shape, program.layout)
+    instances = program.features[program.feature_of[clause]].instances
+    called = next(x.variables for x in instances if x.shape == use.shape)
+    names = [called[slot.index].replace("$", "") for slot in free if domain_size(bound, slot) > 1]
+    if not names:
+        return f"its variables are joined, but that many facts match; narrow a scope, {ADVICE}"
+    if len(names) == 1:
+        return (
+            f"no closed literal joins {names[0]}, which ranges over its whole domain; join it, narrow a scope, {ADVICE}"
+        )
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"no closed literal joins {listed}, which range over their whole domains; join them, narrow a scope, {ADVICE}"
+    )

@@ -15,13 +15,14 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer
 from sqlrl.ground.assemble import ROWS_PER_BATCH, assemble, per_clause, plans, with_clause
 from sqlrl.ground.atoms import read_atoms
-from sqlrl.ground.counts import Counts, run_counts, violated_by_evidence
+from sqlrl.ground.counts import Counts, violated_by_evidence
 from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.limits import limited
 from sqlrl.ground.naming import describer
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, read_rows
+from sqlrl.ground.running import run_counts
 from sqlrl.ground.wide import narrowed
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
@@ -53,6 +54,8 @@ class ProgramOracle:
         Table with a column `example`; all examples by default.
     limit : int, optional
         The most ground clauses of one shape that a round may return.
+    check : bool
+        Whether to refuse evidence that violates a hard clause or a block by itself.
 
     Examples
     --------
@@ -67,8 +70,10 @@ class ProgramOracle:
     [8, 1]
     """
 
-    def __init__(self, program: Program, examples: TableName | None = None, *, limit: int | None = None) -> None:
-        self.program, self.examples, self.limit = program, examples, limit
+    def __init__(
+        self, program: Program, examples: TableName | None = None, *, limit: int | None = None, check: bool = True
+    ) -> None:
+        self.program, self.examples, self.limit, self.check = program, examples, limit, check
         self._world = program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
         self._asked: dict[bytes, list[_Asked]] = {}
 
@@ -103,7 +108,8 @@ class ProgramOracle:
             if plan is not None:
                 pieces += self._rows(_Asked(use, plan, tuple(use.clauses)), index, evidence)
         network = assemble(program, atoms, pieces, evidence, examples)
-        check_evidence(program, network, examples)
+        if self.check:
+            check_evidence(program, network, examples)
         return network
 
     def unmet(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
@@ -175,8 +181,8 @@ class ProgramOracle:
             )
             for clause, n in run_counts(program, use, query):
                 violated[clause] += n
-        n = np.where(program.signs() > 0, self._network.total - violated, violated)
-        return np.where(asked, n, 0)
+        found: Counts = np.where(program.signs() > 0, self._network.total - violated, violated)
+        return np.where(asked, found, 0)
 
     def describe(self, clause: int, literals: Sequence[int]) -> str:
         """Return a ground clause as text, with its constants."""
@@ -184,7 +190,7 @@ class ProgramOracle:
 
     @cached_property
     def size(self) -> int:
-        """About how many ground clauses of two literals or more there are: what their joins enumerate, counted in SQL."""
+        """A bound on the number of ground clauses of two literals or more: what their joins enumerate, counted in SQL."""
         program, found = self.program, 0
         for use in self._uses():
             if may_be_long(use.shape, program.layout):
@@ -194,7 +200,7 @@ class ProgramOracle:
                     parameters=use.parameters,
                     examples=self.examples,
                     foreign=frozenset(use.foreign),
-                )[0]
+                )[0].query
                 found += sum(n for _, n in run_counts(program, use, query))
         return found
 
@@ -285,4 +291,3 @@ class ProgramOracle:
         first = asked.clauses[0] if asked.clauses else 0
         rows = read_rows(batches, plan, index, first, program.clause_count)
         return [rows] if plan.has_clause else [with_clause(rows, clause) for clause in asked.clauses]
-

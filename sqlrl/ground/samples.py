@@ -14,17 +14,17 @@ from sqlrl.engine.nodes import column
 from sqlrl.ground.network import BoolArray
 
 if TYPE_CHECKING:
-    from sqlrl.solve.chains import SampleBatch
+    from sqlrl.solve.sampling.chains import SampleBatch
 
 SAMPLES = {"chain": "INTEGER", "sample": "BIGINT", "atom": "VARCHAR"}
-"""A row for each true atom of each sampled world."""
+"""A row for each true atom of each sampled world; NULL for a world in which none is true."""
 
 MEANS = {"chain": "INTEGER", "samples": "BIGINT", "atom": "VARCHAR", "mean": "DOUBLE"}
 """A row for each atom, chain and batch: the mean of the chain's samples so far."""
 
 
 class SampleTables:
-    """Creates the tables and writes each batch into them; a `sqlrl.solve.chains.SampleSink`.
+    """Creates the tables and writes each batch into them; a `sqlrl.solve.sampling.chains.SampleSink`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SampleTables:
     Examples
     --------
     >>> import sqlrl
-    >>> from sqlrl.solve.chains import SampleBatch
+    >>> from sqlrl.solve.sampling.chains import SampleBatch
     >>> db = sqlrl.connect()
     >>> sink = SampleTables(db.engine, ["P(A)", "P(B)"], np.array([True, True]), "drawn", None)
     >>> sink.write(SampleBatch(0, 0, np.array([[True, True], [False, True]]), np.array([0.5, 1.0])))
@@ -62,9 +62,15 @@ class SampleTables:
         """Append the true atoms of some consecutive worlds of a chain, and its running means."""
         size = len(batch.worlds)
         if self._samples is not None:
-            world, atom = np.nonzero(batch.worlds[:, self._visible])
+            worlds = batch.worlds[:, self._visible]
+            world, atom = np.nonzero(worlds)
             rows = {"sample": pa.array(batch.first + world, pa.int64()), "atom": self._named(atom)}
             self._append(self._samples, batch.chain, rows)
+            empty = np.flatnonzero(~worlds.any(axis=1))
+            none = pa.nulls(len(empty), pa.string())
+            self._append(
+                self._samples, batch.chain, {"sample": pa.array(batch.first + empty, pa.int64()), "atom": none}
+            )
         if self._means is not None:
             mean = batch.mean[self._visible]
             done = pa.array(np.full(len(mean), batch.first + size), pa.int64())

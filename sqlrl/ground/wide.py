@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlrl.errors import CountOverflowError
-from sqlrl.ground.counts import overflow_named, rule_place
 from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.running import overflow_named, rule_place
 from sqlrl.plan.grounding import GroundingQuery
 
 INT64_MAX = int(np.iinfo(np.int64).max)

@@ -11,6 +11,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.learn.slices import row_examples
 from sqlrl.solve.counts import violated_rows
+from sqlrl.wording import counted
 
 BLOCK = -1
 """Stands for a clause in `InfeasibleTruth` where the labels break a block."""
@@ -63,7 +64,7 @@ def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, na
     where, count = np.unique(example, return_counts=True)
     first = int(np.flatnonzero(where == example[0])[0])
     raise InputError(
-        f"learning with unlabelled atoms (EM) is not supported: {_number(len(missing), 'atom')} of {_number(len(where), 'example')} without "
+        f"learning with unlabelled atoms (EM) is not supported: {counted(len(missing), 'atom')} of {counted(len(where), 'example')} without "
         f"a label, among them {count[first]} of example {names.example(int(where[first]))}; label them, take them out of "
         "the scope, or leave these examples out with examples="
     )
@@ -102,11 +103,11 @@ class InfeasibleTruth:
         np.add.at(count, inverse, self.count)
         order = np.lexsort((clauses, -examples))
         lines = [
-            f"  {_text(int(clauses[i]), names)}: {_number(int(examples[i]), 'example')}, {_number(int(count[i]), 'grounding')}"
+            f"  {_text(int(clauses[i]), names)}: {counted(int(examples[i]), 'example')}, {counted(int(count[i]), 'grounding')}"
             for i in order[:SHOWN]
         ]
         if len(order) > SHOWN:
-            lines.append(f"  and {_number(len(order) - SHOWN, 'more clause')}")
+            lines.append(f"  and {counted(len(order) - SHOWN, 'more clause')}")
         return "\n".join(lines)
 
     def warning(self, names: Names, *, skipped: bool) -> str:
@@ -114,24 +115,20 @@ class InfeasibleTruth:
         effect = "were not learned from" if skipped else "were learned from all the same, weighted clauses only"
         number = len(np.unique(self.example))
         return (
-            f"the labels of {_number(number, 'example')} violate hard clauses; they {effect}:\n{self.describe(names)}"
+            f"the labels of {counted(number, 'example')} violate hard clauses; they {effect}:\n{self.describe(names)}"
         )
 
     def error(self, names: Names) -> InputError:
         """The error for `on_infeasible_truth="error"`."""
         example = names.example(int(self.example.min()))
         return InputError(
-            f"the labels of {_number(len(np.unique(self.example)), 'example')}, among them {example}, violate hard clauses; correct "
+            f"the labels of {counted(len(np.unique(self.example)), 'example')}, among them {example}, violate hard clauses; correct "
             f"the labels, or use on_infeasible_truth='warn' or 'skip':\n{self.describe(names)}"
         )
 
 
 def _text(clause: int, names: Names) -> str:
     return "number of true atoms in a block" if clause == BLOCK else names.clause(clause)
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def no_infeasible_truth() -> InfeasibleTruth:

@@ -265,6 +265,7 @@ class AdaGrad:
             model, examples=examples, size=self.window, order=self.order, seed=parameters.seed, passes=self.passes
         )
         with windows as stream:
+            stream.begin(type(self).__name__, self.get_params(), parameters.seed)
             learner = AdaGradLearner(parameters, names=Names(stream.clause_text, stream.example_name))
             run = _Run(learner, stream, on_window, keep_steps=self.keep_steps)
             run.learn()

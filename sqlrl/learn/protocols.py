@@ -58,6 +58,10 @@ class TrainingStream(Protocol):
         """Return the name of an example."""
         ...
 
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun, with what `TrainingRecord` says; return its number. Called once, before anything else."""
+        ...
+
     def history(self) -> HistorySink:
         """Open the place where changes are stored. Called at most once, and only with `record_history`."""
         ...

@@ -8,6 +8,7 @@ from sqlrl.errors import ModelError
 from sqlrl.logic.formulas import AtomMention, Mentions, TermMention
 from sqlrl.logic.lexer import Source, Token, nearest
 from sqlrl.logic.terms import Constant, Predicate
+from sqlrl.wording import counted
 
 Binding = tuple[str, int]
 
@@ -42,7 +43,7 @@ def _check_atom(source: Source, atom: AtomMention, predicates: Mapping[str, Pred
         raise source.error(ModelError, problem, atom.token)
     declared = predicates[atom.predicate]
     if len(atom.terms) != len(declared.arguments):
-        problem = f"{atom.predicate} has {len(atom.terms)} argument(s) here, but is declared as {declared}"
+        problem = f"{atom.predicate} has {counted(len(atom.terms), 'argument')} here, but is declared as {declared}"
         raise source.error(ModelError, problem, atom.token)
 
 

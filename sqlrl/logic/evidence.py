@@ -12,6 +12,7 @@ from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, 
 from sqlrl.logic.model import Model
 from sqlrl.logic.statements import read_text
 from sqlrl.logic.terms import Constant, Predicate
+from sqlrl.wording import counted
 
 _PLAIN = re.compile(
     r"[ \t]*(!?)[ \t]*([^\W\d]\w*)[ \t]*"
@@ -234,7 +235,7 @@ def _check(source: Source, offset: int, name: str, arity: int, declared: Mapping
         hint = nearest(name, declared) or "; expected one that the model declares"
         raise source.error(ModelError, f"unknown predicate {name!r}{hint}", offset)
     if arity != len(declared[name].arguments):
-        problem = f"{name} has {arity} argument(s) here, but is declared as {declared[name]}"
+        problem = f"{name} has {counted(arity, 'argument')} here, but is declared as {declared[name]}"
         raise source.error(ModelError, problem, offset)
 
 

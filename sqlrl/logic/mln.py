@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from sqlrl.errors import InputError
 from sqlrl.logic.checks import check
 from sqlrl.logic.formulas import FormulaParser
 from sqlrl.logic.lexer import END, Source, tokenize
@@ -67,6 +68,9 @@ def parse_mln(
     >>> model.rules[0].weight, sorted(model.predicates)
     (1.5, ['Cancer', 'Smokes'])
     """
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        raise InputError(f"the text of a model is a str, not {kind}: decode bytes with .decode(), read files with read_mln.")
     program = Program(constants or {}, fold_case)
     program.read(Source(text, path), None)
     return replace(program.model(query, semantics), learned=learned)

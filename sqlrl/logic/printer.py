@@ -81,6 +81,17 @@ def _join(operator: str, parts: Iterable[Formula], own: int, least: int) -> str:
     return text if own >= least else f"({text})"
 
 
+def is_identifier(name: str) -> bool:
+    """Return True if the language can write a name of a predicate or type.
+
+    Examples
+    --------
+    >>> is_identifier("InField_2"), is_identifier("2nd"), is_identifier("")
+    (True, False, False)
+    """
+    return _IDENTIFIER.match(name) is not None
+
+
 def check_names(formula: Formula) -> None:
     """Check that the language can write the names in a formula.
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrl.errors import ModelError
+from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.printer import check_names, format_formula, format_model
 from sqlrl.logic.terms import Predicate
 
@@ -35,6 +37,8 @@ def save_model(model: Model, path: str | Path) -> None:
     ------
     ModelError
         Another ending; a weight that is not finite; a name that the language cannot write.
+    InputError
+        The file cannot be written, and is as it was.
 
     Examples
     --------
@@ -58,8 +62,27 @@ def save_model(model: Model, path: str | Path) -> None:
         text = json.dumps(model_to_json(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     else:
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    _write(path, text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all: beside its place first, then renamed."""
+    # A link stays one: the file that it names is written.
+    path = path.expanduser().resolve()
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        try:
+            with beside.open("w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            if path.exists():
+                shutil.copymode(path, beside)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        if not path.parent.is_dir():
+            raise InputError(f"{path} cannot be written: there is no directory {path.parent}. Create it first.") from error
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _header(model: Model) -> str:

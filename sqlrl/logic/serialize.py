@@ -8,6 +8,7 @@ what the language cannot say (the query predicates, the semantics, that it was l
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,7 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
     ParseError
         The value does not fit the schema; the message names the place.
     ModelError
-        It is of a newer version, or its rules do not fit its declarations.
+        It is of a newer version, its rules do not fit its declarations, or a weight is not finite.
 
     Examples
     --------
@@ -198,12 +199,38 @@ def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
     if "expansions" in value:
         found = value["expansions"]
         rows = tuple(map(tuple, found["rows"]))
-        expansions = Expansions(tuple(found["variables"]), rows, tuple(map(float, found["weights"])))
+        expansions = Expansions(tuple(found["variables"]), rows, tuple(map(_number, found["weights"])))
+        for weight, row in zip(expansions.weights, expansions.rows, strict=False):
+            _check_finite(weight, f"{value['formula']} with {', '.join(row)}", path)
     weight = value.get("weight")
     hard = value.get("hard", False)
+    if weight is not None:
+        _check_finite(weight, value["formula"], path)
     if hard and weight is not None:
         raise ModelError(f"{path}: the rule {value['formula']} is hard and has a weight: remove one of them")
     return Rule(formula, None if weight is None else float(weight), hard, expansions, path=path)
+
+
+def _number(value: float) -> float:
+    """Return a number of JSON as a float; an integer beyond the range of floats is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _check_finite(weight: float, rule: str, path: str) -> None:
+    """Refuse NaN and infinity, which Python's reader of JSON lets pass.
+
+    Raises
+    ------
+    ModelError
+    """
+    if not math.isfinite(_number(weight)):
+        raise ModelError(
+            f"{path}: the weight {_number(weight)} of the rule {rule} is not finite: write a number, or make the rule hard with "
+            '"hard": true and no weight'
+        )
 
 
 def models_equal(left: Model, right: Model) -> bool:

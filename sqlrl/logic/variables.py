@@ -24,6 +24,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
+from sqlrl.wording import counted
 
 
 class Apart:
@@ -116,7 +117,7 @@ class Types:
                 raise self._error(f"unknown predicate {part.predicate!r}{hint or '; declare it'}")
             declared = self._model.predicates[part.predicate]
             if len(declared.arguments) != len(part.terms):
-                raise self._error(f"{part} has {len(part.terms)} argument(s), but is declared as {declared}")
+                raise self._error(f"{part} has {counted(len(part.terms), 'argument')}, but is declared as {declared}")
             for term, kind in zip(part.terms, declared.types, strict=True):
                 if isinstance(term, Variable):
                     self._set(term.name, kind)

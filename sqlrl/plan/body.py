@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, conjunction, subquery
+from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source
+from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source, some_example
 from sqlrl.plan.sql import table
 
 
@@ -103,6 +103,8 @@ class Body:
         """Keep those of `slots` that say to which example a clause belongs inside the examples of a query."""
         if examples is None:
             return
+        if self.bound.undivided:
+            self.where(some_example(self.bound, examples))
         restricted = self.bound.restricted
         for slot in slots:
             if slot in restricted:
@@ -137,7 +139,11 @@ class Body:
         """Return the query; each condition stands at the first join where all that it mentions is known."""
         query = exp.select(*columns)
         conditions = list(self._where)
-        for i, (relation, on) in enumerate(self._inner):
+        inner = self._inner
+        if self._outer and not inner:
+            # An outer join keeps the rows of what stands before it: of a clause without variables there is one.
+            inner = [(subquery(exp.select(named(integer(1), "one")), f"{self.prefix}one"), [])]
+        for i, (relation, on) in enumerate(inner):
             if i == 0:
                 query = query.from_(relation, copy=False)
                 conditions = on + conditions

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.plan.counted import counted_parts, reduced, without_parts
+from sqlrl.plan.expansion import freed
 from sqlrl.plan.parts import Context, domain_size
-from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.semiring import Factor, Steps, is_acyclic
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
 from sqlrl.plan.sources import fact_source, open_source
 from sqlrl.plan.terms import term_query, total_query
+
+
+@dataclass(frozen=True)
+class Enumerated:
+    """A bound on what one join of a grounding query enumerates.
+
+    Parameters
+    ----------
+    query : exp.Select
+        Counts it, clause by clause, with the columns of `plan.counting.count_violated`.
+    free : tuple of Slot
+        The variables that no literal with evidence joins, so that each ranges over its whole domain.
+    cheap : bool
+        Whether counting joins no more than the facts of one literal at a time.
+    """
+
+    query: exp.Select
+    free: tuple[Slot, ...]
+    cheap: bool
 
 
 def domain_bound(shape: Shape, layout: Layout) -> int:
@@ -39,7 +60,7 @@ def enumerated(
     parameters: TableName | None = None,
     examples: TableName | None = None,
     foreign: frozenset[int] = frozenset(),
-) -> list[exp.Select]:
+) -> list[Enumerated]:
     """Plan bounds on what the grounding query of a shape enumerates, clause by clause.
 
     What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out. The
@@ -47,22 +68,19 @@ def enumerated(
 
     Returns
     -------
-    list of exp.Select
-        Each with the columns of `plan.counting.count_violated`. The sum over the clauses of each one bounds the rows of the query, of
-        its witnesses, or the literals of its ground clauses.
+    list of Enumerated
+        The sum over the clauses of each one bounds the rows of the query (the first), of its witnesses, or the literals of its ground
+        clauses.
 
     Examples
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
-    >>> [query.sql("duckdb") for query in enumerated(friends_smoke(), people())]
+    >>> [found.query.sql("duckdb") for found in enumerated(friends_smoke(), people())]
     ['SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"']
     """
     whole = bind(shape, layout, foreign, parameters)
-    parts = counted_parts(whole, whole.variables)
-    counted = frozenset[Slot]().union(*(part.slots for part in parts))
-    main = without_parts(whole, parts)
-    variables = [slot for slot in whole.variables if slot not in counted]
-    must = [x for x in main.shape.literals if not x.positive]
+    main, variables = _uncounted(whole)
+    must = _negative(main)
     found = [_joined(whole, must, variables, examples)]
     for group in main.shape.exists:
         if any(whole.info(x).open for x in group.literals):
@@ -74,9 +92,44 @@ def enumerated(
     return found
 
 
+def template_rows(instance: Instance, layout: Layout, *, constants: TableName | None = None) -> Enumerated:
+    """Plan a bound on the rows of the join in which the `+` variables of a template's clause are free.
+
+    Parameters
+    ----------
+    instance, layout, constants
+        As for `plan.expansion.expand`.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.terms import Variable
+    >>> from sqlrl.plan.sample import people
+    >>> x, k = Slot(False, 0), Slot(True, 0)
+    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
+    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
+    >>> found = template_rows(template, people())
+    >>> found.query.sql("duckdb"), found.cheap
+    ('SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"', True)
+    """
+    whole, places = freed(instance, layout, constants)
+    main, variables = _uncounted(whole, places.values())
+    return _joined(whole, _negative(main), variables, None)
+
+
+def _uncounted(whole: BoundShape, shown: Iterable[Slot] = ()) -> tuple[BoundShape, list[Slot]]:
+    """Return a clause without its counted parts, and the variables that are left."""
+    parts = counted_parts(whole, whole.variables, shown)
+    counted = frozenset[Slot]().union(*(part.slots for part in parts))
+    return without_parts(whole, parts), [slot for slot in whole.variables if slot not in counted]
+
+
+def _negative(bound: BoundShape) -> list[ShapeLiteral]:
+    return [x for x in bound.shape.literals if not x.positive]
+
+
 def _joined(
     whole: BoundShape, literals: Sequence[ShapeLiteral], variables: Sequence[Slot], examples: TableName | None
-) -> exp.Select:
+) -> Enumerated:
     """Plan the number of assignments for which literals have a row: facts of closed ones, atoms of open ones with a scope."""
     known = [x for x in literals if not (whole.info(x).open and whole.info(x).full_scope)]
     parameters = {Slot(True, i) for i in range(len(whole.shape.parameters))}
@@ -90,4 +143,9 @@ def _joined(
         factors.append(Factor(source, None, info.rows + info.atom_count))
     asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
     term = term_query(context, factors, (), 1, variables=variables, restricted=asked)
-    return total_query(context, [] if term is None else [term])
+    joined = {slot for factor in factors for slot in factor.slots}.union(*({x.left, x.right} for x in same))
+    return Enumerated(
+        total_query(context, [] if term is None else [term]),
+        tuple(slot for slot in variables if slot not in joined and slot != whole.hidden),
+        is_acyclic(factors, context.keep),
+    )

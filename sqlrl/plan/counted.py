@@ -37,7 +37,7 @@ class CountedPart:
     @property
     def items(self) -> tuple[Item, ...]:
         """The literals, equalities and existential groups."""
-        return _items(self.bound.shape)
+        return items_of(self.bound.shape)
 
 
 def counted_parts(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot] = ()) -> tuple[CountedPart, ...]:
@@ -74,10 +74,10 @@ def counted_parts(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[
     if not shape.exists and any(slots >= everything for slots in must):
         return ()
     counted = set(variables) - _shown(bound, variables, shown)
-    items = [x for x in _items(shape) if item_slots(bound, x) & counted]
+    items = [x for x in items_of(shape) if item_slots(bound, x) & counted]
     counted &= _eliminable(bound, counted, items)
     found = []
-    for slots in _components([item_slots(bound, x) & counted for x in items], counted):
+    for slots in components([item_slots(bound, x) & counted for x in items], counted):
         mine = [x for x in items if item_slots(bound, x) & slots]
         part = CountedPart(slots, reduced(bound, mine))
         if not _merges(part) and len(split_parts(part.bound)[1]) <= MOST_TERMS:
@@ -102,7 +102,7 @@ def without_parts(bound: BoundShape, parts: Sequence[CountedPart]) -> BoundShape
     if not parts:
         return bound
     gone = {item for part in parts for item in part.items}
-    return reduced(bound, [x for x in _items(bound.shape) if x not in gone])
+    return reduced(bound, [x for x in items_of(bound.shape) if x not in gone])
 
 
 def item_slots(bound: BoundShape, item: Item) -> frozenset[Slot]:
@@ -123,7 +123,15 @@ def item_slots(bound: BoundShape, item: Item) -> frozenset[Slot]:
     return frozenset(outer_slots(bound, item))
 
 
-def _items(shape: Shape) -> tuple[Item, ...]:
+def items_of(shape: Shape) -> tuple[Item, ...]:
+    """Return the literals, equalities and existential groups of a shape.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke
+    >>> [str(item) for item in items_of(friends_smoke())]
+    ['!Friends(v0, v1)', 'Smokes(v1)']
+    """
     return (*shape.literals, *shape.equalities, *shape.exists)
 
 
@@ -146,7 +154,7 @@ def reduced(bound: BoundShape, items: Sequence[Item]) -> BoundShape:
 def _shown(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot]) -> set[Slot]:
     """Return the slots of open literals, and the examples that own the domain of one of them."""
     found = set(shown)
-    for item in _items(bound.shape):
+    for item in items_of(bound.shape):
         if _is_open(bound, item):
             found |= item_slots(bound, item)
     found |= {owner for slot in variables if slot in found for owner in bound.owners.get(slot, ())}
@@ -186,8 +194,15 @@ def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item]) ->
     return done
 
 
-def _components(edges: Iterable[frozenset[Slot]], slots: set[Slot]) -> list[frozenset[Slot]]:
-    """Return the sets of slots that are tied together by edges, in order of their least slot."""
+def components(edges: Iterable[frozenset[Slot]], slots: set[Slot]) -> list[frozenset[Slot]]:
+    """Return the sets of slots that are tied together by edges, in order of their least slot.
+
+    Examples
+    --------
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> [sorted(map(str, group)) for group in components([frozenset((x, z))], {x, y, z})]
+    [['v0', 'v2'], ['v1']]
+    """
     found = [frozenset((slot,)) for slot in slots]
     for edge in edges:
         tied = [group for group in found if group & edge]
@@ -198,7 +213,7 @@ def _components(edges: Iterable[frozenset[Slot]], slots: set[Slot]) -> list[froz
 
 def _merges(part: CountedPart) -> bool:
     """True if the equalities of a part can make two slots from outside it equal."""
-    groups = _components(
+    groups = components(
         [item_slots(part.bound, x) for x in part.bound.shape.equalities],
         {s for x in part.bound.shape.equalities for s in item_slots(part.bound, x)},
     )

@@ -2,10 +2,14 @@
 
 A grounding violates a clause if every negative literal's atom is true and every positive literal's atom is false. The count
 over negative literals is a sum of products; positive literals, equalities and existential groups enter by
-inclusion-exclusion (count with them true, subtracted), closed ones that one negative literal covers by an anti-join.
+inclusion-exclusion (count with them true, subtracted), closed ones that one negative literal covers by an anti-join. Parts of a
+clause that share no variable are counted alone, and their counts multiplied.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
 
 from sqlglot import exp
 
@@ -13,10 +17,12 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, integer, named, subquery
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.enumeration import enumerate_violated
+from sqlrl.plan.independent import IndependentPart, independent_parts, product_query
 from sqlrl.plan.parts import (
     Context,
     Part,
     change_factor,
+    domain_size,
     guarded_factor,
     is_positive,
     mentions_open,
@@ -27,12 +33,20 @@ from sqlrl.plan.parts import (
     true_query,
 )
 from sqlrl.plan.semiring import Steps
-from sqlrl.plan.slots import bind
+from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.terms import term_query, total_query
 from sqlrl.plan.worlds import World
 
 MOST_POSITIVE = 8
-"""Inclusion-exclusion has two to the power of the number of positive parts terms; past this a shape is enumerated."""
+"""Inclusion-exclusion has two to the power of the number of positive parts terms; past this a part is enumerated."""
+
+FEW_POSITIVE = 5
+"""Past this the database plans longer than it joins, if a part has few groundings."""
+
+FEW_GROUNDINGS = 100_000
+
+MOST_CHANGING = 4
+"""A difference has a term for each literal of each of these terms; past this many positive parts both worlds are counted."""
 
 
 def count_violated(
@@ -49,7 +63,7 @@ def count_violated(
     -------
     exp.Select
         Columns `clause` (if the shape has parameters) and `n` (HUGEINT). A clause without a row has none; without
-        parameters there is one row, whose `n` may be NULL for none.
+        parameters there is at most one row, whose `n` may be NULL for none.
 
     Examples
     --------
@@ -58,23 +72,79 @@ def count_violated(
     >>> [str(c.alias) for c in count_violated(friends_smoke(), people(), OBSERVED).selects]
     ['n']
     """
-    context = Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
-    shared = {}
+    bound = bind(shape, layout, parameters=parameters)
+    counts = []
+    for part in independent_parts(bound):
+        keyed = parameters is not None and part.keyed
+        context = Context(part.bound, parameters if keyed else None, examples, Steps([]))
+        counts.append((_violated(bound, part, context, world), keyed))
+    return counts[0][0] if len(counts) == 1 else product_query(counts)
 
-    def relation(part: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
-        if part not in shared:
-            shared[part] = true_query(context, part, world)
-        return shared[part]
 
-    guards, parts = split_parts(context.bound)
-    if len(parts) > MOST_POSITIVE:
-        return enumerate_violated(context.bound, world, parameters=parameters, examples=examples)
+def _violated(bound: BoundShape, part: IndependentPart, context: Context, world: World) -> exp.Select:
+    """Plan the number of violated groundings of a part of a clause."""
+    # Where the tuples of a literal or group are sought is a matter of the whole clause.
+    whole = replace(context, bound=bound)
+    shared = dict[ShapeLiteral | ShapeExists, tuple[exp.Query, int]]()
+
+    def relation(x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
+        if x not in shared:
+            shared[x] = true_query(whole, x, world)
+        return shared[x]
+
+    guards, positive = split_parts(part.bound)
+    if _is_enumerated(part):
+        return enumerate_violated(bound, part, world, parameters=context.parameters, examples=context.examples)
     terms = []
-    for chosen in subsets(parts):
-        factors = [guarded_factor(context, x, guards.get(x, ()), relation) for x in shape.literals if not x.positive]
+    for chosen in subsets(positive):
+        factors = [guarded_factor(context, x, guards.get(x, ()), relation) for x in _negative(part.bound)]
         factors += [part_factor(context, x, relation(x)) for x in chosen if not isinstance(x, ShapeEquality)]
-        terms.append(term_query(context, factors, chosen, -1 if len(chosen) % 2 else 1))
+        sign = -1 if len(chosen) % 2 else 1
+        terms.append(term_query(context, factors, chosen, sign, variables=part.variables, restricted=part.asked))
     return total_query(context, [t for t in terms if t is not None])
+
+
+def enumerated_by_count(
+    shape: Shape,
+    layout: Layout,
+    world: World,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+) -> list[exp.Select]:
+    """Plan what `count_violated` enumerates: for each part of a clause with too many positive literals the groundings that it joins.
+
+    Returns
+    -------
+    list of exp.Select
+        Each as `count_violated`; none if nothing is enumerated.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> enumerated_by_count(friends_smoke(), people(), OBSERVED)
+    []
+    """
+    bound = bind(shape, layout, parameters=parameters)
+    found = []
+    for part in independent_parts(bound):
+        if _is_enumerated(part):
+            context = Context(part.bound, parameters, examples, Steps([]))
+            factors = [part_factor(context, x, true_query(context, x, world)) for x in _negative(part.bound)]
+            term = term_query(context, factors, (), 1, variables=part.variables, restricted=part.asked)
+            found.append(total_query(context, [] if term is None else [term]))
+    return found
+
+
+def _is_enumerated(part: IndependentPart) -> bool:
+    number = len(split_parts(part.bound)[1])
+    groundings = prod(domain_size(part.bound, slot) for slot in part.variables)
+    return number > MOST_POSITIVE or (number > FEW_POSITIVE and groundings <= FEW_GROUNDINGS)
+
+
+def _negative(bound: BoundShape) -> list[ShapeLiteral]:
+    return [x for x in bound.shape.literals if not x.positive]
 
 
 def count_groundings(
@@ -111,7 +181,8 @@ def count_difference(
 
     A product over literals changes by a telescoping sum: literal after literal, those before it in the first
     world, itself the changed atoms with their sign, those after it in the second world. Only groundings of
-    changed atoms are touched: facts are reduced to those that a chain of facts ties to a changed atom.
+    changed atoms are touched: facts are reduced to those that a chain of facts ties to a changed atom. Of clauses with many
+    positive literals both worlds are counted.
 
     Returns
     -------
@@ -130,13 +201,11 @@ def count_difference(
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
     parts = tuple(p for p in every if is_positive(p))
     changes: dict[str | ShapeExists, str] = {}
-    if len(parts) > MOST_POSITIVE:
-        return _enumerated_difference(context, first, second)
+    if len(parts) > MOST_CHANGING:
+        return _subtracted(context, first, second)
     terms = []
     for chosen in subsets(parts):
-        members = [x for x in shape.literals if not x.positive] + [
-            x for x in chosen if not isinstance(x, ShapeEquality)
-        ]
+        members = [*_negative(context.bound), *(x for x in chosen if not isinstance(x, ShapeEquality))]
         changing = [x for x in members if mentions_open(context.bound, x)]
         sign = -1 if len(chosen) % 2 else 1
         for i, pivot in enumerate(changing):
@@ -151,12 +220,13 @@ def count_difference(
     return total_query(context, [t for t in terms if t is not None])
 
 
-def _enumerated_difference(context: Context, first: World, second: World) -> exp.Select:
+def _subtracted(context: Context, first: World, second: World) -> exp.Select:
     """Count both worlds and subtract."""
     group = [column("clause")] if context.parameters is not None else []
     signed = []
     for i, (world, sign) in enumerate(((first, 1), (second, -1))):
-        query = enumerate_violated(context.bound, world, parameters=context.parameters, examples=context.examples)
+        shape, layout = context.bound.shape, context.bound.layout
+        query = count_violated(shape, layout, world, parameters=context.parameters, examples=context.examples)
         change = exp.Mul(this=column("n"), expression=integer(sign))
         signed.append(exp.select(*group, named(change, "n")).from_(subquery(query, f"world{i}")))
     return total_query(context, signed)

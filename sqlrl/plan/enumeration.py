@@ -8,6 +8,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
+from sqlrl.plan.independent import IndependentPart
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source
 from sqlrl.plan.sql import table
@@ -16,31 +17,43 @@ from sqlrl.plan.worlds import World
 
 
 def enumerate_violated(
-    bound: BoundShape, world: World, *, parameters: TableName | None = None, examples: TableName | None = None
+    bound: BoundShape,
+    part: IndependentPart,
+    world: World,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
 ) -> exp.Select:
-    """Plan the number of violated groundings of each clause of a shape by joining all of its literals.
+    """Plan the number of violated groundings of a part of each clause of a shape by joining all of its literals.
+
+    Parameters
+    ----------
+    bound : BoundShape
+        The shape.
+    part : IndependentPart
+    world : World
+    parameters : TableName, optional
+        The parameter table of the shape, if the part mentions a parameter.
+    examples : TableName, optional
 
     Returns
     -------
     exp.Select
-        Columns `clause` (if the shape has parameters) and `n` (HUGEINT); one row for each clause that has any.
+        Columns `clause` (if there are parameters) and `n` (HUGEINT); one row for each clause that has any.
 
     Examples
     --------
-    >>> from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
-    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral
+    >>> from sqlrl.plan.independent import independent_parts
+    >>> from sqlrl.plan.sample import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.worlds import OBSERVED
-    >>> facts, people, examples = (TableName("db", "main", name) for name in ("smokes", "people", "examples"))
-    >>> smokes = PredicateInfo("Smokes", ("person",), False, facts)
-    >>> layout = Layout(
-    ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
-    ... )
-    >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> enumerate_violated(bind(shape, layout), OBSERVED).sql("duckdb")
-    'SELECT CAST(COUNT(*) AS INT128) AS "n" FROM "db"."main"."smokes" AS "et0"'
+    >>> bound = bind(friends_smoke(), people())
+    >>> (part,) = independent_parts(bound)
+    >>> print(enumerate_violated(bound, part, OBSERVED).sql("duckdb").replace('"', ""))
+    SELECT CAST(COUNT(*) AS INT128) AS n FROM db.main.friends AS et0 WHERE NOT EXISTS(SELECT 1 FROM
+    (SELECT a.a0 FROM db.main.atoms AS a WHERE a.truth) AS et1 WHERE et1.a0 = et0.a1)
     """
-    shape = bound.shape
+    shape = part.bound.shape
     body = Body(bound, "e")
     columns: list[exp.Expression] = []
     if parameters is not None:
@@ -50,12 +63,9 @@ def enumerate_violated(
     for literal in (x for x in shape.literals if not x.positive):
         body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)
-    variables = [Slot(False, i) for i in shape.universal()]
-    if bound.hidden is not None:
-        variables.append(bound.hidden)
-    for slot in variables:
+    for slot in part.variables:
         body.require(slot)
-    body.restrict(examples, [*variables, *(Slot(True, i) for i in range(len(shape.parameters)))])
+    body.restrict(examples, part.asked)
     for literal in (x for x in shape.literals if x.positive):
         body.without(true_source(bound, body, literal, world))
     for group in shape.exists:

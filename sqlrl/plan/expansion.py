@@ -14,7 +14,7 @@ from sqlrl.plan.body import Body
 from sqlrl.plan.counted import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
 from sqlrl.plan.multiplicity import Multiplicity
-from sqlrl.plan.slots import bind
+from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.witnesses import witness_lists
 
 
@@ -57,15 +57,10 @@ def expand(
     >>> print(expand(template, people(), plus=("y",)).sql("duckdb").replace('"', ""))
     SELECT DISTINCT t0.a0 AS plus0 FROM db.main.friends AS t0 INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1
     """
-    shape, places = _free(instance)
-    bound = bind(shape, layout, parameters=constants)
-    body = Body(bound)
-    for slot in places.values():
-        # As the constant of a clause it is bound to no example's domain.
-        if slot in bound.owners:
-            bound.owners[slot] = ()
-    whole, open_ = bound, open_literals(bound)
-    single = len(open_) == 1 and not shape.exists
+    whole, places = freed(instance, layout, constants)
+    body = Body(whole)
+    open_ = open_literals(whole)
+    single = len(open_) == 1 and not whole.shape.exists
     parts = counted_parts(whole, whole.variables, places.values())
     bound = without_parts(whole, parts)
     counted = Multiplicity(whole, body, parts, examples)
@@ -90,6 +85,33 @@ def expand(
         body.where(reduce(lambda a, b: exp.Or(this=a, expression=b), opened))
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
     return body.select(columns or [named(integer(1), "one")]).distinct()
+
+
+def freed(instance: Instance, layout: Layout, constants: TableName | None = None) -> tuple[BoundShape, dict[str, Slot]]:
+    """Return a clause of a template with variables in place of its `+` parameters, and the variable of each.
+
+    Parameters
+    ----------
+    instance, layout, constants
+        As for `expand`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> x, k = Slot(False, 0), Slot(True, 0)
+    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
+    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
+    >>> bound, places = freed(template, people())
+    >>> str(bound.shape), str(places["y"])
+    ('!Friends(v1, v0) v Smokes(v0)', 'v1')
+    """
+    shape, places = _free(instance)
+    bound = bind(shape, layout, parameters=constants)
+    for slot in places.values():
+        # As the constant of a clause it is bound to no example's domain.
+        if slot in bound.owners:
+            bound.owners[slot] = ()
+    return bound, places
 
 
 def _free(instance: Instance) -> tuple[Shape, dict[str, Slot]]:

@@ -175,6 +175,24 @@ def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps)
     return _sum_out(left, keep, steps, wide)
 
 
+def is_acyclic(factors: Sequence[Factor], keep: frozenset[Slot]) -> bool:
+    """Return whether a sum of products needs no join that is larger than one of its factors.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sql import table
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> ends = {"e": (x, y), "f": (y, z), "g": (x, z)}
+    >>> edges = [Factor(Source(table(table_name("edges"), n), n, (("a", a), ("b", b)))) for n, (a, b) in ends.items()]
+    >>> is_acyclic(edges[:2], frozenset()), is_acyclic(edges, frozenset())
+    (True, False)
+    """
+    left = _eliminate(factors, keep, Steps([]), wide=False)
+    every = frozenset[Slot]().union(*(f.slots for f in left))
+    return any(every - keep <= f.slots for f in left) or not left
+
+
 def _rows(factors: Sequence[Factor]) -> int:
     """Return an upper bound on the sum of products."""
     return reduce(lambda a, b: a * max(b, 1), (f.rows for f in factors), 1)

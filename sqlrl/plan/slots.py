@@ -98,6 +98,11 @@ class BoundShape:
         slots += [Slot(True, i) for i in range(len(self.shape.parameters))]
         return tuple(slot for slot in slots if self.is_example(slot))
 
+    @property
+    def undivided(self) -> bool:
+        """True if all data are one example, which no slot stands for."""
+        return self.hidden is None and self.layout.example_type is None
+
     def in_domain(self, literal: ShapeLiteral, slot: Slot) -> bool:
         """True if the rows of a literal's table already keep a slot inside its domain.
 

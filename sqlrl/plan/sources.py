@@ -188,6 +188,21 @@ def filter_source(examples: TableName, slot: Slot, alias: str) -> Source:
     return Source(table(examples, alias), alias, (("example", slot),))
 
 
+def some_example(bound: BoundShape, examples: TableName) -> exp.Exists:
+    """Return the condition that a query is about some example at all, where all data are one and no slot says which.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> print(some_example(bind(friends_smoke(), people()), table_name("chosen")).sql("duckdb").replace('"', ""))
+    EXISTS(SELECT 1 FROM db.main.chosen AS x JOIN db.main.example AS y ON y.example = x.example)
+    """
+    chosen, known = table(examples, "x"), table(bound.layout.examples, "y")
+    same = exp.EQ(this=column("example", "y"), expression=column("example", "x"))
+    return exp.Exists(this=exp.select(integer(1)).from_(chosen).join(known, on=same))
+
+
 def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
     """Return `NOT EXISTS` of a row of a source that agrees with what is known.
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.parts import Context, Part, domain_size
 from sqlrl.plan.semiring import Factor, sum_product
-from sqlrl.plan.sources import Source, domain_source, filter_source
+from sqlrl.plan.sources import Source, domain_source, filter_source, some_example
 from sqlrl.plan.sql import table
 
 
@@ -140,6 +141,8 @@ def term_query(
     if term is None:
         return None
     found = list(term.factors)
+    if context.examples is not None and bound.undivided:
+        found.append(_asked_at_all(context, context.examples))
     if context.parameters is not None:
         columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(bound.shape.parameters)))
         found.append(_renamed(Factor(Source(table(context.parameters, "p"), "p", columns), None, 1), term.same))
@@ -182,6 +185,13 @@ def _asked_for(context: Context, slots: Sequence[Slot]) -> list[Factor]:
         return []
     rows = context.bound.layout.example_count
     return [Factor(filter_source(context.examples, s, f"x{context.steps.fresh()}"), None, rows) for s in slots]
+
+
+def _asked_at_all(context: Context, examples: TableName) -> Factor:
+    """Return a factor without slots: one row if a query is about some example."""
+    alias = f"x{context.steps.fresh()}"
+    query = exp.select(named(integer(1), "one")).where(some_example(context.bound, examples))
+    return Factor(Source(subquery(query, alias), alias, ()), None, 1)
 
 
 class Union:

@@ -114,7 +114,7 @@ def touching(
     counted = frozenset[Slot]().union(*(part.slots for part in parts))
     slots = tuple(Slot(False, i) for i in shape.universal() if Slot(False, i) not in counted)
     slots += tuple(Slot(True, i) for i in range(len(shape.parameters)))
-    branches = []
+    branches, list_signs = [], tuple[int, ...]()
     for number in range(len(places) + len(lists)):
         body = Body(whole)
         multiplicity = Multiplicity(whole, body, parts, examples)

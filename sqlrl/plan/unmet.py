@@ -110,11 +110,9 @@ def few(
     opened = open_literals(bound)
     found = []
     for same in _about_one_atom(bound, opened):
-        truths = {x: Truth.OPEN if i in same else Truth.DECIDED for i, x in enumerate(opened)}
+        truths: dict[Item, Truth] = {x: Truth.OPEN if i in same else Truth.DECIDED for i, x in enumerate(opened)}
         condition = Truths(truths, same=same, single=True)
-        found.append(
-            ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=condition)
-        )
+        found.append(ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=condition))
     return _together(found) if found else None
 
 
@@ -189,11 +187,7 @@ def _first_true(items: Sequence[Item]) -> Iterator[dict[Item, Truth]]:
 
 def _about_one_atom(bound: BoundShape, opened: Sequence[ShapeLiteral]) -> Iterator[tuple[int, ...]]:
     """Yield the sets of literals that can be about one query atom while the evidence decides all others."""
-    must = {
-        i
-        for i, x in enumerate(opened)
-        if not (bound.info(x).has_given or (x.positive and not bound.covers(x)))
-    }
+    must = {i for i, x in enumerate(opened) if not (bound.info(x).has_given or (x.positive and not bound.covers(x)))}
     if not must:
         yield ()
     kinds = [(x.predicate, x.positive) for x in opened]
@@ -215,6 +209,7 @@ def _together(plans: Sequence[GroundingQuery]) -> GroundingQuery:
         if counted and not plan.has_multiplicity:
             columns.append(named(cast(integer(1), "BIGINT"), "multiplicity"))
         queries.append(exp.select(*columns).from_(subquery(plan.query, f"b{i}")))
-    query = exp.select("*").from_(subquery(union_all(queries), "u"))
+    names = [node.alias_or_name for node in queries[0].selects]
+    query = exp.select(*(column(name, "u") for name in names)).from_(subquery(union_all(queries), "u"))
     absent = any(plan.has_absent for plan in plans)
     return replace(plans[0], query=query, has_multiplicity=counted, has_absent=absent, may_repeat=True)

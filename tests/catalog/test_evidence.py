@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.errors import LoadError, LoadWarning
+from sqlrl.errors import LoadError, LoadWarning, ModelError, SourceWarning
 from sqlrl.logic.evidence import parse_evidence
 from sqlrl.logic.mln import parse_mln
 
@@ -146,3 +146,27 @@ def test_wrong_options(catalog: Catalog, options: dict[str, object], message: st
         catalog.load_evidence(parse_evidence("P(A)"), MODEL, **options)  # type: ignore[arg-type]
     with pytest.raises(LoadError, match="takes paths or evidence atoms, not 7"):
         catalog.load_evidence([7], MODEL)  # type: ignore[list-item]
+
+
+def test_facts_of_dropped_predicates_are_skipped(catalog: Catalog, files: list[Path], tmp_path: Path) -> None:
+    only = tmp_path / "only.db"
+    only.write_text("Q(C, D)\nQ(C, D)\n")
+    catalog.load_evidence([*files, only], MODEL, drop=["Q"])
+    assert rows(catalog) == {("P", "fact"): 2}
+    assert catalog.types()["s"].size == 2
+    with pytest.raises(ModelError, match="there is no predicate 'R' to drop"):
+        catalog.load_evidence(files, MODEL, drop=["R"])
+
+
+def test_full_paths_are_recorded(
+    catalog: Catalog, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    catalog.load_evidence("a.db", MODEL)
+    assert {s.source for s in catalog.store.sources().values()} == {str(tmp_path / "a.db")}
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    catalog.load_evidence(files[0], MODEL)
+    files[0].unlink()
+    with pytest.warns(SourceWarning, match=r"a\.db, from which [PQ] was loaded, is gone: what was loaded from it is used"):
+        catalog.bind(parse_mln("P(s)\nQ(s, s)\nP(x) => Q(x, y)", query=["Q"]), training=False)

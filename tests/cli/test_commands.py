@@ -204,7 +204,7 @@ def test_explain_shows_sql_plan_and_estimate(run: Run, project: Project) -> None
     assert "SELECT" in shown.out
     assert "ground clauses" in shown.out
     rows = run("explain", project / "cite.duckdb", "--model", project / "chain.mln", "--json").rows()
-    assert {"shape", "clauses", "estimate", "sql", "plan"} == set(rows[0])
+    assert {"shape", "clauses", "estimate", "sql", "plan", "at_most"} == set(rows[0])
 
 
 def test_sql_prints_json_of_every_type(run: Run, project: Project) -> None:

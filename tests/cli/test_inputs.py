@@ -142,3 +142,21 @@ def test_a_learned_model_may_name_constants_that_other_data_lack(run: Run, proje
     allowed = run("ground", project / "cite.duckdb", "-m", model, "--missing", "allow")
     assert allowed.code == 0
     assert "qqq" in allowed.err
+
+
+def test_evidence_of_dropped_predicates_is_skipped(run: Run, project: Project) -> None:
+    arguments = ["infer", "--model", project / "smokers.mln", "--query", "Smokes,Cancer", "--json"]
+    evidence = project / "smokers.db"
+    assert "Friends(" in evidence.read_text(encoding="utf-8")
+    without = project / "without.db"
+    lines = [x for x in evidence.read_text(encoding="utf-8").splitlines(keepends=True) if not x.startswith("Friends(")]
+    without.write_text("".join(lines), encoding="utf-8")
+    found = run(*arguments, "--evidence", evidence, "--drop", "Friends").rows()
+    assert found == run(*arguments, "--evidence", without, "--drop", "Friends").rows()
+    assert "did you mean 'Friends'" in run(*arguments, "--evidence", evidence, "--drop", "Freinds").err
+
+
+def test_intervals_are_json(run: Run, project: Project) -> None:
+    run("load", project / "x.duckdb", "--evidence", project / "smokers.db", "--model", project / "smokers.mln")
+    [row] = run("sql", project / "x.duckdb", "select interval 40 day as i", "--json").rows()
+    assert row == {"i": {"months": 0, "days": 40, "nanoseconds": 0}}

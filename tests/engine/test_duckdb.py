@@ -14,7 +14,7 @@ from sqlglot import exp, parse_one, select
 
 from sqlrl.engine.connecting import connect
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import EngineError
+from sqlrl.errors import EngineError, InputError
 
 
 @pytest.fixture
@@ -99,13 +99,40 @@ def test_a_failing_statement_rolls_back_what_went_before(engine: DuckDBEngine) -
     engine.execute(sql("create table t as select 1 as x"), step="make")
 
 
-def test_the_users_own_transaction_is_refused_with_the_remedy() -> None:
+@pytest.mark.parametrize("work", ["transaction", "create_table", "connect"])
+def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> None:
     own = duckdb.connect()
     engine = connect(own)
     own.execute("BEGIN TRANSACTION")
-    with pytest.raises(EngineError, match="commit or roll back your own"), engine.transaction():
-        pass
+    own.execute("CREATE TABLE mine AS SELECT 1 AS x")
+    with pytest.raises(InputError, match="^your connection has an open transaction, .*commit it or roll it back first"):
+        if work == "transaction":
+            with engine.transaction():
+                pass
+        elif work == "create_table":
+            engine.create_table(*engine.home, "t", sql("select 1 as x"), step="make")
+        else:
+            connect(own)
+    own.execute("COMMIT")
+    assert own.execute("FROM mine").fetchall() == [(1,)]
+    with engine.transaction():
+        engine.create_table(*engine.home, "t", sql("select 1 as x"), step="make")
+
+
+def test_an_aborted_transaction_and_a_closed_connection_are_named() -> None:
+    own = duckdb.connect()
+    engine = connect(own)
+    own.execute("BEGIN TRANSACTION")
+    with pytest.raises(duckdb.Error):
+        own.execute("SELECT nothing")
+    with pytest.raises(InputError, match="that an error has aborted: roll it back"):
+        connect(own)
     own.execute("ROLLBACK")
+    own.close()
+    with pytest.raises(InputError, match=r"^the connection is closed: open it again\.$"):
+        connect(own)
+    with pytest.raises(InputError, match=r"^your connection is closed: open it again with connect"):
+        engine.fetch(sql("select 1 as x"), step="read")
 
 
 @pytest.mark.parametrize("stream", [False, True])

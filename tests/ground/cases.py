@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.connecting import connect
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.errors import ScopeWarning
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
@@ -37,7 +39,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
-from tests.ground.brute import Data, Formulas, Ground, atoms_of, equalities_of, parts_of
+from tests.ground.brute import Data, Formulas, Ground, atoms_of, equalities_of, free_variables, parts_of
 
 TYPES = {"bib": ("B1", "B2", "B3"), "pos": ("P1", "P2", "P3"), "fld": ("F", "G")}
 CLOSED = {"Tok": ("pos", "fld"), "Mark": ("pos",), "Next": ("pos", "pos"), "Cap": ("fld",)}
@@ -104,8 +106,7 @@ class Case:
                 atoms[self.ground(name, t)] = (t in self.labels[name]) if self.labels[name] else None
                 if t in self.soft[name]:
                     priors[self.ground(name, t)] = math.log(self.soft[name][t] / (1 - self.soft[name][t]))
-            known = {t for t, true in self.given[name].items() if true} | (self.labels[name] - scope)
-            facts |= {self.ground(name, t) for t in known}
+            facts |= {self.ground(name, t) for t, true in self.given[name].items() if true}
         predicates = {n: (self.types(n), self.kind == "column" and n not in GLOBAL) for n in kinds}
         return Data(
             self.kind,
@@ -169,6 +170,8 @@ def databases(draw: st.DrawFn) -> Case:
         soft[name] = draw(st.dictionaries(atoms, st.sampled_from([0.25, 0.5, 0.75]), max_size=1))
         soft[name] = {t: p for t, p in soft[name].items() if t not in known}
         evidence[name] = {t: v for t, v in known.items() if t not in labels[name] or v}
+        if draw(st.integers(0, 3)) == 0:
+            evidence[name] = dict.fromkeys(evidence[name], True)
         if draw(st.integers(0, 3)) == 0:
             scope[name] = frozenset(draw(st.sets(atoms, min_size=1, max_size=6)))
     local = draw(st.sampled_from([None, None, None, True, False]))
@@ -274,6 +277,42 @@ def counted(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
 
 
 @st.composite
+def sentences(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
+    """A formula whose variables are all quantified: one EXIST or two, perhaps negated, perhaps beside a ground literal."""
+    bib = Constant("B1")
+    names = ("u", "w") if case.kind != "one" else (EXAMPLE, "u", "w")
+    inner, ground = Language(case, frozenset(), ("u", "w"), bib), Language(case, frozenset(), (), bib)
+    inner.variables, ground.variables = ["u", "w"], []
+    parts: list[Formula] = []
+    for _ in range(draw(st.integers(1, 2))):
+        several = draw(st.lists(inner.literal(), min_size=1, max_size=2))
+        body = And(tuple(several)) if len(several) > 1 else several[0]
+        used = {t.name for a in atoms_of(body) for t in a.terms if isinstance(t, Variable)}
+        found = Exist(tuple(v for v in names if v in used), body) if used else body
+        parts.append(Not(found) if draw(st.integers(0, 3)) == 0 else found)
+    if draw(st.integers(0, 2)) == 0:
+        parts.append(draw(ground.literal()))
+    formula = Or(tuple(parts)) if len(parts) > 1 else parts[0]
+    free = {v for part in parts for v in free_variables(part)}
+    if free or not well_typed(formula) or not list(atoms_of(formula)):
+        formula = draw(Language(case, frozenset(), bib=bib).atom())
+    hard = draw(st.integers(0, 3)) == 0
+    return Rule(formula, None if hard else 1.0, hard=hard)
+
+
+@st.composite
+def wide(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
+    """A clause with nine positive literals or more, which fall into parts that share no variable where the example is a constant."""
+    bib = Constant("B1") if draw(st.booleans()) else None
+    language = Language(case, frozenset(), ("a",), bib)
+    language.variables = ["p", "q", "a", "f", "g"]
+    positive = draw(st.lists(language.atom(case.opened), min_size=7, max_size=9, unique=True))
+    positive += draw(st.lists(language.atom(), min_size=2, max_size=3, unique=True))
+    others = [a for a in draw(st.lists(language.atom(), max_size=2, unique=True)) if a not in positive]
+    return Rule(Or((*dict.fromkeys(positive), *map(Not, others))), 1.0)
+
+
+@st.composite
 def rules(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
     """A random rule with a weight of 1, hard at times."""
     choices = [frozenset[str]()] * 4 + [
@@ -358,7 +397,9 @@ def load(case: Case) -> tuple[DuckDBEngine, Layout]:
             catalog.scope(name, pa.table(dict(zip(names, map(list, columns), strict=True))))
     if case.local is not None:
         catalog.set_local("pos", case.local)
-    return engine, catalog.bind(model, training=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScopeWarning)
+        return engine, catalog.bind(model, training=False)
 
 
 class Names:

@@ -114,9 +114,7 @@ WIDE = "Friends(person, person)\nSmokes(person)\n"
 def texts(rule: str, atom: int, facts: dict[str, list[tuple[str, ...]]]) -> list[tuple[str, int]]:
     program = sample_program(WIDE + rule, ["Smokes"], {**facts, "Smokes": [("P0",)]})
     network, names = ground_network(program), Names(program.engine, program.layout)
-    _, found = clauses_when_flipped(
-        program, network, keys_of(program, names), np.zeros(len(network.atoms), bool), atom
-    )
+    _, found = clauses_when_flipped(program, network, keys_of(program, names), np.zeros(len(network.atoms), bool), atom)
     return [(each.text, each.times) for each in found]
 
 
@@ -138,9 +136,7 @@ def test_groundings_that_say_the_same_are_one_row() -> None:
 def test_conjunctions_and_quantifiers_are_written_as_they_are_meant() -> None:
     few = {"Friends": [("P0", "P1"), ("P1", "P0")]}
     assert texts("1 Smokes(x) ^ Friends(x, y)", 0, few) == [("Friends(P0, P1) ^ Smokes(P0)", 1)]
-    assert texts("1 EXIST y (Friends(x, y) ^ Smokes(y))", 1, few) == [
-        ("(EXIST y (Friends(P0, y) ^ Smokes(y)))", 1)
-    ]
+    assert texts("1 EXIST y (Friends(x, y) ^ Smokes(y))", 1, few) == [("(EXIST y (Friends(P0, y) ^ Smokes(y)))", 1)]
     assert texts("1 !(EXIST y (Friends(x, y) ^ Smokes(y)))", 1, few) == [("!(EXIST y (Friends(P0, y) ^ Smokes(y)))", 1)]
     helper = "(EXIST y0 (Friends(P0, y0) ^ Smokes(y0)))"
     found = dict(texts("1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))", 1, few))

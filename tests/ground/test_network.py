@@ -16,7 +16,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import CountOverflowError, GroundingLimitError, InfeasibleError, ModelError
 from sqlrl.ground import counts as sql
-from sqlrl.ground.assemble import _per_clause, check_sizes, ground_network
+from sqlrl.ground.assemble import check_sizes, ground_network, per_clause
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.expanding import Unseen, unseen
@@ -201,6 +201,28 @@ def test_a_block_of_which_nothing_can_be_true_is_impossible() -> None:
         ground_network(program)
 
 
+@pytest.mark.parametrize("given", ["true", "false"])
+@pytest.mark.parametrize(("declared", "row"), [("Winner(team!)", ("A",)), ("Won(team!, cup!)", ("A", "C"))])
+def test_a_block_may_be_a_whole_predicate(declared: str, row: tuple[str, ...], given: str) -> None:
+    name = declared.split("(", maxsplit=1)[0]
+    variables = ", ".join("xy"[: len(row)])
+    model = parse_mln(f"team = {{A, B}}\ncup = {{C, D}}\n{declared}\n1 {name}({variables})", query=(name,))
+    with bound(model, given={name: [(*row, given)]}) as program:
+        network = ground_network(program)
+        size = 2 ** len(row) - 1
+        assert network.block.tolist() == [-1 if given == "true" else 0] * size
+        assert network.block_exact.tolist() == ([] if given == "true" else [True])
+
+
+def test_every_atom_of_the_only_block_given_false_is_impossible() -> None:
+    model = parse_mln("team = {A, B}\nWinner(team!)\n1 Winner(x)", query=("Winner",))
+    with (
+        bound(model, given={"Winner": [("A", "false"), ("B", "false")]}) as program,
+        pytest.raises(InfeasibleError, match="every atom of a block false"),
+    ):
+        ground_network(program)
+
+
 # ---- impossible evidence ---------------------------------------------------------------------------------------
 
 
@@ -283,6 +305,42 @@ def test_a_count_past_128_bits_names_the_clause() -> None:
             sql.violated(program)
 
 
+@pytest.mark.parametrize("count", [6, 9, 12])
+def test_literals_without_common_variables_multiply(count: int) -> None:
+    model = parse_mln("Known(p)\nS(p)\n1 " + " v ".join(f"S(x{i})" for i in range(count)), query=("S",))
+    with bound(model, {"Known": [(str(i),) for i in range(301)]}) as program:
+        with program.shown(pa.table({"atom": np.array([1])})) as one, program.shown(pa.table({"atom": [1, 2]})) as two:
+            assert sql.violated(program, sql.World(one), limit=0).tolist() == [300**count]
+            change = sql.count_differences(program, sql.World(two), sql.World(one), limit=0)
+            assert change.tolist() == [300**count - 299**count]
+
+
+def test_enumeration_past_the_limit_names_the_clause() -> None:
+    text = " v ".join(f"S(x, y{i})" for i in range(9))
+    model = parse_mln(f"Known(p)\nS(p, p)\n1 S(x, x)\n1 {text}", query=("S",), path="rules.mln")
+    closed = parse_mln(f"Known(p, p)\nS(p)\n1 S(x)\n1 {text.replace('S', 'Known')}", query=("S",), path="rules.mln")
+    with bound(model, {"Known": [(str(i),) for i in range(40)]}) as program:
+        message = r"^rules\.mln:4: S\(x, y0\) v .* is counted by enumerating 10,485,760,000,000,000 groundings, .* limit of 1,000 "
+        with pytest.raises(GroundingLimitError, match=message):
+            sql.true_counts(program, limit=1000)
+        with pytest.raises(GroundingLimitError, match=message), program.shown(pa.table({"atom": [1]})) as one:
+            sql.count_differences(program, sql.World(one), limit=1000)
+    with bound(closed, {"Known": [(str(i), str(i)) for i in range(40)]}) as program:
+        with pytest.raises(GroundingLimitError, match=r"^rules\.mln:4: Known\(x, y0\) v .* is counted by enumerating"):
+            ground_network(program, limit=1000)
+
+
+@pytest.mark.parametrize("count", [5, 8, 10])
+def test_differences_of_many_positive_literals(count: int) -> None:
+    names = [f"C{i}" for i in range(count)]
+    text = " v ".join(f"Likes(x, {c})" for c in names)
+    model = parse_mln(f"thing = {{{', '.join(names)}}}\nLikes(p, thing)\nKnown(p)\n1 {text}", query=("Likes",))
+    with bound(model, {"Known": [("Anna",), ("Bob",)], "Likes": [("Anna", "C1")]}) as program:
+        assert sql.true_counts(program).tolist() == [1]
+        with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
+            assert sql.count_differences(program, sql.World(nothing)).tolist() == [-1]
+
+
 def test_many_positive_literals_are_enumerated() -> None:
     text = " v ".join(f"Likes(x, {c})" for c in "ABCDEFGHIJ")
     model = parse_mln(
@@ -334,6 +392,62 @@ def test_grounding_past_the_limit_names_the_clause(rules: str, message: str | No
             ground_network(program, limit=500)
 
 
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (
+            "Known(a, b) => Smokes(a)",
+            r"its variables are joined, but that many facts match; narrow a scope, pass fewer",
+        ),
+        (
+            "Known(a, b) => Smokes(a) v Smokes(z)",
+            r"no closed literal joins z, which ranges over its whole domain; join it, ",
+        ),
+        (
+            "Smokes(y) v Smokes(z)",
+            r"no closed literal joins y and z, which range over their whole domains; join them, ",
+        ),
+        ("Smokes(w) v (EXIST z Rich(z))", r"no closed literal joins w and z, which range over their whole domains"),
+    ],
+)
+def test_the_limit_says_which_variables_nothing_joins(rule: str, reason: str) -> None:
+    model = parse_mln(f"Smokes(p)\nRich(p)\nKnown(p, p)\n1 {rule}", query=("Smokes", "Rich"))
+    with bound(model, {"Known": [(str(i), str(i + 1)) for i in range(200)]}) as program:
+        with pytest.raises(GroundingLimitError, match=reason):
+            ground_network(program, limit=150)
+
+
+@pytest.mark.parametrize("ids", [[], [5]])
+def test_no_example_has_nothing_where_all_data_are_one(ids: list[int]) -> None:
+    rules = [
+        "1 Known(x) => S(x)",
+        "1 S(x) v S(y)",
+        "1 EXIST x S(x)",
+        "1 S(A)",
+        "1 Known(z) ^ S(x)",
+        "Known(+x) => S(x)",
+    ]
+    model = parse_mln("\n".join(["Known(p)\nS(p)", *rules]), query=("S",))
+    with bound(model, {"Known": [("A",), ("B",)]}) as program, program.only(np.array(ids, np.int64)) as none:
+        network = ground_network(program, none)
+        assert [len(network.atoms), len(network.literals), network.units.nnz] == [0, 0, 0]
+        assert set(network.total) == set(network.base) == {0}
+        with program.shown(pa.table({"atom": [1]})) as one:
+            assert set(sql.true_counts(program, sql.World(one), none)) == {0}
+            assert set(sql.count_differences(program, sql.World(one), examples=none)) == {0}
+
+
+def test_no_example_expands_no_template_where_all_data_are_one() -> None:
+    model = parse_mln("Known(p)\nS(p)\nKnown(+x) => S(x)", query=("S",))
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.declare(model)
+    catalog.load("Known", [("A",), ("B",)])
+    program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
+    with program.only(np.zeros(0, np.int64)) as none, program.only(np.array([0])) as one:
+        assert [program.expand(none), program.expand(one)] == [0, 2]
+    catalog.engine.close()
+
+
 def test_the_limit_counts_atoms_of_a_scope_not_the_domain() -> None:
     model = parse_mln("Likes(p, p)\nKnown(p)\n1 Likes(a, b) ^ Likes(b, c) => Likes(a, c)", query=("Likes",))
     catalog = Catalog(connect(":memory:", threads=1))
@@ -357,7 +471,7 @@ def test_combinations_never_seen_in_training_are_counted() -> None:
 
 def test_sums_of_multiplicities_do_not_wrap() -> None:
     rows = Rows(np.array([0, 0, 1]), np.zeros(0, np.int64), np.zeros(3, np.int64), np.array([2**62, 2**62, 3]))
-    opened = _per_clause(rows, 2)
+    opened = per_clause(rows, 2)
     assert opened.tolist() == [2**63, 3]
     model = parse_mln("Smokes(p)\nKnown(p)\n1 Smokes(a)\n1 Known(a) => Smokes(a)", query=("Smokes",))
     with (

@@ -34,6 +34,8 @@ from tests.ground.cases import (
     label_world,
     load,
     programs,
+    sentences,
+    wide,
     world_table,
 )
 
@@ -183,6 +185,18 @@ def test_counts_are_those_of_direct_evaluation(case: Case, seed: int) -> None:
 @FEW
 @given(programs(kind=counted), st.integers(0, 1000))
 def test_counts_of_clauses_with_counted_variables(case: Case, seed: int) -> None:
+    check(case, seed)
+
+
+@FEW
+@given(programs(kind=sentences), st.integers(0, 1000))
+def test_counts_of_sentences_without_free_variables(case: Case, seed: int) -> None:
+    check(case, seed)
+
+
+@settings(FEW, max_examples=FEW.max_examples // 2)
+@given(programs(size=1, kind=wide), st.integers(0, 1000))
+def test_counts_of_clauses_with_many_positive_literals(case: Case, seed: int) -> None:
     check(case, seed)
 
 

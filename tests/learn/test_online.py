@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,6 +29,7 @@ class Stream:
     windows: list[Window]
     written: list[pa.Table] = field(default_factory=list)
     program: object = "program"
+    begun: tuple[str, dict[str, object], int] | None = None
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -41,6 +42,10 @@ class Stream:
 
     def example_name(self, example: int) -> str:
         return f"citation {example}"
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        self.begun = (learner, dict(parameters), seed)
+        return 1
 
     def history(self) -> HistorySink:
         return self
@@ -102,6 +107,7 @@ def test_fit_is_the_learner_over_the_windows() -> None:
     assert sum(changes.num_rows for changes in data.stream.written) == sum(fit.support_["updates"].to_pylist())
     assert data.record is not None
     assert data.record.parameters == fit.get_params()
+    assert data.stream.begun == (data.record.learner, fit.get_params(), data.record.seed)
     assert data.record.steps == fit.steps_
     assert data.closed
 

@@ -58,7 +58,7 @@ def test_lines(text, expected):
                       "  0.5 ?P(A)\n       ^")),
         ("P(,A)", "e.db:1:3: expected a constant, found ','\n  P(,A)\n    ^"),
         ("Pp(A)", "e.db:1:1: unknown predicate 'Pp'; did you mean 'P'?\n  Pp(A)\n  ^"),
-        ("P(A, B)", "e.db:1:1: P has 2 argument(s) here, but is declared as P(t)\n  P(A, B)\n  ^"),
+        ("P(A, B)", "e.db:1:1: P has 2 arguments here, but is declared as P(t)\n  P(A, B)\n  ^"),
         ("(A)", "e.db:1:1: expected a predicate, found '('\n  (A)\n  ^"),
     ],
 )  # fmt: skip

@@ -227,7 +227,7 @@ GOLDEN = [
      "  1 Pp(x) v Q(x)\n"
      "    ^")),
     ("\t1 P(x, y)",
-     ("a.mln:6:4: P has 2 argument(s) here, but is declared as P(t)\n"
+     ("a.mln:6:4: P has 2 arguments here, but is declared as P(t)\n"
      "  \t1 P(x, y)\n"
      "  \t  ^")),
     ("D(t, u)\n1 D(x, x)",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrl.errors import ModelError, ParseError
+from sqlrl.errors import InputError, ModelError, ParseError
 from sqlrl.logic import models_equal, parse_mln, read_model, save_model
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.model import Expansions, Model, Rule
@@ -163,3 +164,55 @@ def test_resources():
         resource_names("data")
     with pytest.raises(ValueError, match="there is no 'none'"):
         resource("schemas", "none")
+
+
+def kept(weight="1.0", weights="[0.5]") -> str:
+    rule = f'{{"formula": "P(x)", "weight": {weight}}}'
+    template = f'{{"formula": "P(+x)", "expansions": {{"variables": ["x"], "rows": [["A"]], "weights": {weights}}}}}'
+    predicates = '[{"name": "P", "arguments": [{"type": "t"}]}]'
+    head = '"version": 1, "semantics": "exact", "query": [], "types": {}'
+    return f'{{{head}, "predicates": {predicates}, "rules": [{rule}, {template}]}}'
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1" + "0" * 400])
+def test_weights_that_are_not_finite_are_refused(tmp_path, number):
+    path = tmp_path / "m.json"
+    path.write_text(kept())
+    assert len(read_model(path).rules) == 2
+    path.write_text(kept(weight=number))
+    with pytest.raises(ModelError, match=r"m\.json: the weight -?(nan|inf) of the rule P\(x\) is not finite: write a number"):
+        read_model(path)
+    path.write_text(kept(weights=f"[{number}]"))
+    with pytest.raises(ModelError, match=r"m\.json: the weight -?(nan|inf) of the rule P\(\+x\) with A is not finite"):
+        read_model(path)
+
+
+def test_what_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none/m\.mln cannot be written: there is no directory .*none\. Create it first\.$"):
+        save_model(SMALL, tmp_path / "none" / "m.mln")
+    (tmp_path / "m.json").mkdir()
+    with pytest.raises(InputError, match=r"m\.json cannot be written: "):
+        save_model(SMALL, tmp_path / "m.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_an_interrupt_leaves_the_old_model_whole(tmp_path, monkeypatch):
+    path = tmp_path / "m.mln"
+    save_model(SMALL, path)
+    path.chmod(0o640)
+    (tmp_path / "link.mln").symlink_to(path)
+
+    def interrupted(self, target):
+        assert self.stat().st_size
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            save_model(template(), path)
+    assert models_equal(read_model(path), SMALL)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.mln", "m.mln"]
+    save_model(template(), tmp_path / "link.mln")
+    assert models_equal(read_model(path), template())
+    assert (tmp_path / "link.mln").is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640

@@ -24,6 +24,7 @@ from sqlrl.plan.counting import count_difference, count_groundings, count_violat
 from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.grounding import ground
+from sqlrl.plan.unmet import FAIL, HOLD, among, few, unmet
 from sqlrl.plan.violations import violated_by_evidence
 from sqlrl.plan.worlds import OBSERVED, World
 
@@ -38,6 +39,7 @@ CASES = {
     "ground_given": ("ground", PEOPLE, "1 Smokes(x) => Cancer(x)"),
     "ground_three_alike": ("ground", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Cancer(x) v Cancer(y) v Cancer(z)"),
     "ground_exists": ("ground", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "ground_sentence": ("ground", PEOPLE, "1 EXIST x Cancer(x)"),
     "ground_unequal": ("ground", PEOPLE, "1 Cancer(x) => Cancer(y) v x = y v Friends(x, Anna)"),
     "ground_counted_apart": ("ground", PEOPLE, "1 Friends(z, w) ^ Cancer(x) => Cancer(Anna)"),
     "ground_counted_path": ("ground", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Friends(z, w) => Cancer(x)"),
@@ -52,7 +54,16 @@ CASES = {
     "expand_chain": ("expand", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "count_template": ("count", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "count_path": ("count", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
+    "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
     "count_exists": ("count", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "unmet_transitive": ("unmet", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
+    "unmet_template": ("unmet", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
+    "unmet_exists": ("unmet", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "met_given": ("met", PEOPLE, "1 Smokes(x) => Cancer(x)"),
+    "met_exists": ("met", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "few_given": ("few", PEOPLE, "1 Smokes(x) => Cancer(x)"),
+    "few_alike": ("few", PEOPLE, "1 Cancer(x) v Cancer(y)"),
+    "among_given": ("among", PEOPLE, "1 Smokes(x) => Cancer(x)"),
     "total_local": ("total", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "difference_path": ("difference", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "difference_exists": ("difference", PEOPLE, "1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
@@ -100,6 +111,17 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return count_violated(shape, layout, OBSERVED, parameters=parameters)
         case "total":
             return count_groundings(shape, layout, parameters=parameters)
+        case "few":
+            plan = few(shape, layout, parameters=parameters)
+            assert plan is not None
+            return plan.query
+        case "unmet" | "met" | "among":
+            world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
+            if kind == "among":
+                pairs = among(shape, layout, world, clauses={HOLD: parameters})
+                assert pairs is not None
+                return pairs.query
+            return unmet(shape, layout, world, clauses={HOLD if kind == "unmet" else FAIL: parameters}).query
         case _:
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
             return count_difference(shape, layout, World(world), OBSERVED, parameters=parameters)

@@ -1,0 +1,218 @@
+"""What is asked of query atoms beside the most probable world: how probable each is, and why one is predicted as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from sqlrl.errors import InputError
+from sqlrl.exporting import check_weights
+from sqlrl.finding import find_atom
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.expanding import unseen
+from sqlrl.ground.naming import atom_texts, describer
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.inferred import into_tables
+from sqlrl.keeping import keep_marginals, keep_reasons
+from sqlrl.logic.model import Model
+from sqlrl.marginals import Marginals
+from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option
+from sqlrl.prediction import Prediction
+
+if TYPE_CHECKING:
+    from sqlrl.ground.samples import SampleTables
+    from sqlrl.solve.marginal import Method
+    from sqlrl.why import Reasons
+
+
+class Asking(Models):
+    """`Models`, and questions about single atoms.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    console : Console, optional
+        As for `Data`.
+    """
+
+    def marginals(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        method: Method = "auto",
+        samples: int = 1000,
+        burn_in: int = 100,
+        chains: int = 4,
+        seed: int = 0,
+        into: str | None = None,
+        samples_into: str | None = None,
+        means_into: str | None = None,
+        replace: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Marginals:
+        r"""Find the probability of each query atom. Labels are never read.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        examples : list of names, query, relation or frame, optional
+        method : {"auto", "exact", "gibbs", "mcsat"}
+            "auto" is exact where closed forms or tables of elimination allow it, and samples elsewhere: by Gibbs sampling, or by
+            MC-SAT where clauses are hard or nearly so. "exact" refuses what it would have to sample.
+        samples, burn_in, chains, seed : int
+            Samples of each chain, after those it forgets.
+        into : str, optional
+            A table to create with the probabilities of the open predicate (of several: `into`_predicate).
+        samples_into : str, optional
+            A table to create with the sampled worlds while they are drawn: `chain`, `sample`, `atom` (as text) of each true
+            atom; NULL for a world in which none is true.
+        means_into : str, optional
+            A table to create with running means: `chain`, `samples` (so far), `atom` (as text), `mean`.
+        replace : bool
+            Whether tables of those names may be replaced.
+        limit : int or None
+            The most ground clauses of one shape.
+        keep : bool
+            Keep the probabilities in `sqlrl.marginal`.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Marginals
+            Probabilities with their Monte Carlo errors, and warnings where they cannot be trusted.
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; an option is out of range; "exact" or "gibbs" cannot treat the model; a table cannot be created.
+        InfeasibleError
+            Hard clauses cannot all hold; shows a conflicting set.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> found = db.marginals(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> found.table()["probability"]
+        [0.650245, 0.650245]
+        """
+        from sqlrl.solve.marginal import marginals
+        from sqlrl.solve.sampling.chains import Effort
+
+        check_weights(model)
+        check_limit_option(limit)
+        effort = Effort(samples, burn_in, chains, seed, self._threads())
+        streamed = _streamed(samples_into, means_into)
+        if keep or into is not None or streamed:
+            self.catalog.store.check_writable()
+        start = time.perf_counter()
+        working = self.console.progress("finding probabilities")
+        with working, self.program(model, drop=drop, query=query) as program:
+            tables = [] if into is None else list(into_tables(program.public_layout, into).values())
+            _check_distinct([*tables, *streamed])
+            self.engine.check_free([*tables, *streamed], replace=replace)
+            with self.only(examples) as chosen:
+                program.expand(chosen)
+                network = ground_network(program, chosen, limit=limit)
+                missing, ids = unseen(program, chosen), self._ids_of(chosen)
+            grounded = time.perf_counter()
+            with self._sink(program, network, samples_into, means_into) as sink:
+                result = marginals(
+                    network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,
+                    chains=effort.chains, seed=effort.seed, threads=effort.threads, sink=sink,
+                    describe=describer(program, network),
+                )  # fmt: skip
+            seconds = {"grounding": grounded - start, "inference": time.perf_counter() - grounded}
+            found = Marginals(
+                self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
+                ids, program.constants.foreign,
+            )  # fmt: skip
+            if into is not None:
+                found.write(into, replace=replace)
+            if keep:
+                options = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
+                found = dataclasses.replace(found, run=keep_marginals(found, program, options, seed))
+        return found
+
+    def _threads(self) -> int:
+        """Return how many threads the database may use; samplers use no more."""
+        setting = exp.Anonymous(this="current_setting", expressions=[exp.convert("threads")])
+        return int(self.engine.fetch(exp.select(setting), step="read a setting").column(0)[0].as_py())
+
+    @contextmanager
+    def _sink(
+        self, program: Program, network: Network, samples: str | None, means: str | None
+    ) -> Iterator[SampleTables | None]:
+        """Show the tables for samples; if an error or Ctrl-C ends the context they leave no trace."""
+        if samples is None and means is None:
+            yield None
+            return
+        from sqlrl.ground.samples import SampleTables
+
+        atoms = network.atoms[~network.helper]
+        texts = atom_texts(program, atoms)
+        with self.engine.transaction():
+            yield SampleTables(self.engine, [texts[i] for i in atoms.tolist()], ~network.helper, samples, means)
+
+    def _why(
+        self,
+        model: Model,
+        drop: Iterable[str],
+        query: Iterable[str],
+        deterministic_limit: float | None,
+        seed: int,
+        prediction: Prediction,
+        atom: str,
+        example: str | None,
+        neutral: bool,
+    ) -> Reasons:
+        """Explain an atom of a prediction; see `Prediction.why`."""
+        from sqlrl.solve.choose import Options
+        from sqlrl.why import reasons
+
+        network, world = prediction.network, prediction.result.world
+        key = find_atom(self.catalog, prediction.layout, atom, network.atoms[~network.helper], example)
+        options = Options(deterministic_limit=deterministic_limit, seed=seed)
+        with (
+            self.console.progress("explaining"),
+            self.program(model, drop=drop, query=query) as program,
+            program.only(prediction.examples) as chosen,
+        ):
+            program.expand(chosen)
+            if prediction.partial:
+                network = ground_network(program, chosen)
+            found = reasons(
+                program, network, world, key, gap=prediction.gap, options=options, examples=chosen, neutral=neutral
+            )
+        if prediction.run is not None and self.engine.writable:
+            keep_reasons(self.records, prediction.run, key, found)
+        return found
+
+
+def _streamed(samples_into: str | None, means_into: str | None) -> list[str]:
+    return [name for name in (samples_into, means_into) if name is not None]
+
+
+def _check_distinct(names: list[str]) -> None:
+    """Refuse to write two results into one table; DuckDB ignores case."""
+    folded = [name.casefold() for name in names]
+    twice = next((name for i, name in enumerate(names) if folded[i] in folded[:i]), None)
+    if twice is not None:
+        raise InputError(
+            f"two results would go to one table, {twice}: give into=, samples_into= and means_into= different names"
+        )

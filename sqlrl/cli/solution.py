@@ -1,0 +1,110 @@
+"""Worlds that outside solvers found, as `infer` takes them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sqlrl.cli.inputs import Job
+from sqlrl.cli.options import FLAG
+
+if TYPE_CHECKING:
+    from sqlrl.prediction import Prediction
+
+_PANEL = "World of another solver"
+
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "--solution",
+        metavar="FILE",
+        help="Take the world from what a solver answered about a file of `sqlrl export`, and check it.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+ExportedFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--exported",
+        metavar="FILE",
+        help="The file that was exported: refuse the answer if its atoms are not those of the data now.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Bound = Annotated[
+    bool,
+    typer.Option("--bound", metavar=FLAG, help="Bound its gap by the linear relaxation.", rich_help_panel=_PANEL),
+]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The world of an outside solver.
+
+    Parameters
+    ----------
+    solution : Path or None
+        Its answer; None to solve here.
+    exported : Path or None
+        The file that it solved.
+    bound : bool
+        Bound the gap.
+    """
+
+    solution: File = None
+    exported: ExportedFile = None
+    bound: Bound = False
+
+    def check(self) -> None:
+        """Refuse options that say nothing without `--solution`.
+
+        Raises
+        ------
+        typer.BadParameter
+        """
+        if self.solution is None and (self.exported is not None or self.bound):
+            name = "--bound" if self.exported is None else "--exported"
+            raise typer.BadParameter(f"{name} is about the world that --solution names: name one")
+
+    def predict(self, job: Job, *, limit: int, into: str | None, replace: bool, keep: bool) -> Prediction:
+        """Read the world, and say how well it is proved."""
+        from sqlrl.solve.result import Status
+
+        assert self.solution is not None
+        with job.run.working("reading the solution"):
+            prediction = job.db.read_solution(
+                job.model,
+                self.solution,
+                exported=self.exported,
+                bound=self.bound,
+                examples=job.examples,
+                limit=limit,
+                into=into,
+                replace=replace,
+                keep=keep,
+            )
+        job.run.message(repr(prediction))
+        if prediction.status is not Status.OPTIMAL:
+            job.run.console.warning(unproved(prediction.gap))
+        return prediction
+
+
+def unproved(gap: float) -> str:
+    """Return what is not proved about a world that was read.
+
+    Examples
+    --------
+    >>> unproved(0.25)
+    'the world is not proved optimal: one that is better by at most 0.25 may exist'
+    >>> unproved(math.inf)
+    'nothing is proved about how good the world is: --bound bounds its gap'
+    """
+    if math.isinf(gap):
+        return "nothing is proved about how good the world is: --bound bounds its gap"
+    return f"the world is not proved optimal: one that is better by at most {gap:.3g} may exist"

@@ -1,0 +1,117 @@
+"""`sqlrl infer --marginals` and `sqlrl why`."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.cli.conftest import Project, Run
+
+
+def options(project: Project) -> list[object]:
+    return ["--model", project / "smokers.mln", "--evidence", project / "smokers.db", "--query", "Cancer"]
+
+
+def test_probabilities_of_evidence_files(run: Run, project: Project) -> None:
+    done = run("infer", *options(project), "--marginals", "--json")
+    assert done.code == 0, done.err
+    anna = 1 / (1 + math.exp(-0.5))
+    rows = {row["person"]: row["probability"] for row in done.rows()}
+    assert rows == {"Anna": round(anna, 6), "Bob": 0.5, "Chris": 0.5}
+    assert {row["method"] for row in done.rows()} == {"logistic"}
+    assert "Probabilities of Cancer: 3 query atoms, all exact" in done.err
+    shown = run("infer", *options(project), "--marginals").out
+    assert "0.622459" in shown
+
+
+def test_sampling_options_and_warnings(run: Run, project: Project) -> None:
+    done = run("infer", *options(project), "--marginals", "--method", "mcsat", "--samples", "3", "--chains", "2")
+    assert done.code == 0, done.err
+    assert "3 of 2 chain" in done.err
+    assert done.err.count("warning") == 1
+    assert "draw more (--samples)" in done.err
+
+
+def test_tables_of_a_database(run: Run, project: Project) -> None:
+    done = run(
+        *("infer", project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"),
+        *("--marginals", "--into", "p", "--samples-into", "drawn", "--means-into", "means", "--samples", "20"),
+    )
+    assert done.code == 0, done.err
+    assert "the probabilities are in p" in done.err
+    assert "what was sampled is in drawn, means" in done.err
+    query = "select bib, position, round(sum(probability), 6) as total from p group by all having total > 1.000001"
+    assert run("sql", project / "cite.duckdb", query, "--json").rows() == []
+    rows = run("sql", project / "cite.duckdb", "select count(distinct sample) as n from drawn", "--json").rows()
+    assert rows == [{"n": 20}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--samples", "5"], "--samples is about probabilities: add --marginals"),
+        (["--chains", "5", "--burn-in", "1"], "--burn-in, --chains are about probabilities"),
+        (["--method", "gibbs"], "finds probabilities, for `sqlrl infer --marginals`"),
+        (["--marginals", "--method", "cpsat"], "--method cpsat finds a most probable world"),
+        (["--marginals", "--all"], "--all is about a most probable world"),
+        (["--marginals", "--deterministic-limit", "3"], "--deterministic-limit is about a most probable world"),
+        (["--marginals", "--samples-into", "x"], "needs a database that can be written"),
+        (["--marginals", "--samples", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_options_that_do_not_go_together(run: Run, project: Project, arguments: list[str], message: str) -> None:
+    done = run("infer", *options(project), *arguments)
+    assert done.code == 2
+    assert message in " ".join(done.err.replace("│", " ").split())
+
+
+def test_why(run: Run, project: Project) -> None:
+    done = run("why", *options(project), "--atom", "Cancer(Anna)", "-a", "Cancer(Bob)")
+    assert done.code == 0, done.err
+    assert "Cancer(Anna) is predicted true; margin 0.5" in done.out
+    assert "!Smokes(Anna) v Cancer(Anna)" in done.out
+    assert "Cancer(Bob) is predicted false; margin 0" in done.out
+    (row,) = run("why", *options(project), "--atom", "Cancer(Anna)", "--json").rows()
+    assert row == {
+        "atom": "Cancer(Anna)",
+        "truth": True,
+        "margin": 0.5,
+        "side": "for",
+        "clause": "Smokes(x) => Cancer(x)",
+        "ground_clause": "!Smokes(Anna) v Cancer(Anna)",
+        "weight": 0.5,
+        "times": 1,
+        "contribution": 0.5,
+    }
+
+
+def test_why_is_kept_for_sql(run: Run, project: Project) -> None:
+    database = project / "cite.duckdb"
+    given = ["--model", project / "learned.json", "--examples", project / "test.txt"]
+    predicted = run("infer", database, *given, "--json").rows()[0]
+    atom = f'InField("{predicted["bib"]}", {predicted["field"]}, "{predicted["position"]}")'
+    done = run("why", database, *given, "--atom", atom, "--keep", "--neutral", "--json")
+    assert done.code == 0, done.err
+    kept = run("sql", database, "select side, ground_clause, contribution from sqlrl.explanation", "--json").rows()
+    assert kept == [{k: row[k] for k in ("side", "ground_clause", "contribution")} for row in done.rows()]
+    assert {row["side"] for row in kept} >= {"for"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--atom", "Cancer(Ann)"], "did you mean 'Anna'"),
+        (["--atom", "Smokes(Bob)"], "Smokes is evidence and not predicted; Cancer is"),
+        (["--atom", "Cancer(Anna)", "--example", "x"], "no query atom of an example 'x'"),
+    ],
+)
+def test_atoms_that_are_not_there(run: Run, project: Project, arguments: list[str], message: str) -> None:
+    done = run("why", *options(project), *arguments)
+    assert done.code == 1
+    assert message in done.err
+
+
+def test_why_needs_an_atom_and_a_database_to_keep_it_in(run: Run, project: Project) -> None:
+    assert run("why", *options(project)).code == 2
+    assert run("why", *options(project), "--atom", "Cancer(Anna)", "--keep").code == 2

@@ -1,0 +1,89 @@
+"""Arguments that are of the wrong kind: each is named with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import duckdb
+import pytest
+
+import sqlrl
+from sqlrl.errors import InputError
+
+MODEL = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)")
+
+
+@pytest.fixture(scope="module")
+def db() -> sqlrl.Database:
+    opened = sqlrl.connect()
+    opened.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+    opened.load("Liked", [("d1",)], types=["doc"], target=True)
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda db: db.predict("1 Liked(d)"), "a model is needed, not the text '1 Liked.d.': parse it with sqlrl.parse_mln"),
+        (lambda db: db.marginals("1 Liked(d)"), "a model is needed, not the text"),
+        (lambda db: db.count(3), "a model is needed, not an object of type int"),
+        (lambda db: sqlrl.AdaGrad().fit(db, "1 Liked(d)"), "a model is needed, not the text"),
+        (lambda db: db.predict(sqlrl.AdaGrad().fit(db, MODEL)), "not the estimator AdaGrad: pass its model_"),
+        (lambda db: sqlrl.parse_mln(b"Liked(d)"), "the text of a model is a str, not bytes: decode"),
+        (lambda db: db.predict(MODEL, drop=["Wrod"]), "no predicate 'Wrod' to drop; did you mean 'Word'"),
+        (lambda db: db.predict(MODEL, limit="x"), "limit='x' must be a whole number of ground clauses"),
+        (lambda db: db.ground(MODEL, limit=-1), "limit=-1 must be a whole number"),
+        (lambda db: db.count(MODEL, limit=2.5), "limit=2.5 must be a whole number"),
+        (lambda db: db.predict(MODEL, examples="select 'd1' as doc, 2 as k"), "examples= takes one column, .* has 2: doc, k"),
+        (lambda db: db.load("X", 3), "cannot load from an object of type int: pass a path"),
+        (lambda db: db.load("", [("a",)]), "'' cannot be the name of a predicate"),
+        (lambda db: db.load("a b", [("a",)]), "'a b' cannot be the name of a predicate: a name is a letter"),
+        (lambda db: db.load(3, [("a",)]), "the name of a predicate is a text, not 3"),
+        (lambda db: db.load("X", [("a",)], types=["2nd"]), "'2nd' cannot be the name of a type"),
+        (lambda db: db.scope("2nd", [("a",)]), "'2nd' cannot be the name of a predicate"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_named(
+    db: sqlrl.Database, ask: Callable[[sqlrl.Database], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        ask(db)
+
+
+def test_a_closed_database_says_so() -> None:
+    db = sqlrl.connect()
+    db.close()
+    for ask in (lambda: db.load("X", [("a",)]), lambda: db.sql("select 1"), lambda: db.predict(MODEL)):
+        with pytest.raises(InputError, match=r"^:memory: is closed: open it again with connect\(\)\.$"):
+            ask()
+    connection = duckdb.connect()
+    connection.close()
+    with pytest.raises(InputError, match="the connection is closed"):
+        sqlrl.connect(connection)
+
+
+def test_closed_formulas_can_be_counted() -> None:
+    db = sqlrl.connect()
+    db.load("Friends", [("A", "B"), ("B", "C"), ("C", "B")])
+    model = sqlrl.parse_mln("Friends(p, p)\n1 Friends(x, y) => Friends(y, x)\n2 Friends(x, y)")
+    assert db.count(model)["n"] == [8, 3]
+    assert db.count_difference(model, "observed", "observed")["delta_n"] == [0, 0]
+    with pytest.raises(InputError, match="nothing to predict"):
+        db.predict(model)
+
+
+@pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt, "interrupted"), (ValueError, "failed")])
+def test_a_run_that_was_ended_is_kept_with_its_parameters(error: type[BaseException], status: str) -> None:
+    db = sqlrl.connect()
+    db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+    db.load("Liked", [("d1",)], types=["doc"], target=True)
+
+    def stop(progress: object) -> None:
+        raise error
+
+    with pytest.raises(error):
+        sqlrl.AdaGrad(learning_rate=0.25, random_state=7).fit(db, MODEL, on_window=stop)
+    asked = "select learner, status, parameters ->> 'learning_rate', seed, model from sqlrl.run"
+    assert db.sql(asked).fetchall() == [("AdaGrad", status, "0.25", 7, None)]
+    sqlrl.AdaGrad().fit(db, MODEL)
+    assert db.sql("select run, status from sqlrl.run order by run").fetchall() == [(1, status), (2, "done")]
