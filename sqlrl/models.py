@@ -122,9 +122,7 @@ class Models(Data):
         """
         return self._bound(model, training, tuple(drop), query, closed=False)
 
-    def _bound(
-        self, model: Model, training: bool, drop: tuple[str, ...], query: Iterable[str], closed: bool
-    ) -> Layout:
+    def _bound(self, model: Model, training: bool, drop: tuple[str, ...], query: Iterable[str], closed: bool) -> Layout:
         """Do what `bind` does; with `closed` there may be no open predicate."""
         check_model(model)
         layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
@@ -382,7 +380,9 @@ def check_model(model: object) -> None:
     """
     if isinstance(model, Model):
         return
-    what = f"the text {shortened(model, 60)!r}" if isinstance(model, str) else f"an object of type {type(model).__name__}"
+    what = (
+        f"the text {shortened(model, 60)!r}" if isinstance(model, str) else f"an object of type {type(model).__name__}"
+    )
     remedy = "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln"
     if isinstance(getattr(model, "model_", None), Model):
         what, remedy = f"the estimator {type(model).__name__}", "pass its model_"

@@ -212,7 +212,9 @@ class Prediction(Inferred):
         """
         self.check_current()
         if self.on_why is None:
-            raise InputError("this prediction did not come from Database.predict, so that nothing is known of its model")
+            raise InputError(
+                "this prediction did not come from Database.predict, so that nothing is known of its model"
+            )
         return self.on_why(self, atom, example, neutral)
 
     def evaluate(self) -> Scores:

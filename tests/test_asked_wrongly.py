@@ -24,7 +24,10 @@ def db() -> sqlrl.Database:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda db: db.predict("1 Liked(d)"), "a model is needed, not the text '1 Liked.d.': parse it with sqlrl.parse_mln"),
+        (
+            lambda db: db.predict("1 Liked(d)"),
+            "a model is needed, not the text '1 Liked.d.': parse it with sqlrl.parse_mln",
+        ),
         (lambda db: db.marginals("1 Liked(d)"), "a model is needed, not the text"),
         (lambda db: db.count(3), "a model is needed, not an object of type int"),
         (lambda db: sqlrl.AdaGrad().fit(db, "1 Liked(d)"), "a model is needed, not the text"),
@@ -34,7 +37,10 @@ def db() -> sqlrl.Database:
         (lambda db: db.predict(MODEL, limit="x"), "limit='x' must be a whole number of ground clauses"),
         (lambda db: db.ground(MODEL, limit=-1), "limit=-1 must be a whole number"),
         (lambda db: db.count(MODEL, limit=2.5), "limit=2.5 must be a whole number"),
-        (lambda db: db.predict(MODEL, examples="select 'd1' as doc, 2 as k"), "examples= takes one column, .* has 2: doc, k"),
+        (
+            lambda db: db.predict(MODEL, examples="select 'd1' as doc, 2 as k"),
+            "examples= takes one column, .* has 2: doc, k",
+        ),
         (lambda db: db.load("X", 3), "cannot load from an object of type int: pass a path"),
         (lambda db: db.load("", [("a",)]), "'' cannot be the name of a predicate"),
         (lambda db: db.load("a b", [("a",)]), "'a b' cannot be the name of a predicate: a name is a letter"),

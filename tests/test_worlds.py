@@ -163,7 +163,7 @@ def test_a_prediction_whose_atoms_were_numbered_anew_is_refused() -> None:
         ({"Smokes": named(frozenset()), "Cancer": "select 'Anna' as person, 1 as x"}, "not person, x"),
         ("observed", "the observed world needs labels.*: 4 of Cancer and 4 of Smokes"),
         ("no such table", "is neither a file"),
-        (7, "cannot load from a int"),
+        (7, "cannot load from an object of type int"),
     ],
 )
 def test_worlds_that_are_none(db: sqlrl.Database, world: object, message: str) -> None:

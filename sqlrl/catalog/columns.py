@@ -101,7 +101,9 @@ def check_name(name: object, what: str = "predicate") -> None:
     if not isinstance(name, str):
         raise LoadError(f"the name of a {what} is a text, not {name!r}.")
     if not is_identifier(name):
-        raise LoadError(f"{name!r} cannot be the name of a {what}: a name is a letter and then letters, digits and underscores.")
+        raise LoadError(
+            f"{name!r} cannot be the name of a {what}: a name is a letter and then letters, digits and underscores."
+        )
 
 
 def check_options(predicate: str, options: LoadOptions) -> None:

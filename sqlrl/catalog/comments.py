@@ -93,7 +93,9 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
         if record.readable is not None:
             yield record.readable, _Described(f"Facts of {name} with names instead of ids.", _shown(record), view=True)
     for (name, role), source in store.sources().items():
-        text = _ROLES[role].format(name) + (" They wait as text until a model says their types." if source.staged else "")
+        text = _ROLES[role].format(name) + (
+            " They wait as text until a model says their types." if source.staged else ""
+        )
         yield source.storage, _Described(text, _arguments(predicates[name], text=source.staged))
 
 

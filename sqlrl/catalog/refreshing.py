@@ -96,7 +96,9 @@ def _changed_files(engine: DuckDBEngine, record: SourceRecord) -> Change | None:
             continue
         if not path.exists():
             # Other objects are no files, and only the name of old evidence is known that the user gave.
-            return None if evidence and not path.is_absolute() else Change(record, before.describe(), MISSING, gone=True)
+            return (
+                None if evidence and not path.is_absolute() else Change(record, before.describe(), MISSING, gone=True)
+            )
         now = changed_since(path, fingerprint, thorough=False)
         if now is not None:
             return Change(record, before.describe(), now.describe())

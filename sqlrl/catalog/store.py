@@ -114,7 +114,9 @@ class Store:
         Called at the end of a transaction with the names of the tables and views that were made in it.
     """
 
-    def __init__(self, engine: DuckDBEngine, on_created: Callable[[Store, Collection[str]], None] | None = None) -> None:
+    def __init__(
+        self, engine: DuckDBEngine, on_created: Callable[[Store, Collection[str]], None] | None = None
+    ) -> None:
         self.engine = engine
         self.catalog, self.schema = engine.home
         self._on_created = on_created

@@ -139,7 +139,12 @@ class Inputs:
                     with run.working("loading evidence"):
                         # As in Alchemy, a fact may stand twice, and a file may say nothing.
                         opened.load_evidence(
-                            evidence_of(files, whole), whole, given=not labels, duplicates="warn", empty="warn", drop=dropped
+                            evidence_of(files, whole),
+                            whole,
+                            given=not labels,
+                            duplicates="warn",
+                            empty="warn",
+                            drop=dropped,
                         )
                         fill_empty(opened, model)
                 yield Job(run, opened, model, chosen_examples(examples))

@@ -18,6 +18,7 @@ from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, 
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
 from sqlrl.plan.sql import table
 from sqlrl.plan.violations import violated_by_evidence
+from sqlrl.wording import counted
 
 
 def check_evidence(program: Program, network: Network, examples: TableName | None = None) -> None:
@@ -44,16 +45,16 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
     ... )
     >>> check_evidence(program, ground_network(program, check=False))
     Traceback (most recent call last):
-    sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 groundings, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
+    sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 grounding, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
     """
     for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
         found = network.evidence_violated[clause]
         for use in program.shapes.values():
             text = _violated(program, use.shape, use, examples, clause)
             if text is not None:
-                raise InfeasibleError(_message(text, f"violates this hard clause in {found:,} groundings"))
+                raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
     for rule in program.blocks:
-        if program.layout.predicates[rule.predicate].has_given:
+        if program.layout.predicates[rule.predicate].has_given or _may_be_empty(program, rule):
             _check_block(program, rule, examples)
 
 
@@ -61,6 +62,13 @@ def _message(text: str, problem: str) -> str:
     return (
         f"the evidence alone {problem}, so no world is possible: {text}; correct these facts, or give the rule a weight"
     )
+
+
+def _may_be_empty(program: Program, rule: BlockRule) -> bool:
+    """Return True if the type of a block may have no constants: in all the data, or in an example."""
+    kinds = program.layout.predicates[rule.predicate].types
+    types = [program.layout.types[kinds[i]] for i in rule.positions]
+    return rule.exact and any(kind.local or not kind.size for kind in types)
 
 
 def _check_block(program: Program, rule: BlockRule, examples: TableName | None) -> None:
@@ -79,14 +87,15 @@ def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Claus
     twins = [(f"y{i}" if i in rule.positions else name, kind) for i, (name, kind) in enumerate(kept)]
     one, other = (Literal(info.name, tuple(Variable(n) for n, _ in names), False) for names in (kept, twins))
     variables = tuple(dict.fromkeys([*kept, *twins]))
-    for i in rule.positions:
+    for i in rule.positions if info.has_given else ():
         same = EqualityLiteral(Variable(f"x{i}"), Variable(f"y{i}"))
         yield Clause(variables, (one, other, same)), "makes two atoms of a block true"
     if rule.exact and info.full_scope:
         inside = tuple(v for i, v in enumerate(kept) if i in rule.positions)
         outside = tuple(v for i, v in enumerate(kept) if i not in rule.positions)
         some = ExistsLiteral(inside, (Literal(info.name, one.terms),))
-        yield Clause(outside, (some,)), "makes every atom of a block false of which one must be true"
+        none = "makes every atom of a block false" if info.has_given else "leaves a block without atoms"
+        yield Clause(outside, (some,)), f"{none} of which one must be true"
 
 
 def _violated(

@@ -68,9 +68,12 @@ def parse_mln(
     >>> model.rules[0].weight, sorted(model.predicates)
     (1.5, ['Cancer', 'Smokes'])
     """
-    if not isinstance(text, str):
-        kind = type(text).__name__
-        raise InputError(f"the text of a model is a str, not {kind}: decode bytes with .decode(), read files with read_mln.")
+    given: object = text
+    if not isinstance(given, str):
+        kind = type(given).__name__
+        raise InputError(
+            f"the text of a model is a str, not {kind}: decode bytes with .decode(), read files with read_mln."
+        )
     program = Program(constants or {}, fold_case)
     program.read(Source(text, path), None)
     return replace(program.model(query, semantics), learned=learned)

@@ -81,7 +81,9 @@ def _write(path: Path, text: str) -> None:
             beside.unlink(missing_ok=True)
     except OSError as error:
         if not path.parent.is_dir():
-            raise InputError(f"{path} cannot be written: there is no directory {path.parent}. Create it first.") from error
+            raise InputError(
+                f"{path} cannot be written: there is no directory {path.parent}. Create it first."
+            ) from error
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 

@@ -200,8 +200,8 @@ def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
         found = value["expansions"]
         rows = tuple(map(tuple, found["rows"]))
         expansions = Expansions(tuple(found["variables"]), rows, tuple(map(_number, found["weights"])))
-        for weight, row in zip(expansions.weights, expansions.rows, strict=False):
-            _check_finite(weight, f"{value['formula']} with {', '.join(row)}", path)
+        for each, row in zip(expansions.weights, expansions.rows, strict=False):
+            _check_finite(each, f"{value['formula']} with {', '.join(row)}", path)
     weight = value.get("weight")
     hard = value.get("hard", False)
     if weight is not None:

@@ -235,9 +235,7 @@ def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
             return ExistsLiteral(variables, tuple(p for p in parts if not isinstance(p, ExistsLiteral)))
 
 
-def _canonical(
-    clause: Clause, plus: Sequence[str], type_of: TypeOf
-) -> tuple[Shape, tuple[int, ...], tuple[str, ...]]:
+def _canonical(clause: Clause, plus: Sequence[str], type_of: TypeOf) -> tuple[Shape, tuple[int, ...], tuple[str, ...]]:
     """Return the least shape over the orders of look-alike literals, the constant that fills each parameter, and the variables."""
     groups: dict[tuple[object, ...], list[ClauseLiteral]] = {}
     for literal in clause.literals:

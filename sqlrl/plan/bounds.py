@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
-from sqlrl.plan.counted import counted_parts, reduced, without_parts
+from sqlrl.plan.counted import CountedPart, counted_parts, item_slots, reduced, without_parts
 from sqlrl.plan.expansion import freed
+from sqlrl.plan.multiplicity import present
 from sqlrl.plan.parts import Context, domain_size
 from sqlrl.plan.semiring import Factor, Steps, is_acyclic
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
@@ -79,16 +80,16 @@ def enumerated(
     ['SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"']
     """
     whole = bind(shape, layout, foreign, parameters)
-    main, variables = _uncounted(whole)
+    parts, main, variables = _uncounted(whole)
     must = _negative(main)
-    found = [_joined(whole, must, variables, examples)]
+    found = [_joined(whole, must, variables, examples, parts)]
     for group in main.shape.exists:
         if any(whole.info(x).open for x in group.literals):
             inside = [Slot(False, i) for i in group.variables]
             witnesses = [x for x in group.literals if x.positive]
             around = [slot for slot in outer_slots(whole, group) if not slot.parameter]
             found.append(_joined(whole, witnesses, [*around, *inside], examples))
-            found.append(_joined(whole, [*must, *witnesses], [*variables, *inside], examples))
+            found.append(_joined(whole, [*must, *witnesses], [*variables, *inside], examples, parts))
     return found
 
 
@@ -112,15 +113,15 @@ def template_rows(instance: Instance, layout: Layout, *, constants: TableName | 
     ('SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"', True)
     """
     whole, places = freed(instance, layout, constants)
-    main, variables = _uncounted(whole, places.values())
-    return _joined(whole, _negative(main), variables, None)
+    parts, main, variables = _uncounted(whole, places.values())
+    return _joined(whole, _negative(main), variables, None, parts)
 
 
-def _uncounted(whole: BoundShape, shown: Iterable[Slot] = ()) -> tuple[BoundShape, list[Slot]]:
-    """Return a clause without its counted parts, and the variables that are left."""
+def _uncounted(whole: BoundShape, shown: Iterable[Slot] = ()) -> tuple[tuple[CountedPart, ...], BoundShape, list[Slot]]:
+    """Return the counted parts of a clause, the clause without them, and the variables that are left."""
     parts = counted_parts(whole, whole.variables, shown)
     counted = frozenset[Slot]().union(*(part.slots for part in parts))
-    return without_parts(whole, parts), [slot for slot in whole.variables if slot not in counted]
+    return parts, without_parts(whole, parts), [slot for slot in whole.variables if slot not in counted]
 
 
 def _negative(bound: BoundShape) -> list[ShapeLiteral]:
@@ -128,9 +129,16 @@ def _negative(bound: BoundShape) -> list[ShapeLiteral]:
 
 
 def _joined(
-    whole: BoundShape, literals: Sequence[ShapeLiteral], variables: Sequence[Slot], examples: TableName | None
+    whole: BoundShape,
+    literals: Sequence[ShapeLiteral],
+    variables: Sequence[Slot],
+    examples: TableName | None,
+    parts: Sequence[CountedPart] = (),
 ) -> Enumerated:
-    """Plan the number of assignments for which literals have a row: facts of closed ones, atoms of open ones with a scope."""
+    """Plan the number of assignments for which literals have a row: facts of closed ones, atoms of open ones with a scope.
+
+    What the counted parts share with them must be among their rows.
+    """
     known = [x for x in literals if not (whole.info(x).open and whole.info(x).full_scope)]
     parameters = {Slot(True, i) for i in range(len(whole.shape.parameters))}
     same = [x for x in whole.shape.equalities if not x.positive and {x.left, x.right} <= {*variables, *parameters}]
@@ -141,11 +149,24 @@ def _joined(
         alias, info = f"f{context.steps.fresh()}", whole.info(literal)
         source = open_source(whole, literal, alias)[0] if info.open else fact_source(whole, literal, alias)
         factors.append(Factor(source, None, info.rows + info.atom_count))
+    factors += present(whole, parts, examples, context.steps)
     asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
     term = term_query(context, factors, (), 1, variables=variables, restricted=asked)
     joined = {slot for factor in factors for slot in factor.slots}.union(*({x.left, x.right} for x in same))
     return Enumerated(
         total_query(context, [] if term is None else [term]),
         tuple(slot for slot in variables if slot not in joined and slot != whole.hidden),
-        is_acyclic(factors, context.keep),
+        _is_cheap(whole, factors, parts),
     )
+
+
+def _is_cheap(whole: BoundShape, factors: Sequence[Factor], parts: Sequence[CountedPart]) -> bool:
+    """Return whether factors are joined, and parts aggregated, without a result larger than it need be."""
+    edges = [factor.slots for factor in factors]
+    edges.append(frozenset(Slot(True, i) for i in range(len(whole.shape.parameters))))
+    for part in parts:
+        mine = [item_slots(whole, x) for x in part.items]
+        shared = frozenset[Slot]().union(*mine) - part.slots
+        if not (is_acyclic(mine) and (not shared or any(shared <= slots for slots in mine))):
+            return False
+    return is_acyclic(edges)

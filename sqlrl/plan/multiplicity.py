@@ -6,7 +6,7 @@ value of the slots that it shares with the rest of the clause. The multiplicity 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -18,7 +18,7 @@ from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted import CountedPart, item_slots
 from sqlrl.plan.parts import Context, Part, guarded_factor, part_factor, split_parts, subsets, true_query
-from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, partial_sums
+from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source
 from sqlrl.plan.sql import table
@@ -148,14 +148,52 @@ class Multiplicity:
         return reduce(lambda a, b: exp.Mul(this=a, expression=b), values)
 
 
+def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName | None, steps: Steps) -> list[Factor]:
+    """Return, for each counted part that must have a row, the values of its other slots for which it may have one.
+
+    Parameters
+    ----------
+    bound, parts, examples
+        As for `Multiplicity`.
+    steps : Steps
+        Receives the steps.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape
+    >>> from sqlrl.plan.counted import counted_parts
+    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.slots import bind
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> smokes = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Smokes", True, (z,)))
+    >>> bound = bind(Shape(("person",) * 3, (), (ShapeLiteral("Friends", False, (x, y)), *smokes)), people())
+    >>> parts = counted_parts(bound, [x, y, z])
+    >>> [sorted(map(str, factor.slots)) for factor in present(bound, parts, None, Steps([]))]
+    [['v0']]
+    """
+    found = []
+    for part in parts:
+        outside = _outside(bound, part)
+        term = _part_term(bound, steps, part, (), outside, examples)
+        if term is not None and term.factors:
+            factor = partial_sums(term.factors, outside, steps)
+            found.append(Factor(factor.source, None, factor.rows))
+    return [factor for factor in found if factor.slots]
+
+
+def _outside(bound: BoundShape, part: CountedPart) -> frozenset[Slot]:
+    """Return the slots that a part shares with the rest of the clause."""
+    outside = frozenset(slot for x in part.items for slot in item_slots(bound, x)) - part.slots
+    return outside | ({owner for slot in part.slots for owner in bound.owners.get(slot, ())} - part.slots)
+
+
 def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableName | None) -> PartSum | None:
     """Plan a part's terms; None if it has no grounding whatever its other slots are."""
     constant, most, first = 0, 0, None
     others: list[tuple[int, Factor]] = []
-    outside = frozenset(slot for x in part.items for slot in item_slots(bound, x)) - part.slots
-    outside |= {owner for slot in part.slots for owner in bound.owners.get(slot, ())} - part.slots
+    outside = _outside(bound, part)
     for chosen in subsets(split_parts(part.bound)[1]):
-        term = _part_term(bound, body, part, chosen, outside, examples)
+        term = _part_term(bound, body.steps, part, chosen, outside, examples)
         if term is None and not chosen:
             return None
         if term is None:
@@ -174,14 +212,14 @@ def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableN
 
 def _part_term(
     bound: BoundShape,
-    body: Body,
+    steps: Steps,
     part: CountedPart,
     chosen: Sequence[Part],
     outside: frozenset[Slot],
     examples: TableName | None,
 ) -> Term | None:
     """Return one term of a part's inclusion-exclusion; its factors hold no more than the clauses and examples ask for."""
-    context = Context(part.bound, bound.parameters, examples, body.steps)
+    context = Context(part.bound, bound.parameters, examples, steps)
     guards, _ = split_parts(part.bound)
 
     def relation(x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:

@@ -7,7 +7,7 @@ no intermediate result is larger than an input. What is left of a cyclic graph i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -175,22 +175,25 @@ def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps)
     return _sum_out(left, keep, steps, wide)
 
 
-def is_acyclic(factors: Sequence[Factor], keep: frozenset[Slot]) -> bool:
-    """Return whether a sum of products needs no join that is larger than one of its factors.
+def is_acyclic(edges: Iterable[frozenset[Slot]]) -> bool:
+    """Return whether relations over slots can be joined without a result that is larger than it need be (GYO reduction).
+
+    Source: Yu and Ozsoyoglu, "An algorithm for tree-query membership of a distributed query", COMPSAC 1979.
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
-    >>> from sqlrl.plan.sql import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> ends = {"e": (x, y), "f": (y, z), "g": (x, z)}
-    >>> edges = [Factor(Source(table(table_name("edges"), n), n, (("a", a), ("b", b)))) for n, (a, b) in ends.items()]
-    >>> is_acyclic(edges[:2], frozenset()), is_acyclic(edges, frozenset())
+    >>> path = [frozenset((x, y)), frozenset((y, z))]
+    >>> is_acyclic(path), is_acyclic([*path, frozenset((x, z))])
     (True, False)
     """
-    left = _eliminate(factors, keep, Steps([]), wide=False)
-    every = frozenset[Slot]().union(*(f.slots for f in left))
-    return any(every - keep <= f.slots for f in left) or not left
+    left, before = list(dict.fromkeys(edges)), None
+    while left != before:
+        before = left
+        left = [frozenset(s for s in e if any(s in other for other in left if other is not e)) for e in left]
+        left = list(dict.fromkeys(left))
+        left = [e for e in left if not any(e < other for other in left)]
+    return len(left) <= 1
 
 
 def _rows(factors: Sequence[Factor]) -> int:

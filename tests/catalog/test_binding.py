@@ -166,7 +166,9 @@ def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
     with pytest.raises(CatalogError, match=r"Field would have 8 atoms, more than the limit of 7: .*db\.scope\('Field'"):
         loaded.bind(parse_mln(TEXT), training=True, limit=7)
     loaded.scope("Field", [("b2", "title", "p0")])
-    with pytest.warns(ScopeWarning, match=r"^1 label of Field lies outside the scope, such as Field\(b1, author, p0\): "):
+    with pytest.warns(
+        ScopeWarning, match=r"^1 label of Field lies outside the scope, such as Field\(b1, author, p0\): "
+    ):
         layout = loaded.bind(parse_mln(TEXT), training=True, limit=7)
     assert layout.predicates["Field"].atom_count == 1
     loaded.scope("Field", [("b2", "title")])

@@ -168,5 +168,7 @@ def test_full_paths_are_recorded(
     monkeypatch.chdir(tmp_path / "below")
     catalog.load_evidence(files[0], MODEL)
     files[0].unlink()
-    with pytest.warns(SourceWarning, match=r"a\.db, from which [PQ] was loaded, is gone: what was loaded from it is used"):
+    with pytest.warns(
+        SourceWarning, match=r"a\.db, from which [PQ] was loaded, is gone: what was loaded from it is used"
+    ):
         catalog.bind(parse_mln("P(s)\nQ(s, s)\nP(x) => Q(x, y)", query=["Q"]), training=False)

@@ -376,9 +376,7 @@ def test_hostile_names_come_back_as_they_were(
     catalog.load(predicate, data, types=types if typed else None)
     other = predicate + "_"
     catalog.load(other, data, types=types, target=True)
-    model = Model(
-        {n: Predicate(n, tuple(map(Argument, types))) for n in (predicate, other)}, query=frozenset({other})
-    )
+    model = Model({n: Predicate(n, tuple(map(Argument, types))) for n in (predicate, other)}, query=frozenset({other}))
     layout = catalog.bind(model, training=True)
     assert set(facts(catalog, predicate)) == rows
     view = catalog.predicates()[predicate].readable

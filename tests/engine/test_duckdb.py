@@ -105,7 +105,8 @@ def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> Non
     engine = connect(own)
     own.execute("BEGIN TRANSACTION")
     own.execute("CREATE TABLE mine AS SELECT 1 AS x")
-    with pytest.raises(InputError, match="^your connection has an open transaction, .*commit it or roll it back first"):
+
+    def refused() -> None:
         if work == "transaction":
             with engine.transaction():
                 pass
@@ -113,6 +114,11 @@ def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> Non
             engine.create_table(*engine.home, "t", sql("select 1 as x"), step="make")
         else:
             connect(own)
+
+    with pytest.raises(
+        InputError, match=r"^your connection has an open transaction, .*commit it or roll it back first"
+    ):
+        refused()
     own.execute("COMMIT")
     assert own.execute("FROM mine").fetchall() == [(1,)]
     with engine.transaction():

@@ -175,12 +175,14 @@ def kept(weight="1.0", weights="[0.5]") -> str:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1" + "0" * 400])
-def test_weights_that_are_not_finite_are_refused(tmp_path, number):
+def test_kept_weights_that_are_not_finite_are_refused(tmp_path, number):
     path = tmp_path / "m.json"
     path.write_text(kept())
     assert len(read_model(path).rules) == 2
     path.write_text(kept(weight=number))
-    with pytest.raises(ModelError, match=r"m\.json: the weight -?(nan|inf) of the rule P\(x\) is not finite: write a number"):
+    with pytest.raises(
+        ModelError, match=r"m\.json: the weight -?(nan|inf) of the rule P\(x\) is not finite: write a number"
+    ):
         read_model(path)
     path.write_text(kept(weights=f"[{number}]"))
     with pytest.raises(ModelError, match=r"m\.json: the weight -?(nan|inf) of the rule P\(\+x\) with A is not finite"):
@@ -188,7 +190,9 @@ def test_weights_that_are_not_finite_are_refused(tmp_path, number):
 
 
 def test_what_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none/m\.mln cannot be written: there is no directory .*none\. Create it first\.$"):
+    with pytest.raises(
+        InputError, match=r"none/m\.mln cannot be written: there is no directory .*none\. Create it first\.$"
+    ):
         save_model(SMALL, tmp_path / "none" / "m.mln")
     (tmp_path / "m.json").mkdir()
     with pytest.raises(InputError, match=r"m\.json cannot be written: "):
