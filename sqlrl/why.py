@@ -61,12 +61,10 @@ class Reasons:
     >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.25 Smokes(x)\n2 Smokes(A)"
     >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
     >>> reasons = db.predict(model).why("Smokes(B)")
-    >>> reasons
-    Smokes(B) is predicted true; margin 0.5
-    side     clause                                  ground_clause                            weight  times  contribution
-    -------  --------------------------------------  ---------------------------------------  ------  -----  ------------
-    for      Friends(x, y) ^ Smokes(x) => Smokes(y)  !Friends(A, B) v !Smokes(A) v Smokes(B)       1      1             1
-    against  Smokes(x)                               Smokes(B)                                 -0.25      1         -0.25
+    >>> for reason in reasons.table.to_arrow().to_pylist():
+    ...     print(reason["side"], reason["ground_clause"], reason["contribution"])
+    for !Friends(A, B) v !Smokes(A) v Smokes(B) 1.0
+    against Smokes(B) -0.25
     >>> reasons.margin, reasons.contribution
     (0.5, 0.75)
     """

@@ -78,15 +78,13 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     with watcher.lock:
         outer, watcher.stop = watcher.stop, stop
     before = signal.set_wakeup_fd(watcher.sender.fileno(), warn_on_full_buffer=False)
-    interrupted = False
+    failed = True
     try:
         yield
-    except KeyboardInterrupt:
-        interrupted = True
-        raise
+        failed = False
     finally:
         signal.set_wakeup_fd(before)
         with watcher.lock:
             watcher.stop = outer
-        if interrupted:
+        if failed:  # perhaps DuckDB saw the signal itself, before the watcher did
             watcher.settle()
