@@ -74,7 +74,7 @@ def measure(source: str, facts: Path, rounds: int, threads: int) -> dict[str, ob
     catalog = Catalog(connect(connection))
     times: dict[str, list[float]] = {"ours": [], "encode": [], "unique": []}
     for number in range(rounds + 1):
-        load = partial(catalog.load, f"{source}{number}", loaded, types=[f"person {number}"] * 2)
+        load = partial(catalog.load, f"{source}{number}", loaded, types=[f"person{number}"] * 2)
         taken = {
             "ours": seconds(load),
             "encode": seconds(partial(hand_written, connection, table, unique=False)),
