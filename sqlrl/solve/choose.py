@@ -13,7 +13,7 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.cut import attractive, persistent, solve_cut
-from sqlrl.solve.elimination import solve_elimination, within_bound
+from sqlrl.solve.elimination import narrow_part, solve_elimination
 from sqlrl.solve.pairwise import pairwise_atoms
 from sqlrl.solve.presolve import presolve
 from sqlrl.solve.recognise import recognise_blocks
@@ -31,8 +31,9 @@ LARGE = 20_000
 """A component with more rows than this gets PDLP in place of GLOP for its linear relaxation."""
 
 
-START_FLIPS = 100_000
-"""Flips of the local search for a world from which CP-SAT starts."""
+START_FLIPS, MOST_START_FLIPS = 20, 100_000
+"""Flips for each atom, and at most, of the local search for a world from which CP-SAT starts. Components of a few dozen atoms come
+by the thousand in training; more flips would take longer there than the proof."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +215,8 @@ class Chooser:
     def _walked(self, part: Weighed, start: BoolArray | None) -> BoolArray | None:
         # A better start by local search; none if that finds no world and there was none.
         try:
-            return solve_walksat(part, flips=START_FLIPS, seed=self.options.seed, start=start).world
+            flips = min(START_FLIPS * len(part.atoms), MOST_START_FLIPS)
+            return solve_walksat(part, flips=flips, seed=self.options.seed, start=start).world
         except UnsolvedError:
             return start
 
@@ -248,11 +250,10 @@ class Chooser:
 
     def _eliminate(self, part: Weighed) -> BoolArray:
         # Solve the components within the bound on tables; returns their atoms.
-        atoms = within_bound(part)
-        chosen = select(part, atoms)
+        atoms, chosen, order = narrow_part(part)
         if len(chosen.atoms):
-            components = component_labels(chosen)[0]
-            self._solve(chosen, solve_elimination(chosen), "elimination", "narrow: small tables", components)
+            components, solution = component_labels(chosen)[0], solve_elimination(chosen, order=order)
+            self._solve(chosen, solution, "elimination", "narrow: small tables", components)
         return atoms
 
     def _eliminate_all(self, part: Weighed) -> None:

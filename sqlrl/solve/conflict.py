@@ -115,6 +115,7 @@ def conflict_error(
     conflict = conflicting_set(structure, component, seed=seed)
 
     def ids(clause: int, literals: Sequence[int]) -> str:
+        """Return a ground clause as text, with numbers in place of names."""
         words = " v ".join(f"{'' if x > 0 else '!'}atom {network.atoms[abs(x) - 1]}" for x in literals)
         return f"{words} ({f'clause {network.clauses[clause]}' if clause >= 0 else 'given atom of the same block'})"
 

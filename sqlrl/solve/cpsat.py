@@ -23,7 +23,7 @@ from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.running import in_background
 from sqlrl.solve.scaling import Scaled, scale_to_integers
 from sqlrl.solve.solution import Solution
-from sqlrl.solve.structure import Structure, pointers, ragged_ranges
+from sqlrl.solve.structure import Structure, ragged_ranges
 from sqlrl.solve.weighed import Weighed
 
 
@@ -67,6 +67,7 @@ def _scale(weighed: Weighed, rows: IntArray, cliques: Cliques) -> Scaled:
     n = len(weighed.atoms)
 
     def name(position: int) -> str:
+        """Return what messages call a cost."""
         if position < n:
             return f"unit clauses and soft evidence of local atom {weighed.atoms[position]}"
         if position < n + len(rows):
@@ -91,13 +92,14 @@ class _Builder:
         add_booleans(self.proto, self.size)
 
     def cost(self, coefficient: int) -> int:
-        # A new Boolean variable that costs this much when it is true.
+        """Add a Boolean variable that costs this much when it is true."""
         add_booleans(self.proto, 1)
         self.coefficients.append(coefficient)
         self.size += 1
         return self.size - 1
 
     def row(self, literals: list[int], coefficient: int) -> None:
+        """Add a soft row."""
         z = self.cost(coefficient)
         references = [_reference(x) for x in literals]
         if coefficient > 0:  # z: the row is violated
@@ -108,6 +110,7 @@ class _Builder:
             constraint.bool_and.literals.extend([-x - 1 for x in references])
 
     def clique(self, literals: list[int], coefficients: Sequence[int]) -> None:
+        """Add a clique of soft rows."""
         # f false literals need f - 1 of the new variables: the cheapest cost once, twice, ... what a row costs.
         steps = [self.cost(c) for c in coefficients]
         positive = sum(x > 0 for x in literals)
@@ -118,10 +121,12 @@ class _Builder:
         constraint.linear.domain.extend([np.iinfo(np.int64).min, 1 - positive])
 
     def at_most_one(self, references: list[int], *, exact: bool = False) -> None:
+        """Add a block."""
         constraint = self.proto.constraints.add()
         (constraint.exactly_one if exact else constraint.at_most_one).literals.extend(references)
 
     def minimise(self, linear: IntArray) -> None:
+        """Write the objective: what atoms cost, then what the other variables do."""
         coefficients = np.concatenate([linear, np.array(self.coefficients, dtype=np.int64)])
         used = np.flatnonzero(coefficients)
         self.proto.objective.vars.extend(used.tolist())
@@ -132,10 +137,8 @@ def _build(weighed: Weighed, rows: IntArray, cliques: Cliques, scaled: Scaled) -
     builder = _Builder(weighed)
     n = len(weighed.atoms)
     integers = scaled.coefficients.tolist()
-    inside = np.flatnonzero(weighed.block >= 0)
-    members = inside[np.argsort(weighed.block[inside], kind="stable")]
-    bounds = pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))).tolist()
-    for (low, high), exact in zip(pairwise(bounds), weighed.block_exact.tolist(), strict=True):
+    bounds, members = weighed.block_members
+    for (low, high), exact in zip(pairwise(bounds.tolist()), weighed.block_exact.tolist(), strict=True):
         builder.at_most_one(members[low:high].tolist(), exact=exact)
     flat, start = weighed.literals.tolist(), weighed.indptr.tolist()
     for j in np.flatnonzero(weighed.hard & ~cliques.inside).tolist():

@@ -25,23 +25,24 @@ class _Arcs:
         self.capacity: list[IntArray] = []
 
     def add(self, tails: IntArray, heads: IntArray, capacity: IntArray) -> None:
+        """Add arcs; those without capacity are left out."""
         used = np.flatnonzero(capacity)
         self.tails.append(tails[used])
         self.heads.append(heads[used])
         self.capacity.append(capacity[used])
 
     def add_terminals(self, nodes: IntArray, cost: IntArray) -> int:
-        # Linear costs of nodes on the source's side; a negative one is an arc from the source and a constant.
+        """Add linear costs of nodes on the source's side; a negative one is an arc from the source and a constant."""
         self.add(np.where(cost > 0, nodes, self.source), np.where(cost > 0, self.sink, nodes), np.abs(cost))
         return int(np.minimum(cost, 0).sum())
 
     @property
     def unlimited(self) -> int:
-        # More than all arcs so far can carry.
+        """Return more than all arcs so far can carry."""
         return 1 + sum(int(c.sum()) for c in self.capacity)
 
     def source_side(self) -> tuple[BoolArray, int]:
-        # The least set of nodes on the source's side of a minimum cut, and its capacity.
+        """Return the least set of nodes on the source's side of a minimum cut, and its capacity."""
         side = np.zeros(self.nodes + 2, dtype=np.bool_)
         tails = np.concatenate(self.tails)
         solver = max_flow.SimpleMaxFlow()

@@ -54,6 +54,10 @@ class ClauseOracle(Protocol):
         """Return it with ground clauses of two literals whose atoms are all chosen, as `unmet`; met or not."""
         ...
 
+    def check_counts(self, asked: BoolArray) -> None:
+        """Refuse, before any work, clauses that `counts` would refuse in every world."""
+        ...
+
     def counts(self, world: BoolArray, asked: BoolArray) -> npt.NDArray[np.object_]:
         """Return the exact n of the clauses asked for (shape (m,)) in a world, shape (m,); 0 for others."""
         ...
@@ -143,10 +147,12 @@ class _Run:
         self.network = network = oracle.start()
         self.soft = soft_weights(network, weights)
         self.wanted = np.where(network.hard, 1, np.sign(self.soft * network.sign)).astype(np.int8)
+        oracle.check_counts(self.wanted < 0)
         self.grounding, self.rounds = time.perf_counter() - self.begun, 0
         self.last: MPEResult | None = None
 
     def solve(self) -> None:
+        """Ground and solve in turn until the best world meets all that is not grounded."""
         # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
         # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
         # CP-SAT needs more, the pairs among the atoms that presolve leaves are grounded too.
@@ -192,6 +198,7 @@ class _Run:
         return np.asarray(value == FREE, dtype=np.bool_)
 
     def result(self) -> Cutting:
+        """Return the world with its counts and score in the whole network."""
         assert self.last is not None
         world, report, begun = self.last.world, self.last.report, time.perf_counter()
         solving = begun - self.begun - self.grounding

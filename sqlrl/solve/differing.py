@@ -8,7 +8,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray
 from sqlrl.solve.choose import Chooser, Options
-from sqlrl.solve.elimination import max_marginals, within_bound
+from sqlrl.solve.elimination import Narrow, max_marginals, narrow_part
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.weighed import FREE, Weighed
 
@@ -118,10 +118,10 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
     >>> other.world.tolist(), other.behind
     ([True, True], 1.5)
     """
-    narrow = within_bound(weighed)
-    found = [_narrow_other(weighed, world, narrow, options)] if narrow.any() else []
-    count, label = component_labels(select(weighed, ~narrow))
-    rest = np.flatnonzero(~narrow)
+    narrow = narrow_part(weighed)
+    found = [_narrow_other(weighed, world, narrow, options)] if narrow.atoms.any() else []
+    count, label = component_labels(select(weighed, ~narrow.atoms))
+    rest = np.flatnonzero(~narrow.atoms)
     for c in range(count):
         inside = np.zeros(len(world), dtype=np.bool_)
         inside[rest[label == c]] = True
@@ -136,12 +136,12 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
     return replace(best, gap=best.behind - lowest) if np.isfinite(best.behind) else best
 
 
-def _narrow_other(weighed: Weighed, world: BoolArray, narrow: BoolArray, options: Options) -> Other:
+def _narrow_other(weighed: Weighed, world: BoolArray, narrow: Narrow, options: Options) -> Other:
     # Of all narrow components: flip the atom whose other truth value costs least.
-    true, false = max_marginals(select(weighed, narrow))
-    inside = world[narrow]
+    true, false = max_marginals(narrow.part, order=narrow.order)
+    inside = world[narrow.atoms]
     margin = np.where(inside, true - false, false - true)
-    return flipped(weighed, world, int(np.flatnonzero(narrow)[np.argmin(margin)]), options)
+    return flipped(weighed, world, int(np.flatnonzero(narrow.atoms)[np.argmin(margin)]), options)
 
 
 def _but_not(part: Weighed, world: BoolArray) -> Weighed:

@@ -5,15 +5,17 @@ All components at once, each of them within a bound on tables: a component of sm
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
 from sqlrl.solve.solution import Solution
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.messages import beliefs, best_worlds
-from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order
+from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
 from sqlrl.solve.weighed import EPSILON, Weighed
 
 SLICE = 50_000_000
@@ -45,12 +47,12 @@ def _rounding(weighed: Weighed, buckets: Buckets, order: Order) -> float:
 class _Prepared:
     # A weighed network laid out for the kernels.
 
-    def __init__(self, weighed: Weighed, bucket_cells: int, component_cells: int) -> None:
-        order = elimination_order(weighed, bucket_cells=bucket_cells, component_cells=component_cells)
+    def __init__(self, weighed: Weighed, order: Order | None) -> None:
+        order = elimination_order(weighed) if order is None else order
         if not order.within.all():
             raise ValueError(
-                f"{int((~order.within).sum())} of {len(order.within)} components need tables beyond the bound: select "
-                "those that `within_bound` finds"
+                f"{int((~order.within).sum())} of {len(order.within)} components need tables beyond the bound: take "
+                "those that `narrow_part` finds"
             )
         self.weighed, self.order, self.buckets = weighed, order, compile_buckets(weighed, order)
         self.scratch = scratch_for(self.buckets)
@@ -58,11 +60,12 @@ class _Prepared:
         self.work = component_sums(self.buckets, self.buckets.cells * per_bucket)
 
     def refuse(self, component: int) -> UnsatisfiableError:
+        """Return the error about a component that has no world."""
         variable = self.order.sequence[self.buckets.component_start[component + 1] - 1]
         return UnsatisfiableError(int(self.weighed.atoms[np.argmax(self.order.variables.of_atom == variable)]))
 
     def beliefs(self, total: bool) -> tuple[float, FloatArray, FloatArray]:
-        # Best score or log partition function, and of each atom's state its share and that of the others.
+        """Return the best score or log partition function, and of each atom's state its share and the others'."""
         buckets = self.buckets
         value = np.empty(len(self.work))
         state, other = np.empty(len(buckets.state_atom)), np.empty(len(buckets.state_atom))
@@ -77,10 +80,28 @@ class _Prepared:
         return self.weighed.constant + float(value.sum()), mine, others
 
 
-def within_bound(
+class Narrow(NamedTuple):
+    """The components of a weighed network of n atoms that elimination solves with tables of bounded size.
+
+    Parameters
+    ----------
+    atoms : bool array, shape (n,)
+        Their atoms.
+    part : Weighed
+        The network over them, as `select` returns it.
+    order : Order
+        An elimination order of the part.
+    """
+
+    atoms: BoolArray
+    part: Weighed
+    order: Order
+
+
+def narrow_part(
     weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
-) -> BoolArray:
-    """Atoms of components that elimination solves with tables of bounded size.
+) -> Narrow:
+    """The components that elimination solves with tables of bounded size, and in which order.
 
     Parameters
     ----------
@@ -91,16 +112,17 @@ def within_bound(
 
     Returns
     -------
-    bool array, shape (n,)
-        Whole components of `component_labels`, so that `select` takes them.
+    Narrow
+        Whole components of `component_labels`.
 
     Examples
     --------
     >>> from sqlrl.solve.sample import network
     >>> from sqlrl.solve.weighed import weigh
     >>> weighed = weigh(network(5, [(0, [1, 2]), (0, [3, 4, 5])]), [1.0])
-    >>> within_bound(weighed, bucket_cells=4).tolist()
-    [True, True, False, False, False]
+    >>> narrow = narrow_part(weighed, bucket_cells=4)
+    >>> narrow.atoms.tolist(), solve_elimination(narrow.part, order=narrow.order).world.tolist()
+    ([True, True, False, False, False], [False, True])
     """
     order = elimination_order(weighed, bucket_cells=bucket_cells, component_cells=component_cells)
     inside = order.within[order.component[order.variables.of_atom]]
@@ -108,20 +130,20 @@ def within_bound(
     # Rows that blocks satisfy join nothing in the order, but `select` keeps them whole.
     over = np.zeros(count, dtype=np.bool_)
     over[label[~inside]] = True
-    return np.asarray(~over[label], dtype=np.bool_)
+    atoms = np.asarray(~over[label], dtype=np.bool_)
+    part = select(weighed, atoms)
+    return Narrow(atoms, part, order if atoms.all() else part_of_order(order, part, atoms))
 
 
-def solve_elimination(
-    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
-) -> Solution:
+def solve_elimination(weighed: Weighed, *, order: Order | None = None) -> Solution:
     """The most probable world, by max-sum elimination.
 
     Parameters
     ----------
     weighed : Weighed
-        n atoms, for all of which `within_bound` is true under the same bounds.
-    bucket_cells, component_cells : int
-        As in `elimination_order`.
+        n atoms.
+    order : Order, optional
+        What `elimination_order` or `narrow_part` found for it; found with the default bounds if it is not given.
 
     Returns
     -------
@@ -148,7 +170,7 @@ def solve_elimination(
     >>> solve_elimination(weigh(network(3, triangle), [2.0, 1.0, 2.5, 1.5])).world.tolist()
     [False, True, False]
     """
-    prepared = _Prepared(weighed, bucket_cells, component_cells)
+    prepared = _Prepared(weighed, order)
     buckets, world = prepared.buckets, np.zeros(len(weighed.atoms), dtype=np.bool_)
     chosen = np.zeros(len(buckets.parent), dtype=np.int64)
     at = 0
@@ -160,14 +182,12 @@ def solve_elimination(
     return Solution(world, rounding, rounding)
 
 
-def sum_product(
-    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
-) -> tuple[FloatArray, float]:
+def sum_product(weighed: Weighed, *, order: Order | None = None) -> tuple[FloatArray, float]:
     """The exact probability of each atom under P(y) = exp(score of y) / Z, and log Z.
 
     Parameters
     ----------
-    weighed, bucket_cells, component_cells
+    weighed, order
         As in `solve_elimination`.
 
     Returns
@@ -193,18 +213,16 @@ def sum_product(
     >>> probability.round(6).tolist(), round(float(np.exp(log_z)), 6)
     ([0.666667, 0.666667], 3.0)
     """
-    log_z, mine, _ = _Prepared(weighed, bucket_cells, component_cells).beliefs(total=True)
+    log_z, mine, _ = _Prepared(weighed, order).beliefs(total=True)
     return np.minimum(np.exp(mine), 1.0), log_z
 
 
-def max_marginals(
-    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
-) -> tuple[FloatArray, FloatArray]:
+def max_marginals(weighed: Weighed, *, order: Order | None = None) -> tuple[FloatArray, FloatArray]:
     """The score of the best world in which an atom is true, and of the best one in which it is false, for every atom.
 
     Parameters
     ----------
-    weighed, bucket_cells, component_cells
+    weighed, order
         As in `solve_elimination`.
 
     Returns
@@ -225,5 +243,5 @@ def max_marginals(
     >>> (true - false).tolist()
     [1.0, 1.0]
     """
-    best, mine, others = _Prepared(weighed, bucket_cells, component_cells).beliefs(total=False)
+    best, mine, others = _Prepared(weighed, order).beliefs(total=False)
     return best + mine, best + others

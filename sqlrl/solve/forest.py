@@ -159,7 +159,7 @@ class _Compiler:
         self.per_row = np.diff(self.sides.row_start)
 
     def cells(self, left: IntArray, right: IntArray, state_left: IntArray, state_right: IntArray) -> IntArray:
-        # Keys of pair entries between sides `left` and `right` of one row, whichever of them is the child.
+        """Return keys of pair entries between sides `left` and `right` of one row, whichever of them is the child."""
         a, b = self.place[self.sides.variable[left]], self.place[self.sides.variable[right]]
         swapped = self.parent[b] == a
         child = np.where(swapped, b, a)
@@ -168,11 +168,12 @@ class _Compiler:
         return np.asarray(self.table[child] + above * self.width[child] + below, dtype=np.int64)
 
     def edge_entries(self, key: IntArray) -> tuple[IntArray, IntArray]:
-        # Sorted keys of pair entries as (start of each edge, cell inside the edge's table).
+        """Return sorted keys of pair entries as (start of each edge, cell inside the edge's table)."""
         start = np.searchsorted(key, self.table)
         return start, key - np.repeat(self.table[:-1], np.diff(start))
 
     def unary(self, columns: int) -> sparse.csr_array:
+        """Return what each clause adds to each state of a single variable, as a matrix."""
         network, sides = self.structure.network, self.sides
         units = network.units.tocoo()
         kept = (self.state_of[units.row] >= 0) & ~network.hard[units.col]
@@ -193,6 +194,7 @@ class _Compiler:
         return _matrix(data, state, column, (len(self.state_atom), columns))
 
     def pairs(self, columns: int) -> tuple[IntArray, sparse.csr_array]:
+        """Return the entries of pair tables that clauses touch, and what each clause adds to them, as a matrix."""
         network, sides = self.structure.network, self.sides
         row = np.flatnonzero(self.soft_rows & (self.per_row == 2))
         left = sides.row_start[row]
@@ -208,6 +210,7 @@ class _Compiler:
         return keys, _matrix(value, index, clause, (len(keys), columns))
 
     def forbidden_states(self) -> BoolArray:
+        """Return which states hard rows of one variable forbid."""
         network, sides = self.structure.network, self.sides
         forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
         literal = distinct(network.hard_units[:, 1])
@@ -226,6 +229,7 @@ class _Compiler:
         return forbidden
 
     def forbidden_pairs(self) -> IntArray:
+        """Return the entries of pair tables that hard rows forbid."""
         row = np.flatnonzero(self.hard_rows & (self.per_row == 2))
         left = self.sides.row_start[row]
         begin, states = _holding(self.sides, self.variables)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.elimination import sum_product, within_bound
+from sqlrl.solve.elimination import narrow_part, sum_product
 from sqlrl.solve.recognise import recognise_blocks
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.result import Choice
@@ -118,12 +118,14 @@ class _Run:
         return part, self.at[inside], len(np.unique(self.label[inside]))
 
     def exactly(self, method: str, inside: BoolArray, solve: Callable[[Weighed], FloatArray], reason: str) -> None:
+        """Take over exact probabilities of some components."""
         if inside.any():
             part, atoms, components = self.part(inside)
             self.probability[atoms] = solve(part)
             self._done(method, atoms, components, len(part.cost), reason)
 
     def sample(self, method: Literal["gibbs", "mcsat"], inside: BoolArray, reason: str) -> None:
+        """Take over sampled probabilities of some components."""
         if not inside.any():
             return
         part, atoms, components = self.part(inside)
@@ -142,6 +144,7 @@ class _Run:
         known, sink = self.value == 1, self.sink
 
         def write(batch: SampleBatch) -> None:
+            """Hand a batch on with the values of all atoms."""
             worlds = np.repeat(known[None, :], len(batch.worlds), axis=0)
             worlds[:, atoms] = batch.worlds
             mean = known.astype(np.float64)
@@ -152,14 +155,15 @@ class _Run:
         return write
 
     def run(self, method: Method) -> None:
+        """Find all probabilities, component by component."""
         everything = np.ones(len(self.at), dtype=np.bool_)
         if method in ("gibbs", "mcsat"):
             self.sample("gibbs" if method == "gibbs" else "mcsat", everything, "asked for")
             return
         linked = _linked(self.left, self.label, self.count)
+        small = narrow_part(self.part(linked)[0])
         narrow = linked.copy()
-        if linked.any():
-            narrow[linked] = within_bound(select(self.left, linked))
+        narrow[linked] = small.atoms
         wide = linked & ~narrow
         if method == "exact" and wide.any():
             raise InputError(
@@ -176,9 +180,12 @@ class _Run:
             self.sample("mcsat", wide & stiff, "tables beyond the bound; hard or nearly hard clauses")
             self.sample("gibbs", wide & ~stiff, "tables beyond the bound; no clause is nearly hard")
         self.exactly("logistic", ~linked, logistic, "no ground clause of two or more literals")
-        self.exactly("elimination", narrow, lambda part: sum_product(part)[0], "tables within the bound")
+        self.exactly(
+            "elimination", narrow, lambda part: sum_product(part, order=small.order)[0], "tables within the bound"
+        )
 
     def result(self, seconds: float) -> MarginalResult:
+        """Return what was found."""
         return MarginalResult(
             self.probability, self.error, self.rhat, self.ess, self.code, tuple(self.choices), self.effort, seconds
         )

@@ -96,7 +96,7 @@ class _Run:
         self.choices: list[Choice] = []
 
     def eliminate_forests(self) -> None:
-        # Trees of blocks at Viterbi speed, compiled once for all weights; learners have the same path.
+        """Solve trees of blocks at Viterbi speed, compiled once for all weights; learners have the same path."""
         start = time.perf_counter()
         unary, pair = self.forest.weigh(self.soft, self.extra)
         _check_finite(unary)
@@ -118,6 +118,7 @@ class _Run:
         return np.asarray((component >= 0) & np.append(self.structure.forest, False)[component], dtype=np.bool_)
 
     def solve(self, weights: npt.ArrayLike, loss: npt.ArrayLike | None, atoms: BoolArray, options: Options) -> None:
+        """Solve the components of some atoms."""
         weighed = weigh(self.structure.network, weights, loss=loss)
         part = select(weighed, atoms)
         chooser = Chooser(part, options)
@@ -130,6 +131,7 @@ class _Run:
         self.choices += chooser.choices
 
     def result(self, compiling: float, solving: float) -> MPEResult:
+        """Return the world with its report."""
         network, start = self.structure.network, time.perf_counter()
         objective = weighed_score(self.soft, counts(network, self.world), self.extra, self.world)
         constant = weighed_score(self.soft, network.base, self.extra, np.zeros_like(self.world))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.structure import pointers
+from sqlrl.solve.structure import grouped
 from sqlrl.solve.weighed import Weighed
 
 Int32Array = npt.NDArray[np.int32]
@@ -68,17 +68,16 @@ def occurrences(weighed: Weighed) -> Occurrences:
     if rows >= 2**30:
         raise NumericError(f"{rows} ground clauses are too many for local search and sampling, which index 2**30")
     atom = np.abs(weighed.literals) - 1
-    order = np.argsort(atom, kind="stable")
-    inside = np.flatnonzero(weighed.block >= 0)
-    members = inside[np.argsort(weighed.block[inside], kind="stable")]
+    start, order = grouped(atom, n)
+    member_start, members = weighed.block_members
     return Occurrences(
         weighed.indptr,
         weighed.literals.astype(np.int32),
-        pointers(np.bincount(atom, minlength=n)),
+        start,
         (2 * weighed.row + (weighed.literals > 0))[order].astype(np.int32),
         weighed.block.astype(np.int32),
         weighed.block_exact,
-        pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))),
+        member_start,
         members.astype(np.int32),
     )
 

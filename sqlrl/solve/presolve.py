@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numba
@@ -190,8 +191,6 @@ def _state(weighed: Weighed) -> _State:
     n = len(weighed.atoms)
     atom, row, positive = np.abs(weighed.literals) - 1, weighed.row, weighed.literals > 0
     occur_start, order = grouped(atom, n)
-    inside = np.flatnonzero(weighed.block >= 0)
-    member_start, members = grouped(weighed.block[inside], len(weighed.block_exact))
     soft = ~weighed.hard[row]
     gain = np.where(positive, weighed.cost[row], -weighed.cost[row])
     up, down = soft & (gain > 0), soft & (gain < 0)
@@ -206,8 +205,7 @@ def _state(weighed: Weighed) -> _State:
         positive[order],
         weighed.block,
         weighed.block_exact,
-        member_start,
-        inside[members],
+        *weighed.block_members,
         np.full(n, FREE, dtype=np.int8),
         np.diff(weighed.indptr).astype(np.int64),
         weighed.linear + np.bincount(atom[down], weights=gain[down], minlength=n),
@@ -267,4 +265,4 @@ def presolve(weighed: Weighed) -> tuple[Values, Weighed]:
     magnitude = (np.abs(weighed.linear) + np.bincount(atom, weights=size, minlength=n))[fixed]
     left = restrict(weighed, state.value)
     lost = EPSILON * float(((2 * degree + 2) * magnitude).sum())
-    return state.value, Weighed(**{**vars(left), "rounding": left.rounding + lost})
+    return state.value, replace(left, rounding=left.rounding + lost)

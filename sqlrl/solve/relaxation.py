@@ -81,7 +81,7 @@ class _Constraints:
         self.count = 0
 
     def add(self, size: IntArray, column: IntArray, data: FloatArray, low: FloatArray) -> None:
-        # `size` terms of each new constraint, one after the other.
+        """Add constraints with `size` terms each, one after the other."""
         self.row.append(self.count + np.repeat(np.arange(len(size)), size))
         self.column.append(column)
         self.data.append(data)
@@ -89,7 +89,7 @@ class _Constraints:
         self.count += len(size)
 
     def add_literals(self, size: IntArray, literals: IntArray, low: FloatArray, extra: IntArray | None = None) -> None:
-        # sum of the literals' truths (1 - y of a negative one), plus a variable of its own, is at least `low`.
+        """Add: the literals' truths (1 - y of a negative one) and a variable of its own sum up to `low` or more."""
         negative = np.add.reduceat(literals < 0, pointers(size)[:-1], dtype=np.int64) if len(size) else size
         self.add(size, np.abs(literals) - 1, np.sign(literals).astype(np.float64), low - negative)
         if extra is not None:
@@ -98,6 +98,7 @@ class _Constraints:
             self.data.append(np.ones(len(size)))
 
     def build(self, columns: int) -> tuple[sparse.csr_array, FloatArray]:
+        """Return the matrix of all constraints, and their lower bounds."""
         parts = (np.concatenate(self.row), np.concatenate(self.column))
         matrix = sparse.coo_array((np.concatenate(self.data), parts), shape=(self.count, columns)).tocsr()
         return matrix, np.concatenate(self.low)
@@ -170,9 +171,8 @@ def _add_cliques(constraints: _Constraints, cliques: Cliques, first: int) -> Flo
 
 
 def _add_blocks(constraints: _Constraints, weighed: Weighed) -> None:
-    inside = np.flatnonzero(weighed.block >= 0)
-    members = inside[np.argsort(weighed.block[inside], kind="stable")]
-    size = np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))
+    start, members = weighed.block_members
+    size = np.diff(start)
     constraints.add_literals(size, -members - 1, (size - 1).astype(np.float64))
     exact = weighed.block_exact[weighed.block[members]]
     constraints.add_literals(size[weighed.block_exact], members[exact] + 1, np.ones(int(weighed.block_exact.sum())))

@@ -10,7 +10,7 @@ from sqlrl.solve.relaxation import INTEGRAL, LinearSolver, Relaxed, relax
 from sqlrl.solve.restrict import Values
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solution import Solution
-from sqlrl.solve.structure import pointers
+from sqlrl.solve.structure import grouped
 from sqlrl.solve.weighed import FREE, Weighed
 
 PROVED = 1e-9
@@ -110,20 +110,18 @@ def round_up(weighed: Weighed, truth: FloatArray) -> BoolArray:
     world[truth >= 1 - INTEGRAL] = 1
     world[truth <= INTEGRAL] = 0
     atom = np.abs(weighed.literals) - 1
-    occur = np.argsort(atom, kind="stable")
-    inside = np.flatnonzero(weighed.block >= 0)
+    start, occur = grouped(atom, n)
     _roundup(
         np.flatnonzero(world == FREE)[::-1].copy(),
         world,
         weighed.linear,
         weighed.cost,
-        pointers(np.bincount(atom, minlength=n)),
+        start,
         weighed.row[occur],
         weighed.literals[occur] > 0,
         weighed.block,
         weighed.block_exact,
-        pointers(np.bincount(weighed.block[inside], minlength=len(weighed.block_exact))),
-        inside[np.argsort(weighed.block[inside], kind="stable")],
+        *weighed.block_members,
     )
     return np.asarray(world == 1, dtype=np.bool_)
 

@@ -39,6 +39,7 @@ def in_background(work: Callable[[], T], stop: Callable[[], object] | None = Non
     errors: list[BaseException] = []
 
     def run() -> None:
+        """Work, and keep what comes of it."""
         try:
             results.append(work())
         except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.counts import soft_weights
-from sqlrl.solve.structure import distinct, pointers, ragged_ranges
+from sqlrl.solve.structure import distinct, grouped, pointers, ragged_ranges
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -68,6 +69,13 @@ class Weighed:
     def row(self) -> IntArray:
         """The row of each literal, shape (literals,)."""
         return np.repeat(np.arange(len(self.cost), dtype=np.int64), np.diff(self.indptr))
+
+    @cached_property
+    def block_members(self) -> tuple[IntArray, IntArray]:
+        """Where the atoms of each block start, shape (b + 1,), and the atoms of all blocks, ascending inside a block."""
+        inside = np.flatnonzero(self.block >= 0)
+        start, order = grouped(self.block[inside], len(self.block_exact))
+        return start, inside[order]
 
     def violated(self, world: BoolArray) -> BoolArray:
         """Which rows a world violates, shape (r,)."""

@@ -53,6 +53,9 @@ class InMemory:
     def start(self) -> Network:
         return replace(self._rows(np.zeros(self.size, bool)), open=self.whole.open * 0)
 
+    def check_counts(self, asked: np.ndarray) -> None:
+        assert not self.worlds, "counts are checked before the first round"
+
     def unmet(self, world: np.ndarray, wanted: np.ndarray) -> Network:
         self.worlds.append(world)
         violated, row = violated_rows(self.whole, world), wanted[self.whole.row_clause]

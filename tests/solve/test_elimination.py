@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +17,12 @@ from sqlrl.ground.network import Network
 from sqlrl.solve import elimination
 from sqlrl.solve.counts import counts, weighed_score
 from sqlrl.solve.cpsat import solve_cpsat
-from sqlrl.solve.elimination import max_marginals, solve_elimination, sum_product, within_bound
+from sqlrl.solve.elimination import max_marginals, narrow_part, solve_elimination, sum_product
 from sqlrl.solve.forest import compile_forest
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.sample import chains, network
 from sqlrl.solve.structure import compile_network
+from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.weighed import FREE, Weighed, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems, worlds
 from tests.solve.test_weighed import enumerate_weighed
@@ -30,6 +33,16 @@ Scores = dict[tuple[bool, ...], Fraction]
 def total(scores: list[Fraction], best: Fraction) -> float:
     """Sum of the exponentials of exact scores, in units of that of the best."""
     return math.fsum(math.exp(s - best) for s in scores)
+
+
+def assert_equal(left: Any, right: Any) -> None:
+    """Two values of one dataclass say the same, array by array."""
+    for field in fields(left):
+        a, b = getattr(left, field.name), getattr(right, field.name)
+        if is_dataclass(a):
+            assert_equal(a, b)
+        else:
+            np.testing.assert_array_equal(a, b, err_msg=field.name)
 
 
 def check_against_worlds(weighed: Weighed, scores: Scores, slack: float) -> None:
@@ -56,7 +69,7 @@ def test_elimination_is_enumeration(problem: Problem) -> None:
     weighed = weigh(problem.network(), problem.weights)
     scores = {world: problem.score(world) for world in worlds(problem)}
     if scores:
-        assert within_bound(weighed).all()
+        assert narrow_part(weighed).atoms.all()
         check_against_worlds(weighed, scores, 1e-14 * float(problem.magnitude()))
         return
     for solver in (solve_elimination, sum_product, max_marginals):
@@ -71,16 +84,18 @@ def test_elimination_is_enumeration(problem: Problem) -> None:
 @given(problems(ORDINARY, hardness=1), st.integers(1, 40), st.integers(1, 80))
 def test_what_is_within_a_bound_is_solved_within_it(problem: Problem, bucket: int, component: int) -> None:
     weighed = weigh(problem.network(), problem.weights)
-    inside = within_bound(weighed, bucket_cells=bucket, component_cells=component)
-    part = select(weighed, inside)
-    assert within_bound(part, bucket_cells=bucket, component_cells=component).all()
+    bounds = {"bucket_cells": bucket, "component_cells": component}
+    inside, part, order = narrow_part(weighed, **bounds)
+    assert_equal(part, select(weighed, inside))
+    # Another search of the part alone finds the same order.
+    assert_equal(order, elimination_order(part, **bounds))
     scores = enumerate_weighed(part)
     if scores:
-        solution = solve_elimination(part, bucket_cells=bucket, component_cells=component)
+        solution = solve_elimination(part, order=order)
         assert max(scores.values()) - scores[tuple(solution.world.tolist())] <= 1e-9
     if not inside.all():
         with pytest.raises(ValueError, match="beyond the bound"):
-            solve_elimination(weighed, bucket_cells=bucket, component_cells=component)
+            solve_elimination(weighed, order=elimination_order(weighed, **bounds))
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -187,7 +202,7 @@ def random_network(seed: int) -> Weighed:
 @pytest.mark.parametrize("seed", range(6))
 def test_larger_networks_agree_with_cpsat_and_with_fixing_atoms(seed: int) -> None:
     weighed = random_network(seed)
-    assert within_bound(weighed).all()
+    assert narrow_part(weighed).atoms.all()
     solution, other = solve_elimination(weighed), solve_cpsat(weighed)
     best = weighed.score(solution.world)
     assert other.optimal

@@ -18,6 +18,7 @@ from sqlrl.solve.sample import network
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
 from sqlrl.solve.sampling.gibbs import sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
+from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import Weighed, weigh
 from tests.solve.networks import EXTREME, Problem, problems
@@ -75,7 +76,7 @@ def test_components_too_large_to_list(n: int, rows: int, hard: int, cost: float,
 def test_components_whose_worlds_cannot_be_counted(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
     """SampleSAT and pieces, against elimination."""
     weighed = random_network(n, rows, hard, seed, cost=cost)
-    expected, _ = sum_product(weighed, bucket_cells=2**20, component_cells=2**24)
+    expected, _ = sum_product(weighed, order=elimination_order(weighed, bucket_cells=2**20, component_cells=2**24))
     found = sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed))
     assert_close(found, expected)
     assert np.all(found.error < 0.1)

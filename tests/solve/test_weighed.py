@@ -37,6 +37,15 @@ def test_scores_are_those_of_the_problem(problem: Problem) -> None:
         assert score == pytest.approx(expected[world], rel=1e-12, abs=tolerance(problem))
 
 
+@given(problems())
+def test_members_of_blocks(problem: Problem) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    start, atoms = weighed.block_members
+    members = [found.tolist() for found in np.split(atoms, start[1:-1])] if len(weighed.block_exact) else []
+    assert members == [np.flatnonzero(weighed.block == b).tolist() for b in range(len(weighed.block_exact))]
+    assert len(start) == len(weighed.block_exact) + 1
+
+
 @given(problems(EXTREME, hardness=3))
 def test_presolve_keeps_a_best_world(problem: Problem) -> None:
     weighed = weigh(problem.network(), problem.weights)

@@ -114,7 +114,7 @@ class _Collector:
         self.cost: list[FloatArray] = []
 
     def tables(self, scopes: IntArray, size: IntArray) -> IntArray:
-        # New tables, one for each row of `scopes`; returns their first entries.
+        """Add tables, one for each row of `scopes`; return their first entries."""
         self.scope_size.append(np.full(len(scopes), scopes.shape[1], dtype=np.int64))
         self.scope.append(scopes.ravel())
         self.size.append(size)
@@ -123,10 +123,12 @@ class _Collector:
         return np.asarray(first, dtype=np.int64)
 
     def put(self, place: IntArray, cost: FloatArray) -> None:
+        """Take costs from entries."""
         self.place.append(place)
         self.cost.append(cost)
 
     def build(self, variables: Variables, linear: FloatArray) -> Tables:
+        """Return the tables, with the linear terms in those of single variables."""
         place = np.concatenate([np.empty(0, dtype=np.int64), *self.place])
         cost = np.concatenate([np.empty(0), *self.cost])
         hard = np.isposinf(cost)

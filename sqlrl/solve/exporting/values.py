@@ -34,6 +34,7 @@ class _Values:
     objective: float = 0.0
 
     def set(self, name: str, text: str, number: int) -> None:
+        """Keep the value of a variable; another one later is an error."""
         value = self.number(text, number, f"value of {name}")
         if self.value.get(name, value) != value:
             raise InputError(
@@ -43,6 +44,7 @@ class _Values:
         self.value[name], self.line[name] = value, number
 
     def number(self, text: str, number: int, what: str) -> float:
+        """Return a number that stands in a line, or refuse it."""
         try:
             value = float(text)
         except ValueError:
@@ -52,15 +54,18 @@ class _Values:
         return value
 
     def state(self, text: str, number: int) -> None:
+        """Keep the objective of a file that leaves out zeros."""
         self.sparse, self.objective = True, self.number(text, number, "objective")
 
     def unreadable(self, number: int, line: str) -> InputError:
+        """Return the error about a line that is none of a solution file."""
         return InputError(
             f"{self.path}:{number}: expected the name of a variable and its value, found {shown(line)}: name a solution file of "
             "CPLEX, Gurobi, HiGHS, CBC or SCIP, as the solver wrote it"
         )
 
     def no_world(self, number: int, line: str) -> InputError:
+        """Return the error about a solver that found nothing."""
         return InputError(f"{self.path}:{number}: the solver found no world ({line}): {NO_WORLD}")
 
 

@@ -58,7 +58,7 @@ def _rewarded(weighed: Weighed) -> IntArray:
 
 
 def _block_sizes(weighed: Weighed) -> IntArray:
-    return np.bincount(weighed.block[weighed.block >= 0], minlength=len(weighed.block_exact)).astype(np.int64)
+    return np.asarray(np.diff(weighed.block_members[0]), dtype=np.int64)
 
 
 def variable_count(weighed: Weighed) -> int:
@@ -76,10 +76,8 @@ def variable_count(weighed: Weighed) -> int:
 
 
 def _blocks(weighed: Weighed) -> Iterator[Clauses]:
-    size = _block_sizes(weighed)
-    inside = np.flatnonzero(weighed.block >= 0)
-    members = inside[np.argsort(weighed.block[inside], kind="stable")] + 1
-    start = pointers(size)
+    start, atoms = weighed.block_members
+    size, members = _block_sizes(weighed), atoms + 1
     exact = np.flatnonzero(weighed.block_exact)
     yield Clauses(None, pointers(size[exact]), members[ragged_ranges(start[exact], size[exact])])
     free = len(weighed.atoms) + len(_rewarded(weighed)) + 1
@@ -152,6 +150,7 @@ def scaled_costs(weighed: Weighed, ids: IntArray) -> Scaled:
     n = len(ids)
 
     def name(position: int) -> str:
+        """Return what messages call a cost."""
         if position < n:
             return f"unit clauses and soft evidence of atom {ids[position]}"
         low, high = weighed.indptr[rows[position - n] : rows[position - n] + 2]

@@ -37,12 +37,13 @@ class Sweep(NamedTuple):
 
 def start_sweep(weighed: Weighed) -> Sweep:
     """The variables of a weighed network and scratch memory for one chain."""
-    inside = np.flatnonzero(weighed.block >= 0)
-    blocks, first = np.unique(weighed.block[inside], return_index=True)
+    start, members = weighed.block_members
+    size = np.diff(start)
+    blocks = np.flatnonzero(size)
     alone = np.flatnonzero(weighed.block < 0)
-    at = np.concatenate([alone, inside[first]])
+    at = np.concatenate([alone, members[start[blocks]]])
     visit = np.concatenate([alone, -blocks - 1])[np.argsort(at, kind="stable")].astype(np.int32)
-    widest = int(np.bincount(weighed.block[inside]).max(initial=0)) + 1
+    widest = int(size.max(initial=0)) + 1
     return Sweep(visit, np.empty(widest), np.empty(widest, dtype=np.int64))
 
 
@@ -148,6 +149,7 @@ class _GibbsChain:
         self.state, self.sweep, self.random = start_state(weighed, found, world), start_sweep(weighed), random
 
     def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
+        """Draw samples and add them up."""
         _sweeps(self.state, self.sweep, self.random, total, square, samples, worlds)
 
 

@@ -128,6 +128,23 @@ def _first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream
     return world
 
 
+def walk_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream) -> BoolArray:
+    """The last of some samples of one chain that starts in a world in which hard rows and blocks hold, shape (n,).
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
+    >>> walk_mcsat(either, np.array([True, False]), 3, streams(0, 1)[0]).tolist()
+    [False, True]
+    """
+    unused = np.zeros((2, len(world)))
+    chain = _MCSatChain(weighed, occurrences(weighed), world, random)
+    chain.advance(unused[0], unused[1], samples, np.empty((0, len(world)), dtype=np.bool_))
+    return np.asarray(chain.state.atom["true"], dtype=np.bool_).copy()
+
+
 def sample_mcsat(
     weighed: Weighed, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:

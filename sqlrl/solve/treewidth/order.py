@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import Rows, Sides, Variables, pointers, sides_of, variables_of
+from sqlrl.solve.structure import Rows, Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.treewidth.interaction import later_neighbours
 from sqlrl.solve.treewidth.minfill import search_order, start_search
 
@@ -142,3 +142,51 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
     if len(scope):
         later_neighbours(graph, sequence, place, scope_start, scope)
     return Order(variables, sides, component, within, sequence, pointers(size[within]), scope_start, scope)
+
+
+def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
+    """The order of a part of a network, without another search.
+
+    Parameters
+    ----------
+    order : Order
+        Of a network of n atoms.
+    rows : Rows
+        The part: whole components, all within the bounds.
+    atoms : bool array, shape (n,)
+        Its atoms.
+
+    Returns
+    -------
+    Order
+        What `elimination_order` finds for the part under the same bounds.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.restrict import select
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
+    >>> pair = np.array([False, False, False, True, True])
+    >>> part_of_order(elimination_order(weighed), select(weighed, pair), pair).sequence.tolist()
+    [1, 0]
+    """
+    variables = variables_of(rows)
+    chosen = np.zeros(len(order.variables.exact), dtype=np.bool_)
+    chosen[order.variables.of_atom[atoms]] = True
+    used = np.zeros(len(order.within), dtype=np.bool_)
+    used[order.component[chosen]] = True
+    # Variables, components and places keep their order, so that they only move up.
+    kept = chosen[order.sequence]
+    size = np.diff(order.scope_start)[kept]
+    scope = order.scope[ragged_ranges(order.scope_start[:-1][kept], size)]
+    return Order(
+        variables,
+        sides_of(rows, variables),
+        (np.cumsum(used) - 1)[order.component[chosen]],
+        np.ones(int(used.sum()), dtype=np.bool_),
+        (np.cumsum(chosen) - 1)[order.sequence[kept]],
+        pointers(np.diff(order.component_start)[used[order.within]]),
+        pointers(size),
+        (np.cumsum(kept) - 1)[scope],
+    )
