@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import pyarrow as pa
@@ -13,6 +14,10 @@ class Engine(Protocol):
     """Runs sqlglot expressions. Every failure of the database becomes an `EngineError` with the step's name and the SQL."""
 
     dialect: str
+
+    def same_database(self, other: object) -> bool:
+        """Return True if the tables of another engine are these very tables."""
+        ...
 
     def execute(self, statement: exp.Expr, *, step: str) -> None:
         """Run a statement that returns nothing."""
@@ -32,6 +37,10 @@ class Engine(Protocol):
 
     def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:
         """Drop a table if it exists."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer."""
         ...
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:

@@ -39,7 +39,7 @@ class _Watcher:
                 self.settled.set()
 
     def settle(self) -> None:
-        # Wait until all bytes are read, so that a late one does not stop the next query.
+        """Wait until all bytes are read, so that a late one does not stop the next query."""
         self.settled.clear()
         self.sender.send(b"\0")
         self.settled.wait(PATIENCE)

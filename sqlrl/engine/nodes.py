@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
+from typing import Literal
 
 from sqlglot import exp
 
@@ -52,6 +53,23 @@ def subquery(query: exp.Query, alias: str) -> exp.Subquery:
     '(SELECT "a0") AS "s"'
     """
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def join(
+    query: exp.Select, relation: exp.Expr, on: exp.Expression | None, kind: Literal["INNER", "LEFT", "CROSS"]
+) -> exp.Select:
+    """Join a relation to a query, which is changed; `Select.join` reads the kind of the join with a parser each time.
+
+    Examples
+    --------
+    >>> query = exp.select(column("a0")).from_(cte("m0"))
+    >>> join(query, cte("m1"), None, "CROSS").sql("duckdb")
+    'SELECT "a0" FROM "m0" CROSS JOIN "m1"'
+    """
+    found = exp.Join(this=relation, on=on)
+    found.set("side" if kind == "LEFT" else "kind", kind)
+    query.append("joins", found)
+    return query
 
 
 def named(node: exp.Expr, name: str) -> exp.Alias:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from sqlrl.errors import ModelError
+from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -24,11 +25,10 @@ from sqlrl.logic.terms import (
     Variable,
 )
 
-if TYPE_CHECKING:
-    from sqlrl.logic.model import Model, Rule
+AnyModel = TypeVar("AnyModel", bound=RuleSet)
 
 
-def expand(model: Model) -> Model:
+def expand(model: AnyModel) -> AnyModel:
     """Return a model with each clause of a template as a rule of its own.
 
     Parameters
@@ -75,7 +75,7 @@ def expand_rule(rule: Rule) -> tuple[Rule, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.model import Rule
+    >>> from sqlrl.logic.rules import Rule
     >>> len(expand_rule(Rule(Atom("P", ()))))
     1
     """
@@ -139,6 +139,7 @@ def _replace(formula: Formula, terms: Mapping[str, Term]) -> Formula:
     """Put terms in place of free variables."""
 
     def term(old: Term) -> Term:
+        """Return the term in place of a variable."""
         return terms.get(old.name, old) if isinstance(old, Variable) else old
 
     match formula:

@@ -5,59 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from sqlrl import markup
 from sqlrl.logic.printer import format_model
+from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.saving import save_model
-from sqlrl.logic.terms import Formula, Predicate
+from sqlrl.logic.terms import Predicate
+
+__all__ = ["SHOWN", "Expansions", "Model", "Rule"]
 
 SHOWN = 20
 """How many lines of a model are shown unless it is printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expansions:
-    """The clauses of a template: one row of constants for its `+` variables, one weight each (log-odds).
-
-    Parameters
-    ----------
-    variables : tuple of str
-        The `+` variables in the order of the columns.
-    rows : tuple of tuple of str
-        One row of constants for each clause.
-    weights : tuple of float
-    """
-
-    variables: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    weights: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A formula with its weight.
-
-    Parameters
-    ----------
-    formula : Formula
-    weight : float or None
-        Log-odds; None if it is hard or to be learned.
-    hard : bool
-        True if it must hold in every grounding.
-    expansions : Expansions or None
-        The learned clauses of a template (a rule with `+` variables).
-    line : int
-        Line in the source, from 1; 0 if it has none. Not part of equality.
-    path : str
-        The source file. Not part of equality.
-    """
-
-    formula: Formula
-    weight: float | None = None
-    hard: bool = False
-    expansions: Expansions | None = None
-    line: int = field(default=0, compare=False)
-    path: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -114,6 +73,6 @@ class Model:
         head, *lines = repr(self).split("\n")
         return markup.paragraph(head) + markup.preformatted("\n".join(lines))
 
-    def with_rules(self, rules: tuple[Rule, ...]) -> Model:
+    def with_rules(self, rules: tuple[Rule, ...]) -> Self:
         """Return this model with other rules."""
         return replace(self, rules=rules)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.expansions import expand
+from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -24,9 +24,6 @@ from sqlrl.logic.terms import (
     Predicate,
     Variable,
 )
-
-if TYPE_CHECKING:
-    from sqlrl.logic.model import Model, Rule
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*\Z")
 _LOOSEST, _IFF, _IMPLIES, _OR, _AND, _NOT = range(6)
@@ -214,7 +211,7 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
 
     Examples
     --------
-    >>> from sqlrl.logic.model import Rule
+    >>> from sqlrl.logic.rules import Rule
     >>> format_rule(Rule(Atom("P", (Variable("x"),)), weight=1.5))
     '1.5 P(x)'
     """
@@ -232,7 +229,7 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
     return text
 
 
-def format_model(model: Model) -> str:
+def format_model(model: RuleSet) -> str:
     r"""Return a model as the text of an `.mln` file.
 
     Parameters

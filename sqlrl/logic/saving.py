@@ -12,20 +12,18 @@ import math
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.printer import check_names, format_formula, format_model
+from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
-
-if TYPE_CHECKING:
-    from sqlrl.logic.model import Model, Rule
 
 VERSION = 1
 """Version of the JSON layout."""
 
 
-def save_model(model: Model, path: str | Path) -> None:
+def save_model(model: RuleSet, path: str | Path) -> None:
     r"""Save a model as `.mln` or `.json`, by the ending of the path.
 
     Parameters
@@ -87,7 +85,7 @@ def _write(path: Path, text: str) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _header(model: Model) -> str:
+def _header(model: RuleSet) -> str:
     templates = listed_templates(model)
     if not model.query and model.semantics == "exact" and not model.learned and not templates:
         return ""
@@ -99,7 +97,7 @@ def _header(model: Model) -> str:
     return f"// sqlrl {json.dumps(said)}\n"
 
 
-def listed_templates(model: Model) -> list[dict[str, Any]]:
+def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
     """Return for each template with clauses the place of its first clause, their number, its `+` variables and its text.
 
     `sqlrl.logic.templates.with_templates` reads them.
@@ -120,12 +118,13 @@ def listed_templates(model: Model) -> list[dict[str, Any]]:
             continue
         size, variables = len(rule.expansions.rows), list(rule.expansions.variables)
         text = format_formula(rule.formula)
-        found.append({"rule": place, "clauses": size, "variables": variables, "formula": text})
+        one_by_one = {"found": True} if rule.expansions.found else {}
+        found.append({"rule": place, "clauses": size, "variables": variables, "formula": text, **one_by_one})
         place += size
     return found
 
 
-def model_to_json(model: Model) -> dict[str, Any]:
+def model_to_json(model: RuleSet) -> dict[str, Any]:
     r"""Return a model as JSON values.
 
     Parameters
@@ -171,5 +170,6 @@ def _rule_to_json(rule: Rule) -> dict[str, Any]:
             "variables": list(found.variables),
             "rows": [list(row) for row in found.rows],
             "weights": list(found.weights),
+            **({"found": True} if found.found else {}),
         }
     return value

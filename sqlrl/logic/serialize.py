@@ -199,7 +199,9 @@ def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
     if "expansions" in value:
         found = value["expansions"]
         rows = tuple(map(tuple, found["rows"]))
-        expansions = Expansions(tuple(found["variables"]), rows, tuple(map(_number, found["weights"])))
+        expansions = Expansions(
+            tuple(found["variables"]), rows, tuple(map(_number, found["weights"])), found.get("found", False)
+        )
         for each, row in zip(expansions.weights, expansions.rows, strict=False):
             _check_finite(each, f"{value['formula']} with {', '.join(row)}", path)
     weight = value.get("weight")

@@ -42,7 +42,7 @@ def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str)
     >>> with_templates(model, [{"rule": 0, "clauses": 2, "variables": ["w"], "formula": "P(+w)"}], "a.mln").rules[
     ...     0
     ... ].expansions
-    Expansions(variables=('w',), rows=(('A',), ('B',)), weights=(1.0, 2.0))
+    Expansions(variables=('w',), rows=(('A',), ('B',)), weights=(1.0, 2.0), found=False)
     """
     rules: list[Rule] = []
     start = 0
@@ -59,7 +59,7 @@ def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str)
         if not start <= first <= end or len(known_rows) < end - first or len(known_weights) < end - first:
             raise _changed(path, f"rules {first + 1} to {end} are not the clauses of {each['formula']}")
         rules += model.rules[start:first]
-        expansions = Expansions(variables, tuple(known_rows), tuple(known_weights))
+        expansions = Expansions(variables, tuple(known_rows), tuple(known_weights), each.get("found") is True)
         rules.append(Rule(formula, expansions=expansions, path=path))
         start = end
     return model.with_rules((*rules, *model.rules[start:]))

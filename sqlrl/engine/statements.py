@@ -1,0 +1,305 @@
+"""Running statements on a DuckDB connection: rows come back as Arrow, failures as errors of ours, Ctrl-C stops what runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.transactions import check_idle
+from sqlrl.errors import EngineError, InputError
+
+logger = logging.getLogger(__name__)
+_names = itertools.count(1)
+
+
+class Statements:
+    """Runs sqlglot expressions on a DuckDB connection; `sqlrl.engine.duckdb.DuckDBEngine`, which says what the parameters are, adds tables."""
+
+    dialect: str = "duckdb"
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        home: tuple[str, str],
+        *,
+        owned: bool = True,
+        writable: bool = True,
+        path: str = ":memory:",
+        scratch: tuple[str, str] | None = None,
+        directory: TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.home = home
+        self.owned = owned
+        self.writable = writable
+        self.path = path
+        self.scratch = scratch or home
+        self._directory = directory
+        self._depth = 0
+        self._left: list[str] = []
+        self._cursors: set[duckdb.DuckDBPyConnection] = set()
+
+    def render(self, statement: exp.Expr) -> str:
+        """Return the statement as SQL of this engine's dialect.
+
+        Examples
+        --------
+        >>> from sqlglot import exp
+        >>> from sqlrl.engine.connecting import connect
+        >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
+        '"t"."a b"'
+        """
+        return statement.sql(dialect=self.dialect)
+
+    def execute(self, statement: exp.Expr, *, step: str) -> None:
+        """Run a statement that returns nothing.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        self.execute_sql(self.render(statement), step=step)
+
+    def execute_sql(self, sql: str, *, step: str) -> None:
+        """Run a statement given as text; for sqlrl's own scripts and for text that the user wrote as SQL.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        logger.debug("%s: %s", step, sql)
+        try:
+            # An unread result would bar the connection from other work (DuckDB 2.0).
+            with on_interrupt(self.interrupt):
+                self.connection.execute(sql).fetchall()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
+        """Run a query and return all of its rows.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        sql = self.render(query)
+        logger.debug("%s: %s", step, sql)
+        try:
+            with on_interrupt(self.interrupt):
+                return self.connection.sql(sql).to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+        """Run a query on a cursor of its own and yield its rows in batches.
+
+        The cursor sees committed tables only: do not stream what an open transaction has written.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, also in the middle of the stream.
+        """
+        sql = self.render(query)
+        logger.debug("%s: %s", step, sql)
+        cursor = self.connection.cursor()
+        self._cursors.add(cursor)
+        try:
+            with on_interrupt(self.interrupt):
+                reader = cursor.sql(sql).to_arrow_reader(rows)
+            while True:
+                with on_interrupt(self.interrupt):
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                yield batch
+        except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
+            self._fail(error, step, sql)
+        finally:
+            self._cursors.discard(cursor)
+            cursor.close()
+
+    def interrupt(self) -> None:
+        """Stop what runs now, streams included; may be called from another thread."""
+        for connection in (self.connection, *tuple(self._cursors)):
+            connection.interrupt()
+
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Run SQL that the user wrote and return DuckDB's relation.
+
+        Raises
+        ------
+        EngineError
+            If the database refuses it.
+        """
+        try:
+            with on_interrupt(self.interrupt):
+                return self.connection.sql(sql)
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "run your SQL", sql)
+
+    def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
+        """Return the database's estimate of the number of rows and its plan as text, without running the query.
+
+        Returns
+        -------
+        rows : int
+            0 if the plan states no estimate.
+        plan : str
+
+        Raises
+        ------
+        EngineError
+            If the query cannot be planned.
+        """
+        sql = self.render(query)
+        try:
+            tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
+            plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+        return _estimated_rows(json.loads(tree)), str(plan)
+
+    @contextmanager
+    def attached(self, data: Any) -> Iterator[exp.Table]:
+        """Show an Arrow table, a data frame or a relation to SQL under a fresh name while the context is open.
+
+        Only statements of this engine see it, streams do not.
+        """
+        name = f"sqlrl attached {next(_names)}"
+        try:
+            self.connection.register(name, data)
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "read a Python object", type(data).__name__)
+        try:
+            yield exp.table_(name, quoted=True)
+        finally:
+            self._forget(name)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer.
+
+        Raises
+        ------
+        InputError
+            If a transaction of the user's is open, which is left as it is.
+        """
+        if self._depth:
+            yield
+            return
+        check_idle(self.connection)
+        self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
+        self._depth = 1
+        try:
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self._depth = 0
+        self.execute_sql("COMMIT", step="commit")
+
+    def run_script(self, script: str, *, step: str) -> None:
+        """Run SQL statements with unqualified names in `home`, in one transaction of their own.
+
+        Raises
+        ------
+        EngineError
+            If one fails; then none has taken effect.
+        """
+        cursor = self.connection.cursor()
+        catalog, schema = (exp.to_identifier(part, quoted=True).sql(dialect=self.dialect) for part in self.home)
+        try:
+            cursor.execute(f"USE {catalog}.{schema}")
+            cursor.execute("BEGIN TRANSACTION")
+            cursor.execute(script).fetchall()
+            cursor.execute("COMMIT")
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, script)
+        finally:
+            cursor.close()
+
+    def same_database(self, other: object) -> bool:
+        """Return True if the tables of another engine are these very tables.
+
+        Examples
+        --------
+        >>> from sqlrl.engine.connecting import connect
+        >>> engine = connect(":memory:")
+        >>> engine.same_database(engine), engine.same_database(connect(":memory:"))
+        (True, False)
+        """
+        if not isinstance(other, Statements) or self.home != other.home:
+            return False
+        if self.connection is other.connection:
+            return True
+        # What only can be read has its tables of atoms in the memory of one connection.
+        files = [Path(e.path).resolve() for e in (self, other) if e.owned and e.writable and e.path != ":memory:"]
+        return len(files) == 2 and files[0] == files[1]
+
+    def close(self) -> None:
+        """Close the connection if it is ours; a connection of the user's loses sqlrl's attached database only."""
+        if self.owned:
+            self.connection.close()
+        if self._directory is not None:
+            self._directory.cleanup()
+
+    def _forget(self, name: str) -> None:
+        """Unregister a Python object; in an aborted transaction that must wait for the rollback."""
+        try:
+            self.connection.unregister(name)
+        except duckdb.TransactionException:
+            self._left.append(name)
+        except duckdb.Error as error:
+            logger.debug("%s is gone already: %s", name, error)
+
+    def _roll_back(self) -> None:
+        """Roll back; a failed commit has already done so."""
+        try:
+            self.connection.execute("ROLLBACK").fetchall()
+        except duckdb.TransactionException:
+            logger.debug("no transaction was left to roll back")
+        left, self._left = self._left, []
+        for name in left:
+            self._forget(name)
+
+    def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
+        """Raise KeyboardInterrupt if the error reports one, InputError if the connection is closed, else an EngineError."""
+        noticed = (
+            isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
+        )
+        if noticed or isinstance(error, duckdb.InterruptException):
+            raise KeyboardInterrupt from error
+        if isinstance(error, duckdb.ConnectionException) and "closed" in str(error):
+            raise InputError(f"{self.path} is closed: open it again with connect().") from error
+        reason = str(error).strip()
+        # Messages show the beginning of either.
+        logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
+        raise EngineError(step, reason, sql) from error
+
+
+def _estimated_rows(plan: list[dict[str, Any]]) -> int:
+    """Return the first estimate met on the way down from the root of a plan."""
+    nodes = list(plan)
+    while nodes:
+        node = nodes.pop(0)
+        estimate = node.get("extra_info", {}).get("Estimated Cardinality")
+        if estimate is not None:
+            return int(str(estimate).lstrip("~"))
+        nodes = list(node.get("children", [])) + nodes
+    return 0

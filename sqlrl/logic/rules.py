@@ -1,0 +1,96 @@
+"""Rules with weights, and what printing, saving and expanding read of the model that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+from sqlrl.logic.terms import Formula, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Expansions:
+    """The clauses of a template: one row of constants for its `+` variables, one weight each (log-odds).
+
+    Parameters
+    ----------
+    variables : tuple of str
+        The `+` variables in the order of the columns.
+    rows : tuple of tuple of str
+        One row of constants for each clause.
+    weights : tuple of float
+    found : bool
+        True if a structure learner found the clauses one by one: other combinations of constants were no clauses that
+        training could have met, and nobody counts them as unseen.
+    """
+
+    variables: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    weights: tuple[float, ...]
+    found: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A formula with its weight.
+
+    Parameters
+    ----------
+    formula : Formula
+    weight : float or None
+        Log-odds; None if it is hard or to be learned.
+    hard : bool
+        True if it must hold in every grounding.
+    expansions : Expansions or None
+        The learned clauses of a template (a rule with `+` variables).
+    line : int
+        Line in the source, from 1; 0 if it has none. Not part of equality.
+    path : str
+        The source file. Not part of equality.
+    """
+
+    formula: Formula
+    weight: float | None = None
+    hard: bool = False
+    expansions: Expansions | None = None
+    line: int = field(default=0, compare=False)
+    path: str = field(default="", compare=False)
+
+
+class RuleSet(Protocol):
+    """What stands below `sqlrl.logic.model.Model` and serves it sees of it; `Model` says what each part is."""
+
+    @property
+    def predicates(self) -> Mapping[str, Predicate]:
+        """Declarations by name."""
+        ...
+
+    @property
+    def types(self) -> Mapping[str, tuple[str, ...]]:
+        """Constants declared for types."""
+        ...
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, in order."""
+        ...
+
+    @property
+    def query(self) -> frozenset[str]:
+        """Predicates named as open by the caller."""
+        ...
+
+    @property
+    def semantics(self) -> str:
+        """How a formula with a weight is read."""
+        ...
+
+    @property
+    def learned(self) -> bool:
+        """Whether a learner chose the weights."""
+        ...
+
+    def with_rules(self, rules: tuple[Rule, ...]) -> Self:
+        """Return the same with other rules."""
+        ...
