@@ -249,6 +249,44 @@ COMMENT ON COLUMN "step"."correct" IS 'Atoms predicted rightly.';
 COMMENT ON COLUMN "step"."score_truth" IS 'Weighted count of the observed world.';
 COMMENT ON COLUMN "step"."score_prediction" IS 'Weighted count of the predicted world.';
 
+CREATE TABLE "learner_state" (
+    "run" INTEGER NOT NULL,
+    "name" VARCHAR NOT NULL,
+    "type" VARCHAR NOT NULL,
+    "shape" BIGINT[] NOT NULL,
+    "floats" DOUBLE[],
+    "integers" BIGINT[],
+    "text" VARCHAR
+);
+COMMENT ON TABLE "learner_state" IS 'What a run of a learner saved last (fit(checkpoint=True)), so that it can be resumed: named arrays of numbers, and texts.';
+COMMENT ON COLUMN "learner_state"."run" IS 'Run.';
+COMMENT ON COLUMN "learner_state"."name" IS 'Name of the array or text; of AdaGrad: weight, squares, total, last, ...';
+COMMENT ON COLUMN "learner_state"."type" IS 'Type of its numbers: float64, int64, uint64 (kept as the int64 of the same bits) or bool; json for a text.';
+COMMENT ON COLUMN "learner_state"."shape" IS 'Sizes of the dimensions; empty for a single number and for a text. A one-dimensional array of a weight learner has one place for each clause.';
+COMMENT ON COLUMN "learner_state"."floats" IS 'Its numbers in row order if they are floats.';
+COMMENT ON COLUMN "learner_state"."integers" IS 'Its numbers in row order if they are integers or Booleans.';
+COMMENT ON COLUMN "learner_state"."text" IS 'The text, JSON.';
+
+CREATE TABLE "added_clause" (
+    "run" INTEGER NOT NULL,
+    "clause" BIGINT NOT NULL,
+    "step" BIGINT NOT NULL,
+    "example" INTEGER NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "atom_name" VARCHAR NOT NULL,
+    "horn" BOOLEAN NOT NULL,
+    "delta_n" BIGINT NOT NULL
+);
+COMMENT ON TABLE "added_clause" IS 'What caused each clause that a structure learner added.';
+COMMENT ON COLUMN "added_clause"."run" IS 'Run.';
+COMMENT ON COLUMN "added_clause"."clause" IS 'Id of the clause within the model of the run.';
+COMMENT ON COLUMN "added_clause"."step" IS 'Step that added it, from 0.';
+COMMENT ON COLUMN "added_clause"."example" IS 'Example of that step.';
+COMMENT ON COLUMN "added_clause"."atom" IS 'The true query atom that was predicted false, from which the clause was found first.';
+COMMENT ON COLUMN "added_clause"."atom_name" IS 'That atom with its constants.';
+COMMENT ON COLUMN "added_clause"."horn" IS 'True if the literal of that atom is positive in the clause, all others negative; false if all are negative.';
+COMMENT ON COLUMN "added_clause"."delta_n" IS 'True groundings in the observed world minus those in the predicted one, when it was added.';
+
 CREATE TABLE "prediction" (
     "run" INTEGER NOT NULL,
     "predicate" VARCHAR NOT NULL,
@@ -361,6 +399,20 @@ COMMENT ON COLUMN "clauses_by_step"."clause" IS 'The clause as text.';
 COMMENT ON COLUMN "clauses_by_step"."weight" IS 'Weight (log-odds); NULL if hard or not learned.';
 COMMENT ON COLUMN "clauses_by_step"."origin" IS 'What put it into the model.';
 COMMENT ON COLUMN "clauses_by_step"."id" IS 'Id of the clause within the model.';
+
+CREATE VIEW "added_clauses" AS
+SELECT a.run, a.step, c.text AS clause, c.weight, e.name AS example, a.atom_name AS wrong_atom, a.delta_n, a.clause AS id
+FROM added_clause AS a JOIN run AS r USING (run) JOIN clause AS c ON c.model = r.model AND c.clause = a.clause JOIN example AS e ON e.example = a.example
+ORDER BY a.run, a.step, id;
+COMMENT ON VIEW "added_clauses" IS 'Clauses that structure learners added, with the mistake that caused each, in order.';
+COMMENT ON COLUMN "added_clauses"."run" IS 'Run.';
+COMMENT ON COLUMN "added_clauses"."step" IS 'Step that added the clause, from 0.';
+COMMENT ON COLUMN "added_clauses"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "added_clauses"."weight" IS 'Its weight in the learned model (log-odds).';
+COMMENT ON COLUMN "added_clauses"."example" IS 'Name of the example of that step.';
+COMMENT ON COLUMN "added_clauses"."wrong_atom" IS 'The true atom that was predicted false, from which the clause was found first.';
+COMMENT ON COLUMN "added_clauses"."delta_n" IS 'True groundings in the observed world minus those in the predicted one, when it was added.';
+COMMENT ON COLUMN "added_clauses"."id" IS 'Id of the clause within the model of the run.';
 
 CREATE VIEW "explanation" AS
 SELECT e.name AS atom, x.name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +18,33 @@ from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.keeping import learned_statistics
-from sqlrl.learn.protocols import TrainingRecord
+from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import table
 from sqlrl.report import Console
+from sqlrl.resuming import EXAMPLES, MODEL, STREAM, RunKey, read_run
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A learned model and what is kept of it.
+
+    Parameters
+    ----------
+    model : Model
+    clauses, shapes : pyarrow.Table
+        As `Records.save_model` takes them.
+    statistics : pyarrow.Table
+        Rows of `sqlrl.clause_statistics`, without the run.
+    """
+
+    model: Model
+    clauses: pa.Table
+    shapes: pa.Table
+    statistics: pa.Table
 
 
 class TrainingStream:
@@ -55,9 +78,13 @@ class TrainingStream:
         self._program, self._records, self._console = program, records, console
         self._passes = [Windows(program, examples, size, limit) for examples in passes]
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
+        self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
         self.run: int | None = None
+        self._key: RunKey | None = None
         self._clauses: pa.Table | None = None
         self._open = np.zeros(0, dtype=object)
+        # Windows and steps that the database has: of the run before it was resumed, and of this one.
+        self._done = self._saved_steps = 0
 
     @property
     def program(self) -> TrainingStream:
@@ -68,9 +95,13 @@ class TrainingStream:
         return sum(map(len, self._passes))
 
     def __iter__(self) -> Iterator[Window]:
+        done = self._done
         with self._console.progress("learning", len(self)) as task:
             for number, windows in enumerate(self._passes):
-                for window in windows:
+                skipped = min(done, len(windows))
+                done -= skipped
+                task.advance(skipped)
+                for window in windows.after(skipped, expand=number == 0):
                     if number == 0:
                         self._count_open(window)
                     yield window
@@ -94,7 +125,38 @@ class TrainingStream:
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
         self.run = self._records.begin_run(learner, parameters, seed)
+        self._key = RunKey(learner, parameters, self._program.model, self._ordered)
         return self.run
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Go on with a run that was saved; see `learn.protocols.TrainingStream`."""
+        key = RunKey(learner, parameters, self._program.model, self._ordered)
+        saved: dict[str, Any] = read_run(self._records, run, key)
+        stream = saved[STREAM]
+        self._open, self._done = np.array(stream["open"], dtype=object), stream["windows"]
+        steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
+        self._saved_steps = len(steps)
+        arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES)}
+        self._records.end_run(run, "running")
+        self.run, self._key = run, key
+        return Checkpoint(self._done, arrays, steps, pa.table({}), stream["seconds"])
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after a window."""
+        run, key = self._begun(), self._key
+        stream = {
+            "windows": checkpoint.windows,
+            "open": [int(n) for n in self._open],
+            "seconds": dict(checkpoint.seconds),
+        }
+        with self._records.together():
+            if key is not None and checkpoint.windows == 1:
+                self._records.save_state(run, key.saved())
+            self._records.save_state(run, {**checkpoint.arrays, STREAM: stream})
+            self._records.append("step", run, checkpoint.steps)
+            if len(checkpoint.changes):
+                self._records.append("weight_history", run, checkpoint.changes)
+        self._saved_steps += len(checkpoint.steps)
 
     def history(self) -> History:
         """Open the place where changes are stored."""
@@ -105,37 +167,42 @@ class TrainingStream:
             raise InputError("the run has not begun: call begin() before windows are learned")
         return self.run
 
-    def model(self, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:
-        """Make the learned model, and keep it with the run's parameters, steps and clause statistics."""
+    def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
+        """Make the learned model, and keep it with the run's parameters, steps and clause statistics, all or nothing."""
+        found, run = self._learned(weights, record.support), self._begun()
+        with self._records.together():
+            number = self._records.save_model(
+                f"{record.learner} run {run}", found.model, found.clauses, found.shapes, origin=record.learner
+            )
+            self._records.append("step", run, record.steps.slice(self._saved_steps))
+            self._records.append("clause_statistics", run, found.statistics)
+            self._keep(run)
+            self._records.end_run(
+                run, "done", model=number, timings=record.seconds, learner=record.learner, parameters=record.parameters, seed=record.seed
+            )  # fmt: skip
+        self._clauses = found.clauses
+        return found.model
+
+    def _learned(self, weights: FloatArray, support: pa.Table) -> Learned:
+        """Make the learned model and what is kept of it."""
         program = self._program
         full = np.zeros(program.clause_count)
         full[: len(weights)] = weights
-        model = learned_model(program, full)
-        self._clauses = clause_table(program, full)
-        run = self._begun()
-        number = self._records.save_model(
-            f"{record.learner} run {run}",
-            model,
-            self._clauses,
-            shape_table(program),
-            origin=record.learner,
-        )
-        self._records.append("step", run, record.steps)
+        clauses = clause_table(program, full)
         with program.only(self.examples) as chosen:
-            shown = self._clauses.column("clause").to_numpy()
-            found = learned_statistics(program, chosen, self._open, record.support, shown)
-        self._records.append("clause_statistics", run, found)
-        self._records.end_run(
-            run, "done", model=number, timings=record.seconds, learner=record.learner, parameters=record.parameters, seed=record.seed
-        )  # fmt: skip
-        return model
+            shown = clauses.column("clause").to_numpy()
+            statistics = learned_statistics(program, chosen, self._open, support, shown)
+        return Learned(learned_model(program, full), clauses, shape_table(program), statistics)
+
+    def _keep(self, run: int) -> None:
+        """Keep what else is known of the run, in the same transaction."""
 
     def _count_open(self, window: Window) -> None:
         """Add the open groundings of a window; a clause that is not known yet has none in it."""
         opened = window.network.open
         self._open = np.concatenate([self._open, np.full(len(opened) - len(self._open), 0, dtype=object)]) + opened
 
-    def clauses(self, weights: npt.NDArray[np.float64], support: pa.Table) -> pa.Table:
+    def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
         """Return the clauses with weights and support, the strongest first."""
         listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
         ids = listed.column("clause").to_numpy()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.arrays import Kept, as_rows, from_rows
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError
@@ -52,7 +54,7 @@ class Records:
         name : str
         model : Model
         clauses : pyarrow.Table
-            Columns `clause`, `text`, `weight`, `hard`, `rule`.
+            Columns `clause`, `text`, `weight`, `hard`, `rule`; `step` where a learner added clauses.
         shapes : pyarrow.Table
             Columns `shape`, `text`, `literals`.
         origin : str
@@ -65,9 +67,10 @@ class Records:
             row = {"model": number, "name": name, "text": str(plain), "json": written}
             self._store.put("model", [row], "keep a model")
             size = len(clauses)
-            none = pa.nulls(size, pa.int64())
             data = clauses.append_column("model", pa.array([number] * size, pa.int32()))
-            data = data.append_column("origin", pa.array([origin] * size, pa.string())).append_column("step", none)
+            data = data.append_column("origin", pa.array([origin] * size, pa.string()))
+            if "step" not in data.column_names:
+                data = data.append_column("step", pa.nulls(size, pa.int64()))
             columns = ["model", "clause", "text", "weight", "hard", "origin", "step", "rule"]
             self._store.insert("clause", data, columns, "keep clauses")
             data = shapes.append_column("model", pa.array([number] * len(shapes), pa.int32()))
@@ -104,7 +107,7 @@ class Records:
             "parameters": json.dumps(dict(parameters), sort_keys=True, default=str),
             "seed": seed,
             "versions": json.dumps(versions(), sort_keys=True),
-            "fingerprint": self._store.state("data") or "",
+            "fingerprint": self.data(),
             "status": "running",
         }
         self._store.put("run", [row], "record a run")
@@ -132,8 +135,50 @@ class Records:
         )
         self._store.engine.execute(statement, step="record the end of a run")
 
+    def run(self, run: int) -> dict[str, Any] | None:
+        """Return a row of `run` with its parameters parsed, None if there is no such run."""
+        query = exp.select("*").from_(self._store.table("run")).where(column("run").eq(exp.convert(run)))
+        rows = self._store.rows(query, "read a run")
+        return {**rows[0], "parameters": json.loads(rows[0]["parameters"])} if rows else None
+
+    def data(self) -> str:
+        """Return the fingerprint of the data: what `run.fingerprint` holds for runs that began with these data."""
+        return self._store.state("data") or ""
+
+    def save_state(self, run: int, values: Mapping[str, Kept]) -> None:
+        """Keep named arrays and JSON values of a run in `learner_state`, in place of earlier ones of the same names.
+
+        Parameters
+        ----------
+        run : int
+        values : mapping of str to array or JSON value
+            As `sqlrl.catalog.arrays.as_rows` takes them.
+        """
+        with self._store.engine.transaction():
+            names = [exp.convert(name) for name in values]
+            mine = exp.and_(column("run").eq(exp.convert(run)), exp.In(this=column("name"), expressions=names))
+            delete = exp.Delete(this=self._store.table("learner_state"), where=exp.Where(this=mine))
+            self._store.engine.execute(delete, step="clear the state of a learner")
+            self.append("learner_state", run, as_rows(values))
+
+    def state(self, run: int) -> dict[str, Kept]:
+        """Return the arrays and JSON values that a run saved; none if it saved nothing."""
+        query = exp.select("*").from_(self._store.table("learner_state")).where(column("run").eq(exp.convert(run)))
+        return from_rows(self._store.rows(query.order_by(column("name")), "read the state of a learner"))
+
+    def rows(self, table: str, run: int, *, order: str) -> pa.Table:
+        """Return a run's rows of a table, in the order of a column."""
+        query = exp.select("*").from_(self._store.table(table)).where(column("run").eq(exp.convert(run)))
+        return self._store.engine.fetch(query.order_by(column(order)), step=f"read {table}")
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write all or nothing."""
+        with self._store.engine.transaction():
+            yield
+
     def append(self, table: str, run: int, data: pa.Table) -> None:
-        """Append rows of a run to `step`, `weight_history`, `clause_statistics` or `prediction`."""
+        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, `prediction`, ..."""
         data = data.append_column("run", pa.array([run] * len(data), pa.int32()))
         self._store.insert(table, data, list(data.column_names), f"append to {table}")
 
@@ -144,6 +189,17 @@ class Records:
             delete = exp.Delete(this=self._store.table(table), where=exp.Where(this=mine))
             self._store.engine.execute(delete, step=f"clear rows of {table}")
             self.append(table, run, data)
+
+    def renumber(self, table: str, run: int, *, first: int, by: int) -> None:
+        """Add a number to the clauses of a run from `first` on."""
+        moved = exp.Add(this=column("clause"), expression=exp.convert(by))
+        mine = exp.and_(column("run").eq(exp.convert(run)), column("clause") >= exp.convert(first))
+        update = exp.Update(
+            this=self._store.table(table),
+            expressions=[exp.EQ(this=column("clause"), expression=moved)],
+            where=exp.Where(this=mine),
+        )
+        self._store.engine.execute(update, step=f"number the clauses of {table}")
 
     def column(self, table: str, run: int, name: str, *, order: str) -> list[Any]:
         """Return a column of a run's rows in the order of another one."""

@@ -65,8 +65,24 @@ class Windows:
         return (len(self.examples) + self.size - 1) // self.size
 
     def __iter__(self) -> Iterator[Window]:
-        for start in range(0, len(self.examples), self.size):
-            yield self._window(self.examples[start : start + self.size])
+        return self.after(0)
+
+    def after(self, count: int, *, expand: bool = True) -> Iterator[Window]:
+        """Ground the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
+
+        Parameters
+        ----------
+        count : int
+        expand : bool
+            Whether the first windows have to grow templates; they need not in later passes.
+        """
+        for number, start in enumerate(range(0, len(self.examples), self.size)):
+            examples = self.examples[start : start + self.size]
+            if number >= count:
+                yield self._window(examples)
+            elif expand:
+                with self.program.only(examples) as table:
+                    self.program.expand(table)
 
     def _window(self, examples: IntArray) -> Window:
         program = self.program

@@ -9,20 +9,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlrl.learn.learner import AdaGradLearner, WindowReport
-    from sqlrl.learn.online import AdaGrad
-    from sqlrl.learn.parameters import AdaGradParameters
+    from sqlrl.learn.estimators import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
+    from sqlrl.learn.learner import OnlineLearner
+    from sqlrl.learn.online import OnlineEstimator
     from sqlrl.learn.protocols import Progress
+    from sqlrl.learn.reports import WindowReport
+    from sqlrl.learn.settings import AdaGradParameters
 
 _HOMES = {
-    "AdaGrad": "sqlrl.learn.online",
-    "AdaGradLearner": "sqlrl.learn.learner",
-    "AdaGradParameters": "sqlrl.learn.parameters",
+    "AdaGrad": "sqlrl.learn.estimators",
+    "AdaGradParameters": "sqlrl.learn.settings",
+    "CDA": "sqlrl.learn.estimators",
+    "ContrastiveDivergence": "sqlrl.learn.estimators",
+    "MIRA": "sqlrl.learn.estimators",
+    "OnlineEstimator": "sqlrl.learn.online",
+    "OnlineLearner": "sqlrl.learn.learner",
+    "Perceptron": "sqlrl.learn.estimators",
     "Progress": "sqlrl.learn.protocols",
-    "WindowReport": "sqlrl.learn.learner",
+    "Subgradient": "sqlrl.learn.estimators",
+    "WindowReport": "sqlrl.learn.reports",
 }
 
-__all__ = ["AdaGrad", "AdaGradLearner", "AdaGradParameters", "Progress", "WindowReport"]
+__all__ = [
+    "CDA",
+    "MIRA",
+    "AdaGrad",
+    "AdaGradParameters",
+    "ContrastiveDivergence",
+    "OnlineEstimator",
+    "OnlineLearner",
+    "Perceptron",
+    "Progress",
+    "Subgradient",
+    "WindowReport",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -106,8 +106,9 @@ def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def _total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
-    # Sum of the weights after the steps 1 to `step`: the arithmetic series of a weight that shrinks until it is 0.
+def total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
+    """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
+    # The arithmetic series of a weight that shrinks until it is 0.
     weight: float = state.weight[i]
     total: float = state.total[i]
     count: int = step - state.last[i]
@@ -137,7 +138,7 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
     rates : Rates
     """
     before = weight_after(state, i, step - 1, rates)
-    total = _total_after(state, i, step - 1, rates)
+    total = total_after(state, i, step - 1, rates)
     state.squares[i] += float(delta_n) * float(delta_n)
     rate: float = rates.learning_rate / (rates.delta + math.sqrt(state.squares[i]))
     moved: float = before + rate * delta_n
@@ -160,7 +161,7 @@ def _update(state: AdaGradState, clauses: IntArray, delta_n: IntArray, step: int
 def _read(state: AdaGradState, step: int, rates: Rates, weights: FloatArray, totals: FloatArray) -> None:
     for i in range(len(weights)):
         weights[i] = weight_after(state, i, step, rates)
-        totals[i] = _total_after(state, i, step, rates)
+        totals[i] = total_after(state, i, step, rates)
 
 
 def adagrad_step(state: AdaGradState, clauses: IntArray, delta_n: IntArray, rates: Rates) -> AdaGradState:

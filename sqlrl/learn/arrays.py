@@ -75,7 +75,7 @@ class Tally(NamedTuple):
 class Scratch(NamedTuple):
     """Work space: current weights (0 for hard clauses), the step that set them, delta n, changed clauses, two worlds.
 
-    `predicted` is the most probable world; `target` the world of delta n, the same array unless the loss is added.
+    `predicted` is the most probable world; `target` the world of delta n, the same array unless it is found apart.
     """
 
     now: FloatArray
@@ -168,10 +168,10 @@ def new_tally(clauses: int) -> Tally:
     return Tally(*np.zeros((3, clauses), dtype=np.int64))
 
 
-def new_scratch(clauses: int, atoms: int, *, augmented: bool) -> Scratch:
-    """Work space for a window; with `augmented` the world of delta n is an array of its own."""
+def new_scratch(clauses: int, atoms: int, *, apart: bool) -> Scratch:
+    """Work space for a window; with `apart` the world of delta n is an array of its own."""
     predicted = np.zeros(atoms, dtype=np.bool_)
-    target = np.zeros(atoms, dtype=np.bool_) if augmented else predicted
+    target = np.zeros(atoms, dtype=np.bool_) if apart else predicted
     seen, delta, changed = np.zeros((3, clauses), dtype=np.int64)
     return Scratch(np.zeros(clauses), seen, delta, changed, predicted, target)
 

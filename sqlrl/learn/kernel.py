@@ -1,4 +1,4 @@
-"""Steps over the examples of a window, compiled: current weights, prediction, scores, delta n, update.
+"""Steps over the examples of a window, compiled: current weights, prediction, scores, delta n, update by any rule.
 
 `learn_forests` does whole steps of examples whose components are forests; for others a caller predicts by other means
 between `refresh` and `finish`.
@@ -10,15 +10,13 @@ import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
-from sqlrl.learn.adagrad import AdaGradState, Rates, update_clause, weight_after
 from sqlrl.learn.arrays import Changes, Forest, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
 from sqlrl.solve.maxsum import solve_range, weigh_range
 
 
 @numba.njit(cache=True, nogil=True)
-def _meet(
-    window: WindowArrays, state: AdaGradState, tally: Tally, rates: Rates, work: Scratch, i: int, step: int
-) -> None:
+def _meet(window: WindowArrays, state: State, tally: Tally, rates: AnyRates, work: Scratch, i: int, step: int) -> None:
     if work.seen[i] != step and not window.hard[i]:
         work.seen[i] = step
         work.now[i] = weight_after(state, i, step - 1, rates)
@@ -27,7 +25,7 @@ def _meet(
 
 @numba.njit(cache=True, nogil=True)
 def refresh(
-    window: WindowArrays, k: int, state: AdaGradState, tally: Tally, rates: Rates, work: Scratch, step: int
+    window: WindowArrays, k: int, state: State, tally: Tally, rates: AnyRates, work: Scratch, step: int
 ) -> None:
     """Bring the current weights of the clauses that occur in the k-th example up to date, before step `step`."""
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -103,9 +101,9 @@ def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
 def finish(
     window: WindowArrays,
     k: int,
-    state: AdaGradState,
+    state: State,
     tally: Tally,
-    rates: Rates,
+    rates: AnyRates,
     work: Scratch,
     step: int,
     rows: StepRows,
@@ -133,11 +131,14 @@ def finish(
     count = 0
     for clause in listed:
         if work.delta[clause] != 0:
-            update_clause(state, clause, work.delta[clause], step, rates)
-            tally.updates[clause] += 1
             tally.delta_n[clause] += work.delta[clause]
             work.changed[count] = clause
             count += 1
+    size = step_size(rates, window, k, work, count, step) if count > 0 else 0.0
+    if size != 0.0:
+        for clause in work.changed[:count]:
+            update_clause(state, clause, work.delta[clause], step, rates, size)
+            tally.updates[clause] += 1
     return count
 
 
@@ -149,7 +150,7 @@ def no_changes() -> Changes:
 
 @numba.njit(cache=True, nogil=True)
 def record(
-    changes: Changes, used: int, state: AdaGradState, work: Scratch, step: int, count: int
+    changes: Changes, used: int, state: State, rates: AnyRates, work: Scratch, step: int, count: int
 ) -> tuple[Changes, int]:
     """Append the `count` changed clauses of a step to a list of which `used` places are taken; it grows by doubling."""
     size = len(changes.step)
@@ -166,12 +167,13 @@ def record(
     for j in range(count):
         clause = work.changed[j]
         changes.step[used + j], changes.clause[used + j] = step, clause
-        changes.delta_n[used + j], changes.weight[used + j] = work.delta[clause], state.weight[clause]
+        changes.delta_n[used + j] = work.delta[clause]
+        changes.weight[used + j] = weight_after(state, clause, step, rates)
     return changes, used + count
 
 
 @numba.njit(cache=True, nogil=True)
-def _predict(
+def predict(
     forest: Forest,
     k: int,
     theta_unary: FloatArray,
@@ -180,7 +182,25 @@ def _predict(
     now: FloatArray,
     world: BoolArray,
 ) -> int:
-    # -1, or a place of the forest whose component has no world.
+    """Write the most probable world of the k-th example, all of it forests, under the current weights `now`.
+
+    Parameters
+    ----------
+    forest : Forest
+    k : int
+        Place of the example in the sequence.
+    theta_unary, theta_pair : float arrays
+        Room for what each state and each pair entry adds.
+    linear : float array, shape (n,)
+        What each atom adds when it is true, besides the clauses.
+    now : float array, shape (m,)
+    world : bool array, shape (n,)
+
+    Returns
+    -------
+    int
+        -1, or a place of the forest whose component has no world.
+    """
     arrays, first, last = forest.arrays, forest.first[k], forest.last[k]
     begin, end = arrays.state_start[first], arrays.state_start[last]
     weigh_range(forest.unary.indptr, forest.unary.indices, forest.unary.data, now, begin, end, theta_unary)
@@ -200,9 +220,9 @@ def learn_forests(
     forest: Forest,
     begin: int,
     end: int,
-    state: AdaGradState,
+    state: State,
     tally: Tally,
-    rates: Rates,
+    rates: AnyRates,
     work: Scratch,
     done: int,
     rows: StepRows,
@@ -211,7 +231,7 @@ def learn_forests(
     augmentation: float,
     recording: bool,
 ) -> tuple[int, Changes, int]:
-    """Algorithm 1, lines 3 to 5 and 21 to 27, for the examples begin to end - 1, all of them forests; in place.
+    """Predict, compare and update for the examples begin to end - 1, all of them forests; in place.
 
     Parameters
     ----------
@@ -240,12 +260,12 @@ def learn_forests(
     for k in range(begin, end):
         step = done + 1 + k - begin
         refresh(window, k, state, tally, rates, work, step)
-        stuck = _predict(forest, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        stuck = predict(forest, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck < 0 and augmentation > 0:
-            stuck = _predict(forest, k, theta_unary, theta_pair, with_loss, work.now, work.target)
+            stuck = predict(forest, k, theta_unary, theta_pair, with_loss, work.now, work.target)
         if stuck >= 0:
             return stuck, changes, used
         count = finish(window, k, state, tally, rates, work, step, rows)
         if recording:
-            changes, used = record(changes, used, state, work, step, count)
+            changes, used = record(changes, used, state, rates, work, step, count)
     return -1, changes, used

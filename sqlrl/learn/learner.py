@@ -1,68 +1,48 @@
-"""ADAGRAD_FB over windows of examples, without a database."""
+"""Online learners over windows of examples, without a database: one loop for all update rules."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.adagrad import AdaGradState, averaged_weights, grown, new_state, weights_now
+from sqlrl.ground.network import FloatArray, Network
 from sqlrl.learn.arrays import Tally, new_tally
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
-from sqlrl.learn.parameters import AdaGradParameters
+from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.reports import WindowReport, change_table, step_table
+from sqlrl.learn.rules import State, arrays_of, chosen, grown, longer, new_state, read, with_arrays
 from sqlrl.learn.slices import cut
-from sqlrl.learn.stepping import Learned, learn_examples
+from sqlrl.learn.stepping import learn_examples
+from sqlrl.solve.randomness import Stream, streams
 
 if TYPE_CHECKING:
     from sqlrl.ground.windows import Window
 
-
-@dataclass(frozen=True, eq=False)
-class WindowReport:
-    """What learning from one window did.
-
-    Parameters
-    ----------
-    steps : pyarrow.Table
-        Progressive validation, one row for each step: `step` (from 0), `example`, `loss` (Hamming: wrong atoms),
-        `atoms`, `correct`, `score_truth`, `score_prediction` (weighted counts of the open ground clauses of the example
-        before the update; the part that is the same in every world is left out).
-    predicted : bool array, shape (n,)
-        The world predicted for each example before it was learned; false for atoms of skipped examples.
-    changes : pyarrow.Table
-        With `record_history` one row for each clause that a step updated: `step`, `clause`, `delta_n`, `weight` (after
-        the step). Between its rows a weight moves towards 0 by lambda * eta / H at each step.
-    seconds : float
-        Wall time.
-    """
-
-    steps: pa.Table
-    predicted: BoolArray
-    changes: pa.Table
-    seconds: float
+_INFEASIBLE = ("infeasible_clause", "infeasible_example", "infeasible_count")
 
 
 class _Kept(NamedTuple):
     # All that a learner remembers between windows.
-    state: AdaGradState
+    state: State
     tally: Tally
+    random: Stream
     infeasible: InfeasibleTruth
 
 
-class AdaGradLearner:
+class OnlineLearner:
     """Learns weights of clauses from windows of examples, one step for each example.
 
     Parameters
     ----------
-    parameters : AdaGradParameters
-        How to learn.
+    parameters : Parameters
+        The update rule, by its type, and how to learn: one of `sqlrl.learn.settings`.
     names : Names
         Words for clauses and examples in messages.
 
@@ -73,19 +53,21 @@ class AdaGradLearner:
     Examples
     --------
     >>> from sqlrl.ground.windows import Window
+    >>> from sqlrl.learn.settings import AdaGradParameters
     >>> from sqlrl.solve.sample import network
     >>> smokes = network(2, [(0, [1]), (1, [2])])
-    >>> learner = AdaGradLearner(AdaGradParameters(regularization=0.1))
+    >>> learner = OnlineLearner(AdaGradParameters(regularization=0.1))
     >>> everything = np.array([True, True])
-    >>> report = learner.learn_window(Window(np.array([0]), smokes, np.array([True, False]), everything))
+    >>> report = learner.learn_many(Window(np.array([0]), smokes, np.array([True, False]), everything))
     >>> learner.weights.tolist(), report.steps["loss"].to_pylist()
     ([0.45, -0.45], [1.0])
     """
 
-    def __init__(self, parameters: AdaGradParameters | None = None, *, names: Names | None = None) -> None:
-        self.parameters = parameters or AdaGradParameters()
+    def __init__(self, parameters: Parameters, *, names: Names | None = None) -> None:
+        self.parameters = parameters
         self.names = names or Names()
-        self._kept = _Kept(new_state(), new_tally(0), no_infeasible_truth())
+        random = streams(parameters.seed, 1)[0]
+        self._kept = _Kept(new_state(parameters.rates), new_tally(0), random, no_infeasible_truth())
 
     @property
     def infeasible(self) -> InfeasibleTruth:
@@ -98,13 +80,18 @@ class AdaGradLearner:
         return self._kept.state.steps
 
     @property
+    def clauses(self) -> int:
+        """Number of clauses met so far."""
+        return len(self._kept.tally.met)
+
+    @property
     def weights(self) -> FloatArray:
         """The weights (log-odds) after the last step by clause id; 0 for hard clauses. Shape (m,)."""
-        return weights_now(self._kept.state, self.parameters.rates)
+        return read(self._kept.state, self.parameters.rates)[0]
 
     def averaged_weights(self) -> FloatArray:
-        """The mean of the weights after each step, by clause id; see `sqlrl.learn.adagrad.averaged_weights`."""
-        return averaged_weights(self._kept.state, self.parameters.rates)
+        """The mean of the weights after each step, by clause id; see `sqlrl.learn.rules.read`."""
+        return read(self._kept.state, self.parameters.rates)[1]
 
     def support(self) -> pa.Table:
         """How often each clause mattered.
@@ -113,67 +100,97 @@ class AdaGradLearner:
         -------
         pyarrow.Table
             Rows in order of `clause`: `support`, the steps whose example had an open ground clause; `updates`, the steps
-            that changed the weight; `delta_n`, the sum of n in the observed minus n in the predicted world.
+            that changed the weight for what the clause counted; `delta_n`, the sum of n in the observed world minus n in
+            the one that was learned from.
         """
         met, updates, delta_n = self._kept.tally
         clause = np.arange(len(met), dtype=np.int64)
         return pa.table({"clause": clause, "support": met, "updates": updates, "delta_n": delta_n})
 
-    def state(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Everything needed to go on later, as plain arrays (for `numpy.savez`).
+    # ---- going on later -----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything needed to go on later, as plain arrays (for `numpy.savez`, or `sqlrl.learner_state`).
 
         Returns
         -------
         dict of str to array
-            Names of the fields of `AdaGradState` and `Tally`. What was reported before is not in it.
+            `steps`; the arrays of the update rule's state and of `Tally`, with one place for each clause; `random`, the
+            state of the random numbers; `infeasible_clause`, `infeasible_example` and `infeasible_count`. What was
+            reported before is not in it.
         """
-        state, tally = self._kept.state, self._kept.tally
-        return {
-            "steps": np.array(state.steps, dtype=np.int64),
-            "weight": state.weight.copy(),
-            "squares": state.squares.copy(),
-            "total": state.total.copy(),
-            "last": state.last.copy(),
-            "met": tally.met.copy(),
-            "updates": tally.updates.copy(),
-            "delta_n": tally.delta_n.copy(),
-        }
+        state, tally, random, infeasible = self._kept
+        arrays = {**arrays_of(state), **tally._asdict(), "random": random}
+        found = (infeasible.clause, infeasible.example, infeasible.count)
+        arrays |= dict(zip(_INFEASIBLE, found, strict=True))
+        return {"steps": np.array(state.steps, dtype=np.int64), **{name: x.copy() for name, x in arrays.items()}}
 
     @classmethod
     def from_state(
-        cls, parameters: AdaGradParameters, state: Mapping[str, npt.NDArray[np.generic]], *, names: Names | None = None
+        cls, parameters: Parameters, state: Mapping[str, npt.NDArray[Any]], *, names: Names | None = None
     ) -> Self:
         """Make a learner that goes on where `state` was taken.
 
         Raises
         ------
         InputError
-            The arrays are not those of a learner.
+            The arrays are not those of a learner with this update rule.
 
         Examples
         --------
-        >>> AdaGradLearner.from_state(AdaGradParameters(), AdaGradLearner().state()).steps
+        >>> from sqlrl.learn.settings import CDAParameters
+        >>> OnlineLearner.from_state(CDAParameters(), OnlineLearner(CDAParameters()).state()).steps
         0
         """
-        wanted = (*AdaGradState._fields, *Tally._fields)
-        sizes = {np.shape(state[name]) for name in wanted[1:] if name in state}
-        if set(wanted) - set(state) or len(sizes) != 1 or np.shape(state["steps"]) != ():
-            raise InputError(f"a learner's state has the arrays {', '.join(wanted)}, all but the first of one length")
         learner = cls(parameters, names=names)
-        weight, squares, total = (np.array(state[name], dtype=np.float64) for name in ("weight", "squares", "total"))
-        last = np.array(state["last"], dtype=np.int64)
-        values = AdaGradState(int(state["steps"]), weight, squares, total, last)
-        tally = Tally(*(np.array(state[name], dtype=np.int64) for name in Tally._fields))
-        learner._kept = _Kept(values, tally, no_infeasible_truth())
+        empty = learner.state()
+        if set(empty) - set(state):
+            raise InputError(f"a state of this learner has the arrays {', '.join(empty)}")
+        taken = {name: np.array(state[name], dtype=array.dtype) for name, array in empty.items()}
+        blank, counters = learner._kept.state, learner._kept.tally
+        of_clauses = {taken[name].shape for name in (*arrays_of(blank), *counters._fields)}
+        sizes = len(of_clauses) == 1 and len(next(iter(of_clauses))) == 1
+        if not sizes or taken["steps"].shape != () or taken["random"].shape != empty["random"].shape:
+            raise InputError(
+                "a learner's state has one step number, and one place for each clause in each array of clauses"
+            )
+        values = with_arrays(blank, {name: taken[name] for name in arrays_of(blank)})
+        learner._kept = _Kept(
+            values._replace(steps=int(taken["steps"])),
+            Tally(*(taken[name] for name in counters._fields)),
+            taken["random"],
+            InfeasibleTruth(*(taken[name] for name in _INFEASIBLE)),
+        )
         return learner
 
-    def learn_window(self, window: Window) -> WindowReport:
+    # ---- learning -----------------------------------------------------------------------------------------
+
+    def learn_one(self, window: Window, example: int) -> WindowReport:
+        """Take one step, from one example of a window; as `learn_many`, which is much faster for several.
+
+        Parameters
+        ----------
+        window : Window
+        example : int
+            One of its examples.
+
+        Raises
+        ------
+        InputError
+            As `learn_many`; or the example is not in the window.
+        """
+        if example not in window.examples:
+            raise InputError(f"example {self.names.example(example)} is not in the window")
+        return self.learn_many(replace(window, examples=np.array([example], dtype=np.int64)))
+
+    def learn_many(self, window: Window) -> WindowReport:
         """Take one step for each example of a window, in its order: predict, compare, update.
 
         Parameters
         ----------
         window : Window
-            Examples with their network and labels. Clauses that are new get a weight of 0 in all steps before.
+            Examples with their network and labels. Clauses that are new get a weight of 0 in all steps before. An example
+            without query atoms is a step in which no count differs.
 
         Returns
         -------
@@ -190,85 +207,43 @@ class AdaGradLearner:
             Soft evidence is not finite, or weights have grown out of range.
         """
         start = time.perf_counter()
-        network, truth = window.network, window.truth
+        network, truth, parameters = window.network, window.truth, self.parameters
         check_labelled(network, window.labelled, window.examples, self.names)
-        _check_prior(network)
+        check_prior(network)
         broken = infeasible_truth(network, truth)
-        policy = self.parameters.on_infeasible_truth
+        policy = parameters.on_infeasible_truth
         if policy == "error" and len(broken.clause):
             raise broken.error(self.names)
         examples = window.examples
         if policy == "skip":
             examples = examples[~np.isin(examples, broken.example)]
-        size = max(len(self._kept.state.weight), 1 + int(network.clauses.max(initial=-1)))
-        state, tally = grown(self._kept.state, size), Tally(*(_longer(x, size) for x in self._kept.tally))
-        local, counters = _at(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
-        learned = learn_examples(cut(network, examples), truth, local, counters, self.parameters, self.names)
-        rows = learned.rows
-        if not all(np.all(np.isfinite(x)) for x in (local.weight, rows.score_truth, rows.score_prediction)):
-            raise NumericError("weights grew beyond the range of floats: lower learning_rate, or raise delta")
+        kept, size = self._kept, max(self.clauses, 1 + int(network.clauses.max(initial=-1)))
+        state, tally = grown(kept.state, size), Tally(*(longer(x, size) for x in kept.tally))
+        local, counters = chosen(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
+        random = kept.random.copy()
+        learned = learn_examples(cut(network, examples), truth, local, counters, parameters, self.names, random)
+        found = [x for x in arrays_of(local).values() if x.dtype == np.float64]
+        if not all(np.all(np.isfinite(x)) for x in (*found, learned.rows.score_truth, learned.rows.score_prediction)):
+            raise NumericError(f"weights grew beyond the range of floats: {parameters.remedy}")
         for whole, part in zip((*state[1:], *tally), (*local[1:], *counters), strict=True):
             whole[network.clauses] = part
         report = WindowReport(
-            _step_table(learned, state.steps, examples),
+            step_table(learned, state.steps, examples),
             learned.predicted,
-            _change_table(learned, network.clauses),
+            change_table(learned, network.clauses),
             time.perf_counter() - start,
         )
         done = state._replace(steps=state.steps + len(examples))
         # One assignment, so that Ctrl-C cannot leave half a window behind.
-        self._kept = _Kept(done, tally, self.infeasible.joined(broken))
+        self._kept = _Kept(done, tally, random, self.infeasible.joined(broken))
         return report
 
 
-def _check_prior(network: Network) -> None:
+def check_prior(network: Network) -> None:
+    """Refuse soft evidence that is not finite."""
     wrong = np.flatnonzero(~np.isfinite(network.prior))
     if len(wrong):
         raise NumericError(
             f"soft evidence of atom {network.atoms[wrong[0]]} is {network.prior[wrong[0]]}: give a probability between 0 "
             "and 1, or load certain evidence as a fact"
         )
-
-
-def _at(state: AdaGradState, clauses: IntArray) -> AdaGradState:
-    # A copy with the given clauses only.
-    _, weight, squares, total, last = state
-    return AdaGradState(state.steps, weight[clauses], squares[clauses], total[clauses], last[clauses])
-
-
-def _longer(values: IntArray, size: int) -> IntArray:
-    return np.concatenate([values, np.zeros(size - len(values), dtype=np.int64)])
-
-
-STEP_SCHEMA = pa.schema(
-    [
-        ("step", pa.int64()),
-        ("example", pa.int64()),
-        ("loss", pa.float64()),
-        ("atoms", pa.int64()),
-        ("correct", pa.int64()),
-        ("score_truth", pa.float64()),
-        ("score_prediction", pa.float64()),
-    ]
-)
-
-
-def _step_table(learned: Learned, done: int, examples: IntArray) -> pa.Table:
-    rows = learned.rows
-    steps = np.arange(done, done + len(examples), dtype=np.int64)
-    columns = (steps, examples, rows.loss.astype(np.float64), rows.atoms, rows.atoms - rows.loss)
-    return pa.Table.from_arrays(
-        [pa.array(x) for x in (*columns, rows.score_truth, rows.score_prediction)], schema=STEP_SCHEMA
-    )
-
-
-def _change_table(learned: Learned, ids: IntArray) -> pa.Table:
-    changes = learned.changes
-    return pa.table(
-        {
-            "step": changes.step - 1,
-            "clause": ids[changes.clause],
-            "delta_n": changes.delta_n,
-            "weight": changes.weight,
-        }
-    )

@@ -1,47 +1,46 @@
-"""The parameters of ADAGRAD_FB, checked when they are made."""
+"""What every learner may be told, and its checks; the rules of `sqlrl.learn.settings` add their own."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from sqlrl.errors import InputError
-from sqlrl.learn.adagrad import Rates
+from sqlrl.learn.rules import AnyRates
 
 OnInfeasibleTruth = Literal["warn", "skip", "error"]
 Ties = Literal["errors", "first"]
+Inference = Literal["exact", "relaxed"]
 
 TIE = 1e-9
 """Worlds whose scores differ by less than this for each atom in which they differ are tied (log-odds): far below any weight that
 a step makes, far above the rounding of sums."""
-POLICIES = ("warn", "skip", "error")
 
 
-@dataclass(frozen=True)
-class AdaGradParameters:
-    """How ADAGRAD_FB learns.
+@dataclass(frozen=True, kw_only=True)
+class Parameters(ABC):
+    """How a learner learns, apart from its update rule.
 
     Parameters
     ----------
-    regularization, learning_rate, delta : float
-        Lambda, eta and delta of equation 1.
-    loss_augmented : bool
-        Take delta n against the world that is most probable when each wrong atom adds 1, instead of the most probable
-        world (Algorithm 1, line 4).
     ties : {"errors", "first"}
-        Which of several most probable worlds to learn from, which the source leaves open. "errors": the one farthest from the
-        labels, so that a tie counts as an error, as it does in the loss; what is learned then does not depend on how
+        Which of several most probable worlds to learn from, which the sources leave open. "errors": the one farthest from
+        the labels, so that a tie counts as an error, as it does in the loss; what is learned then does not depend on how
         a solver orders worlds. "first": the solver's own.
     on_infeasible_truth : {"warn", "skip", "error"}
         What to do with examples whose labels violate hard clauses: learn from them, pass over them (they are no
         steps), or raise an error.
     record_history : bool
-        Report every clause and weight that a step changed.
+        Report every clause whose delta n was not 0 in a step, and its weight.
+    inference : {"exact", "relaxed"}
+        How worlds are found; see `sqlrl.learn.worlds.relaxed_world`.
     seed : int
-        Seed of CP-SAT, from 0 to 2**31 - 1.
+        Seed of CP-SAT and of sampling, from 0 to 2**31 - 1.
 
     Raises
     ------
@@ -49,39 +48,50 @@ class AdaGradParameters:
         A value is out of range; the message says which.
     """
 
-    regularization: float = 0.001
-    learning_rate: float = 1.0
-    delta: float = 1.0
-    loss_augmented: bool = False
     ties: Ties = "errors"
     on_infeasible_truth: OnInfeasibleTruth = "warn"
     record_history: bool = False
+    inference: Inference = "exact"
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, low, strict, remedy in (
-            ("regularization", 0.0, False, "use 0 for no L1 penalty; the OSL paper uses 0.001"),
-            ("learning_rate", 0.0, True, "the OSL paper uses 1"),
-            ("delta", 0.0, False, "the OSL paper uses 1"),
-        ):
-            check_number(name, getattr(self, name), low, strict, remedy)
-        if self.ties not in ("errors", "first"):
-            raise InputError(f"ties={self.ties!r}: choose 'errors' or 'first'")
-        if self.on_infeasible_truth not in POLICIES:
-            raise InputError(f"on_infeasible_truth={self.on_infeasible_truth!r}: choose 'warn', 'skip' or 'error'")
+        check_choice("ties", self.ties, ("errors", "first"))
+        check_choice("on_infeasible_truth", self.on_infeasible_truth, ("warn", "skip", "error"))
+        check_choice("inference", self.inference, ("exact", "relaxed"))
+        check_flag("record_history", self.record_history)
         check_integer("seed", self.seed, 0, 2**31 - 1)
 
     @property
-    def augmentation(self) -> float:
-        """What each wrong atom adds to a world from which delta n is taken (log-odds)."""
-        if self.loss_augmented:
-            return 1.0
-        return TIE if self.ties == "errors" else 0.0
+    @abstractmethod
+    def rates(self) -> AnyRates:
+        """The numbers of the update rule as floats; their type says which rule."""
 
     @property
-    def rates(self) -> Rates:
-        """The numbers of equation 1 as floats."""
-        return Rates(float(self.regularization), float(self.learning_rate), float(self.delta))
+    @abstractmethod
+    def remedy(self) -> str:
+        """What to change when weights grow out of range."""
+
+    @property
+    def loss_added(self) -> bool:
+        """Whether delta n is taken from the world that is most probable when each wrong atom adds 1."""
+        return False
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of the chain from whose end delta n is taken; 0 if it is taken from a most probable world."""
+        return 0
+
+    @property
+    def augmentation(self) -> float:
+        """What each wrong atom adds to the world from which delta n is taken (log-odds)."""
+        if self.loss_added:
+            return 1.0
+        return TIE if self.ties == "errors" and self.sweeps == 0 else 0.0
+
+    @property
+    def one_world(self) -> bool:
+        """Whether one world serves prediction and delta n: a relaxation is too dear to be solved twice for ties alone."""
+        return self.inference == "relaxed" and not self.loss_added and self.sweeps == 0
 
 
 def check_number(name: str, value: object, low: float, strict: bool, remedy: str) -> None:
@@ -97,3 +107,23 @@ def check_integer(name: str, value: object, low: int, high: int | None = None) -
     integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not integer or value < low or (high is not None and value > high):  # type: ignore[operator]
         raise InputError(f"{name}={value!r}: give an integer of at least {low}{f' and at most {high}' if high else ''}")
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse anything but one of some words.
+
+    Examples
+    --------
+    >>> check_choice("order", "random", ("file", "shuffle"))
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: order='random': choose 'file' or 'shuffle'
+    """
+    if value not in choices:
+        *first, last = map(repr, choices)
+        raise InputError(f"{name}={value!r}: choose {', '.join(first)}{' or ' if first else ''}{last}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse anything but True and False."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name}={value!r}: give True or False")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.ground.network import FloatArray
@@ -17,6 +18,29 @@ if TYPE_CHECKING:
     from sqlrl.logic.model import Model
 
 Order = Literal["file", "shuffle"]
+
+
+class Ordering(TypedDict):
+    """How examples come in windows; see `TrainingDatabase.training_windows`."""
+
+    size: int
+    order: Order
+    seed: int
+    passes: int
+
+
+STEP_SCHEMA = pa.schema(
+    [
+        ("step", pa.int64()),
+        ("example", pa.int64()),
+        ("loss", pa.float64()),
+        ("atoms", pa.int64()),
+        ("correct", pa.int64()),
+        ("score_truth", pa.float64()),
+        ("score_prediction", pa.float64()),
+    ]
+)
+"""Progressive validation as `sqlrl.step` keeps it, but for the run; see `WindowReport.steps`."""
 
 
 class HistorySink(Protocol):
@@ -34,6 +58,31 @@ class HistorySink(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A run after some windows: what it needs to go on.
+
+    Parameters
+    ----------
+    windows : int
+        Windows done.
+    arrays : mapping of str to array
+        `OnlineLearner.state()`.
+    steps : pyarrow.Table
+        Progressive validation: of the last window where it is saved, of all windows where it is read.
+    changes : pyarrow.Table
+        What the steps of the last window changed, for the history; empty where it is read, and without `record_history`.
+    seconds : mapping of str to float
+        Wall time of each stage so far.
+    """
+
+    windows: int
+    arrays: Mapping[str, npt.NDArray[Any]]
+    steps: pa.Table
+    changes: pa.Table
+    seconds: Mapping[str, float]
+
+
 class TrainingStream(Protocol):
     """The windows of all passes over the training examples."""
 
@@ -47,7 +96,7 @@ class TrainingStream(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Window]:
-        """Ground one window after the other, when it is asked for. Called once."""
+        """Ground one window after the other, when it is asked for; after `resume` those that are left. Called once."""
         ...
 
     def clause_text(self, clause: int) -> str:
@@ -62,8 +111,23 @@ class TrainingStream(Protocol):
         """Record that the run has begun, with what `TrainingRecord` says; return its number. Called once, before anything else."""
         ...
 
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Go on with a run that was saved, in place of `begin`.
+
+        Raises
+        ------
+        InputError
+            There is no such run, it saved nothing, or it is done; or learner, parameters, model, examples or data are not
+            those that it had: the message says which differs.
+        """
+        ...
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save a run after a window, all or nothing, with its steps and changes, in place of what was saved before."""
+        ...
+
     def history(self) -> HistorySink:
-        """Open the place where changes are stored. Called at most once, and only with `record_history`."""
+        """Open the place where changes are stored. Called at most once, only with `record_history`, and not by a run that `save`s."""
         ...
 
 
@@ -84,9 +148,9 @@ class TrainingRecord:
     seconds : mapping of str to float
         Wall time of each stage.
     steps : pyarrow.Table
-        Progressive validation, with the columns of `sqlrl.step` but `run`.
+        Progressive validation, with the columns of `sqlrl.step` but `run`; those that were saved before come first.
     support : pyarrow.Table
-        `clause`, `support`, `updates`, `delta_n`: see `AdaGradLearner.support`.
+        `clause`, `support`, `updates`, `delta_n`: see `OnlineLearner.support`.
     """
 
     learner: str
@@ -179,6 +243,8 @@ class Progress:
         Wrongly predicted atoms and all atoms of this window, each example predicted before it was learned.
     seconds_grounding, seconds_learning : float
         Wall time so far.
+    run : int
+        The run's number in `sqlrl.run`.
     """
 
     window: int
@@ -189,6 +255,7 @@ class Progress:
     atoms: int
     seconds_grounding: float
     seconds_learning: float
+    run: int = 0
 
 
 OnWindow = Callable[[Progress], None]

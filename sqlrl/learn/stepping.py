@@ -1,17 +1,15 @@
-"""One pass over the examples of a window: runs of forests in compiled code, other examples by `mpe`."""
+"""One pass over the examples of a window: runs of forests in compiled code, other examples one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
 from sqlrl.errors import InfeasibleError
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.learn.adagrad import AdaGradState, Rates
 from sqlrl.learn.arrays import (
     Changes,
     Forest,
@@ -23,37 +21,16 @@ from sqlrl.learn.arrays import (
     new_step_rows,
     window_arrays,
 )
-from sqlrl.learn.kernel import finish, learn_forests, no_changes, record, refresh
+from sqlrl.learn.kernel import finish, learn_forests, no_changes, predict, record, refresh
 from sqlrl.learn.labels import Names
+from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.rules import State
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
+from sqlrl.learn.worlds import exact_world, relaxed_world, sampled_world
 from sqlrl.solve.components import split
 from sqlrl.solve.forest import compile_forest
-from sqlrl.solve.mpe import mpe
-from sqlrl.solve.structure import Structure, compile_network
-
-
-class Choices(Protocol):
-    """What a pass needs to know of a learner's parameters."""
-
-    @property
-    def rates(self) -> Rates:
-        """The numbers of equation 1."""
-        ...
-
-    @property
-    def augmentation(self) -> float:
-        """What each wrong atom adds to a world from which delta n is taken."""
-        ...
-
-    @property
-    def record_history(self) -> bool:
-        """Whether changes are recorded."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """Seed of CP-SAT."""
-        ...
+from sqlrl.solve.randomness import Stream
+from sqlrl.solve.structure import compile_network
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,50 +78,96 @@ class _Pass:
         self,
         slices: Slices,
         truth: BoolArray,
-        state: AdaGradState,
+        state: State,
         tally: Tally,
-        choices: Choices,
+        parameters: Parameters,
         names: Names,
+        random: Stream,
     ) -> None:
-        self.slices, self.state, self.tally, self.choices, self.names = slices, state, tally, choices, names
+        self.slices, self.state, self.tally, self.parameters, self.names = slices, state, tally, parameters, names
+        self.random = random
+        self.structure = compile_network(slices.network)
+        self.program = compile_forest(self.structure)
+        self.forest: Forest = forest_arrays(self.program, slices.examples)
         self.window: WindowArrays = window_arrays(slices, truth)
-        self.work = new_scratch(len(state.weight), len(truth), augmented=choices.augmentation > 0)
+        apart = parameters.augmentation > 0 or parameters.sweeps > 0
+        self.work = new_scratch(len(tally.met), len(truth), apart=apart)
         self.rows = new_step_rows(len(slices.examples))
         self.changes: Changes = no_changes()
         self.used = 0
+        arrays = self.forest.arrays
+        self.theta = (np.empty(len(arrays.state_atom)), np.empty(len(arrays.pair_cell)))
 
-    def forests(self, structure: Structure, forest: Forest, variable: IntArray, begin: int, end: int) -> None:
-        choices = self.choices
+    def forests(self, begin: int, end: int) -> None:
+        """Take the steps of a run of examples that are all forests, in compiled code."""
+        chosen = self.parameters
         stuck, self.changes, self.used = learn_forests(
-            self.window, forest, begin, end, self.state, self.tally, choices.rates, self.work,
-            self.state.steps + begin, self.rows, self.changes, self.used, choices.augmentation, choices.record_history,
+            self.window, self.forest, begin, end, self.state, self.tally, chosen.rates, self.work,
+            self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.record_history,
         )  # fmt: skip
+        self._check(stuck)
+
+    def sampled(self, k: int) -> None:
+        """Take the step of an example that is all forests, against a sampled world."""
+        self._refresh(k)
+        self._check(predict(self.forest, k, *self.theta, self.window.prior, self.work.now, self.work.predicted))
+        network, atoms, clauses = example_network(self.slices, k)
+        self._sample(network, atoms, clauses)
+        self._finish(k)
+
+    def other(self, k: int) -> None:
+        """Take the step of any example: its worlds are found on the network of this example alone."""
+        chosen, work = self.parameters, self.work
+        self._refresh(k)
+        network, atoms, clauses = example_network(self.slices, k)
+        weights, describe = work.now[clauses], describer(network, self.names)
+        find = relaxed_world if chosen.inference == "relaxed" else exact_world
+        loss = chosen.augmentation * self.window.loss[atoms] if chosen.augmentation > 0 else None
+        try:
+            if chosen.one_world:
+                work.predicted[atoms] = work.target[atoms] = find(
+                    network, weights, loss, seed=chosen.seed, describe=describe
+                )
+            else:
+                work.predicted[atoms] = find(network, weights, None, seed=chosen.seed, describe=describe)
+                if loss is not None:
+                    work.target[atoms] = find(network, weights, loss, seed=chosen.seed, describe=describe)
+        except InfeasibleError as error:
+            raise self._placed(error, int(self.slices.examples[k])) from None
+        if chosen.sweeps > 0:
+            self._sample(network, atoms, clauses)
+        self._finish(k)
+
+    def _sample(self, network: Network, atoms: IntArray, clauses: IntArray) -> None:
+        self.work.target[atoms] = sampled_world(
+            network,
+            self.work.now[clauses],
+            self.window.truth[atoms],
+            sweeps=self.parameters.sweeps,
+            random=self.random,
+        )
+
+    def _refresh(self, k: int) -> None:
+        refresh(self.window, k, self.state, self.tally, self.parameters.rates, self.work, self.state.steps + k + 1)
+
+    def _finish(self, k: int) -> None:
+        chosen, step = self.parameters, self.state.steps + k + 1
+        count = finish(self.window, k, self.state, self.tally, chosen.rates, self.work, step, self.rows)
+        if chosen.record_history:
+            self.changes, self.used = record(self.changes, self.used, self.state, chosen.rates, self.work, step, count)
+
+    def _check(self, stuck: int) -> None:
+        # Raise the error about a place of the forest whose component has no world; -1 is none.
         if stuck < 0:
             return
         from sqlrl.solve.conflict import conflict_error
 
-        number = structure.component[variable[stuck : stuck + 1]]
+        structure = self.structure
+        number = structure.component[self.program.variable[stuck : stuck + 1]]
         component = next(split(structure, number))
         describe = describer(structure.network, self.names)
-        error = conflict_error(structure, component, describe=describe, seed=choices.seed)
+        error = conflict_error(structure, component, describe=describe, seed=self.parameters.seed)
         raise self._placed(error, int(structure.network.example[component.atoms[0]]))
-
-    def other(self, k: int) -> None:
-        # The general step: predict by `mpe` on the network of this example alone.
-        choices, work, step = self.choices, self.work, self.state.steps + k + 1
-        refresh(self.window, k, self.state, self.tally, choices.rates, work, step)
-        network, atoms, clauses = example_network(self.slices, k)
-        weights, describe = work.now[clauses], describer(network, self.names)
-        try:
-            work.predicted[atoms] = mpe(network, weights, seed=choices.seed, describe=describe).world
-            if choices.augmentation > 0:
-                loss = choices.augmentation * self.window.loss[atoms]
-                work.target[atoms] = mpe(network, weights, loss=loss, seed=choices.seed, describe=describe).world
-        except InfeasibleError as error:
-            raise self._placed(error, int(self.slices.examples[k])) from None
-        count = finish(self.window, k, self.state, self.tally, choices.rates, work, step, self.rows)
-        if choices.record_history:
-            self.changes, self.used = record(self.changes, self.used, self.state, work, step, count)
 
     def _placed(self, error: InfeasibleError, example: int) -> InfeasibleError:
         error.add_note(f"while predicting example {self.names.example(example)}")
@@ -154,10 +177,11 @@ class _Pass:
 def learn_examples(
     slices: Slices,
     truth: BoolArray,
-    state: AdaGradState,
+    state: State,
     tally: Tally,
-    choices: Choices,
+    parameters: Parameters,
     names: Names,
+    random: Stream,
     *,
     compiled: bool = True,
 ) -> Learned:
@@ -171,10 +195,12 @@ def learn_examples(
         The labels.
     state, tally
         Of the network's local clauses; their arrays are changed, also when an exception ends the pass.
-    choices : Choices
-        Parameters of the learner.
+    parameters : Parameters
+        How to learn.
     names : Names
         Words for errors.
+    random : Stream
+        For sampled worlds; changed.
     compiled : bool
         Take examples whose components are all forests in compiled code. Without it, all go the general way, with the
         same result.
@@ -183,18 +209,17 @@ def learn_examples(
     -------
     Learned
     """
-    run = _Pass(slices, truth, state, tally, choices, names)
-    structure = compile_network(slices.network)
-    program = compile_forest(structure)
+    run = _Pass(slices, truth, state, tally, parameters, names, random)
+    structure = run.structure
     general = ~structure.forest[structure.component[structure.variables.of_atom]]
+    compiled = compiled and parameters.inference == "exact"
     fast = ~flagged_examples(slices, general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
-    forest = forest_arrays(program, slices.examples)
     for begin, end, forests in _runs(fast):
-        if forests:
-            run.forests(structure, forest, program.variable, begin, end)
+        if forests and parameters.sweeps == 0:
+            run.forests(begin, end)
         else:
             for k in range(begin, end):
-                run.other(k)
+                (run.sampled if forests else run.other)(k)
     changes, used = run.changes, run.used
     kept = Changes(changes.step[:used], changes.clause[:used], changes.delta_n[:used], changes.weight[:used])
     return Learned(run.rows, run.work.predicted, kept)

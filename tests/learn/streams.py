@@ -1,15 +1,13 @@
-"""Random streams of small examples as plain lists, and Algorithm 1 in plain Python over all worlds."""
+"""Random streams of small examples as plain lists."""
 
 from __future__ import annotations
 
-import math
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sqlrl.ground.windows import Window
-from sqlrl.learn.parameters import TIE
 from sqlrl.solve.sample import chains, network
 from tests.solve.networks import Problem, World, worlds
 
@@ -88,67 +86,6 @@ def random_stream(seed: int, *, longest: int = 2, count: int = 14, clauses: int 
             examples.append(problem)
             truths.append(tuple(rng.random() < 0.5 for _ in range(problem.atoms)))
     return Stream(examples, truths, known, hard)
-
-
-@dataclass
-class Oracle:
-    """Algorithm 1, lines 1 to 5 and 21 to 27, clause by clause and step by step, over all worlds of each example."""
-
-    clauses: int
-    regularization: float
-    learning_rate: float
-    delta: float
-    augmentation: float = 0.0
-    weights: list[float] = field(default_factory=list)
-    squares: list[float] = field(default_factory=list)
-    history: list[list[float]] = field(default_factory=list)
-    losses: list[int] = field(default_factory=list)
-    smallest_gap: float = math.inf
-
-    def __post_init__(self) -> None:
-        self.weights, self.squares = [0.0] * self.clauses, [0.0] * self.clauses
-
-    def best(self, problem: Problem, truth: World | None) -> World:
-        scored = []
-        for world in worlds(problem):
-            terms = [w * n for w, n in zip(self.weights, self.counts(problem, world), strict=True)]
-            terms += [p for p, y in zip(problem.prior, world, strict=True) if y]
-            if truth is not None:
-                terms.append(self.augmentation * sum(a != b for a, b in zip(world, truth, strict=True)))
-            scored.append((math.fsum(terms), world))
-        scored.sort(reverse=True)
-        if len(scored) > 1:
-            self.smallest_gap = min(self.smallest_gap, scored[0][0] - scored[1][0])
-        return scored[0][1]
-
-    def counts(self, problem: Problem, world: World) -> list[int]:
-        n = replace(problem, weights=[0.0] * self.clauses).count(world)
-        return [0 if i in problem.hard else x for i, x in enumerate(n)]
-
-    def step(self, problem: Problem, truth: World) -> None:
-        predicted = self.best(problem, None)
-        self.losses.append(sum(a != b for a, b in zip(truth, predicted, strict=True)))
-        target = self.best(problem, truth) if self.augmentation else predicted
-        observed, other = self.counts(problem, truth), self.counts(problem, target)
-        for i in range(self.clauses):
-            dn = observed[i] - other[i]
-            self.squares[i] += dn * dn
-            h = self.delta + math.sqrt(self.squares[i])
-            if h == 0:
-                continue
-            u = self.weights[i] + self.learning_rate / h * dn
-            self.weights[i] = math.copysign(max(abs(u) - self.regularization * self.learning_rate / h, 0.0), u)
-        self.history.append(list(self.weights))
-
-    def averages(self) -> list[float]:
-        return [math.fsum(column) / len(self.history) for column in zip(*self.history, strict=True)]
-
-
-def run_oracle(stream: Stream, regularization: float, rate: float, delta: float, augmentation: float = TIE) -> Oracle:
-    oracle = Oracle(stream.known[-1], regularization, rate, delta, augmentation)
-    for problem, truth in zip(stream.examples, stream.truths, strict=True):
-        oracle.step(problem, truth)
-    return oracle
 
 
 def chain_window(count: int, *, length: int = 8, states: int = 3, words: int = 12, seed: int = 0) -> Window:

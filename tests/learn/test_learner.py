@@ -13,24 +13,24 @@ import pytest
 import sqlrl.learn.learner as module
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
-from sqlrl.learn import AdaGradLearner, AdaGradParameters
-from sqlrl.learn.parameters import TIE
+from sqlrl.learn import AdaGradParameters, OnlineLearner
 from sqlrl.learn.stepping import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample import network
-from tests.learn.streams import Oracle, Stream, chain_window, random_stream, run_oracle
+from tests.learn.oracles import Oracle, run_oracle
+from tests.learn.streams import Stream, chain_window, random_stream
 
 RATES = [(0.001, 1.0, 1.0), (0.05, 0.7, 0.1), (0.0, 1.0, 1.0), (0.3, 2.0, 0.0)]
 
 
-def learned(stream: Stream, parameters: AdaGradParameters, size: int, seed: int = 0) -> tuple[AdaGradLearner, pa.Table]:
-    learner = AdaGradLearner(parameters)
-    steps = [learner.learn_window(window).steps for window in stream.windows(size, seed)]
+def learned(stream: Stream, parameters: AdaGradParameters, size: int, seed: int = 0) -> tuple[OnlineLearner, pa.Table]:
+    learner = OnlineLearner(parameters)
+    steps = [learner.learn_many(window).steps for window in stream.windows(size, seed)]
     return learner, pa.concat_tables(steps)
 
 
-def agree(learner: AdaGradLearner, steps: pa.Table, oracle: Oracle) -> None:
+def agree(learner: OnlineLearner, steps: pa.Table, oracle: Oracle) -> None:
     assert learner.steps == len(oracle.history)
     assert learner.weights == pytest.approx(oracle.weights, rel=1e-12, abs=1e-12)
     assert learner.averaged_weights() == pytest.approx(oracle.averages(), rel=1e-12, abs=1e-12)
@@ -42,9 +42,10 @@ def test_forests_equal_algorithm_1(augmented: bool) -> None:
     moved = 0
     for seed in range(60):
         stream, rates = random_stream(seed), RATES[seed % len(RATES)]
-        oracle = run_oracle(stream, *rates, 1.0 if augmented else TIE)
+        parameters = AdaGradParameters(*rates, loss_augmented=augmented)
+        oracle = run_oracle(stream, parameters)
         assert oracle.smallest_gap > 1e-9
-        learner, steps = learned(stream, AdaGradParameters(*rates, loss_augmented=augmented), 1 + seed % 6, seed)
+        learner, steps = learned(stream, parameters, 1 + seed % 6, seed)
         agree(learner, steps, oracle)
         moved += np.count_nonzero(learner.weights)
     assert moved > 100
@@ -54,7 +55,7 @@ def test_other_components_equal_algorithm_1() -> None:
     checked = 0
     for seed in range(100, 112):
         stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]
-        oracle = run_oracle(stream, *rates)
+        oracle = run_oracle(stream, AdaGradParameters(*rates))
         if oracle.smallest_gap > 1e-4:  # CP-SAT's integer weights are that exact
             agree(*learned(stream, AdaGradParameters(*rates), 3, seed), oracle)
             checked += 1
@@ -71,9 +72,9 @@ def test_general_path_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, augm
     def everything(window_lists: list[list[Window]]) -> list[object]:
         found: list[object] = []
         for windows in window_lists:
-            learner = AdaGradLearner(parameters)
+            learner = OnlineLearner(parameters)
             for window in windows:
-                report = learner.learn_window(window)
+                report = learner.learn_many(window)
                 found += [report.steps, report.changes, report.predicted.tolist()]
             found += [learner.weights.tobytes(), learner.averaged_weights().tobytes(), learner.support()]
         return found
@@ -87,28 +88,28 @@ def test_general_path_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, augm
 def test_windows_change_no_byte() -> None:
     whole = chain_window(12)
     parts = [replace(whole, examples=whole.examples[i : i + 5]) for i in range(0, 12, 5)]
-    one, other = AdaGradLearner(), AdaGradLearner()
-    one.learn_window(whole)
+    one, other = OnlineLearner(AdaGradParameters()), OnlineLearner(AdaGradParameters())
+    one.learn_many(whole)
     for part in parts:
-        other.learn_window(part)
+        other.learn_many(part)
     assert one.state()["total"].tobytes() == other.state()["total"].tobytes()
     assert one.weights.tobytes() == other.weights.tobytes()
 
 
 def test_order_is_that_of_the_window_and_examples_without_atoms_are_steps() -> None:
     whole = chain_window(3, length=4)
-    learner = AdaGradLearner()
-    report = learner.learn_window(replace(whole, examples=np.array([2, 77, 0, 2])))
+    learner = OnlineLearner(AdaGradParameters())
+    report = learner.learn_many(replace(whole, examples=np.array([2, 77, 0, 2])))
     assert report.steps["example"].to_pylist() == [2, 77, 0, 2]
     assert report.steps["step"].to_pylist() == [0, 1, 2, 3]
     assert report.steps["atoms"].to_pylist() == [12, 0, 12, 12]
     assert learner.steps == 4
-    assert learner.learn_window(replace(whole, examples=np.array([1]))).steps["step"].to_pylist() == [4]
+    assert learner.learn_many(replace(whole, examples=np.array([1]))).steps["step"].to_pylist() == [4]
 
 
 def test_a_chain_task_is_learned() -> None:
-    learner = AdaGradLearner()
-    report = learner.learn_window(chain_window(120))
+    learner = OnlineLearner(AdaGradParameters())
+    report = learner.learn_many(chain_window(120))
     loss = np.array(report.steps["loss"])
     assert loss[:10].mean() > 3
     assert loss[-60:].mean() < 0.5
@@ -119,9 +120,9 @@ def test_a_chain_task_is_learned() -> None:
 
 
 def test_history_tells_every_update() -> None:
-    learner = AdaGradLearner(AdaGradParameters(regularization=0.0, record_history=True))
+    learner = OnlineLearner(AdaGradParameters(regularization=0.0, record_history=True))
     windows = random_stream(5).windows(4)
-    changes = pa.concat_tables([learner.learn_window(w).changes for w in windows])
+    changes = pa.concat_tables([learner.learn_many(w).changes for w in windows])
     assert changes.num_rows > 5
     last, total = np.zeros(len(learner.weights)), np.zeros(len(learner.weights))
     for row in changes.to_pylist():
@@ -138,22 +139,24 @@ def test_state_goes_on_where_it_was_left(tmp_path: object) -> None:
     stream = random_stream(3)
     whole, _ = learned(stream, AdaGradParameters(), 5)
     windows = stream.windows(5)
-    first = AdaGradLearner()
-    first.learn_window(windows[0])
+    first = OnlineLearner(AdaGradParameters())
+    first.learn_many(windows[0])
     np.savez(f"{tmp_path}/state.npz", **first.state())
     with np.load(f"{tmp_path}/state.npz") as saved:
-        second = AdaGradLearner.from_state(AdaGradParameters(), saved)
+        second = OnlineLearner.from_state(AdaGradParameters(), saved)
     for window in windows[1:]:
-        second.learn_window(window)
+        second.learn_many(window)
     assert all(np.array_equal(a, b) for a, b in zip(whole.state().values(), second.state().values(), strict=True))
-    with pytest.raises(InputError, match="a learner's state has the arrays"):
-        AdaGradLearner.from_state(AdaGradParameters(), {"steps": np.array(0)})
+    with pytest.raises(InputError, match="a state of this learner has the arrays steps, weight, squares"):
+        OnlineLearner.from_state(AdaGradParameters(), {"steps": np.array(0)})
+    with pytest.raises(InputError, match="one place for each clause in each array"):
+        OnlineLearner.from_state(AdaGradParameters(), whole.state() | {"met": np.zeros(1, dtype=np.int64)})
 
 
 def test_support_counts_steps() -> None:
     net = network(3, [(0, [1]), (1, [2, 3]), (0, [-3])], clauses=3, example=[0, 1, 1])
-    learner = AdaGradLearner(AdaGradParameters(ties="first"))
-    learner.learn_window(Window(np.array([0, 1]), net, np.array([False, True, False]), np.ones(3, dtype=bool)))
+    learner = OnlineLearner(AdaGradParameters(ties="first"))
+    learner.learn_many(Window(np.array([0, 1]), net, np.array([False, True, False]), np.ones(3, dtype=bool)))
     assert learner.support().select(["support", "updates"]).to_pydict() == {"support": [2, 1, 0], "updates": [0, 1, 0]}
 
 
@@ -161,13 +164,13 @@ def test_unlabelled_atoms_are_refused_but_not_helpers() -> None:
     whole = chain_window(4, length=2)
     labelled = whole.labelled.copy()
     labelled[[6, 7, 13]] = False
-    learner = AdaGradLearner()
+    learner = OnlineLearner(AdaGradParameters())
     with pytest.raises(InputError, match=r"unlabelled atoms \(EM\).*: 3 atoms of 2 examples .* 2 of example 1;"):
-        learner.learn_window(replace(whole, labelled=labelled))
+        learner.learn_many(replace(whole, labelled=labelled))
     assert learner.steps == 0
-    learner.learn_window(replace(whole, labelled=labelled, examples=np.array([0, 3])))
+    learner.learn_many(replace(whole, labelled=labelled, examples=np.array([0, 3])))
     helper = replace(whole.network, helper=~labelled)
-    report = learner.learn_window(replace(whole, labelled=labelled, network=helper))
+    report = learner.learn_many(replace(whole, labelled=labelled, network=helper))
     assert report.steps["atoms"].to_pylist() == [6, 4, 5, 6]
 
 
@@ -179,8 +182,8 @@ def infeasible() -> Window:
 
 
 def test_labels_may_violate_hard_clauses() -> None:
-    learner = AdaGradLearner()
-    report = learner.learn_window(infeasible())
+    learner = OnlineLearner(AdaGradParameters())
+    report = learner.learn_many(infeasible())
     assert learner.steps == 4
     assert report.predicted[[3, 5]].tolist() == [False, False]
     assert learner.weights[[0, 2]].tolist() == [0.0, 0.0]
@@ -188,7 +191,7 @@ def test_labels_may_violate_hard_clauses() -> None:
     found = learner.infeasible
     assert found.clause.tolist() == [-1, 0, 2]
     assert (found.example.tolist(), found.count.tolist()) == ([1, 0, 3], [1, 1, 1])
-    learner.learn_window(infeasible())
+    learner.learn_many(infeasible())
     assert learner.infeasible.clause.tolist() == [-1, 0, 2]
     text = found.warning(learner.names, skipped=False)
     assert "labels of 3 examples violate hard clauses" in text
@@ -196,14 +199,14 @@ def test_labels_may_violate_hard_clauses() -> None:
 
 
 def test_infeasible_labels_can_be_skipped_or_refused() -> None:
-    learner = AdaGradLearner(AdaGradParameters(on_infeasible_truth="skip"))
-    report = learner.learn_window(infeasible())
+    learner = OnlineLearner(AdaGradParameters(on_infeasible_truth="skip"))
+    report = learner.learn_many(infeasible())
     assert report.steps["example"].to_pylist() == [2]
     assert learner.steps == 1
     assert len(learner.infeasible.clause) == 3
-    strict = AdaGradLearner(AdaGradParameters(on_infeasible_truth="error"))
+    strict = OnlineLearner(AdaGradParameters(on_infeasible_truth="error"))
     with pytest.raises(InputError, match="3 examples, among them 0, violate hard clauses"):
-        strict.learn_window(infeasible())
+        strict.learn_many(infeasible())
     assert strict.steps == 0
 
 
@@ -213,16 +216,16 @@ def test_a_model_without_a_world_is_an_error_and_changes_nothing(extra: list[tup
         5, [(0, [5]), (1, [1, 2]), (1, [-1]), (1, [-2]), *extra], clauses=3, hard=[1], example=[8, 8, 8, 8, 7]
     )
     window = Window(np.array([7, 8]), net, np.ones(5, dtype=bool), np.ones(5, dtype=bool))
-    learner = AdaGradLearner()
+    learner = OnlineLearner(AdaGradParameters())
     with pytest.raises(ConflictError, match=r"!atom 0 \(clause 1\)") as caught:
-        learner.learn_window(window)
+        learner.learn_many(window)
     assert caught.value.__notes__ == ["while predicting example 8"]
     assert (learner.steps, len(learner.weights)) == (0, 0)
 
 
 def test_ctrl_c_inside_a_window_leaves_the_learner_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    window, learner = chain_window(5), AdaGradLearner()
-    learner.learn_window(window)
+    window, learner = chain_window(5), OnlineLearner(AdaGradParameters())
+    learner.learn_many(window)
     before = learner.state()
 
     def interrupted(*args: object, run: Callable[..., object] = learn_examples) -> None:
@@ -231,7 +234,7 @@ def test_ctrl_c_inside_a_window_leaves_the_learner_as_it_was(monkeypatch: pytest
 
     monkeypatch.setattr(module, "learn_examples", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        learner.learn_window(window)
+        learner.learn_many(window)
     after = learner.state()
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
@@ -240,22 +243,22 @@ def test_examples_that_are_joined_are_refused() -> None:
     joined = network(2, [(0, [1, 2])], example=[3, 4])
     everything = np.ones(2, dtype=bool)
     with pytest.raises(InputError, match="clause 0 joins atom 0 of example 3 with atom 1 of example 4"):
-        AdaGradLearner().learn_window(Window(np.array([3, 4]), joined, everything, everything))
+        OnlineLearner(AdaGradParameters()).learn_many(Window(np.array([3, 4]), joined, everything, everything))
     block = network(2, [(0, [1])], blocks=[([0, 1], False)], example=[3, 4])
     with pytest.raises(InputError, match="a block joins atom 0"):
-        AdaGradLearner().learn_window(Window(np.array([3, 4]), block, everything, everything))
+        OnlineLearner(AdaGradParameters()).learn_many(Window(np.array([3, 4]), block, everything, everything))
 
 
 def test_numbers_out_of_range_are_refused() -> None:
     net = network(1, [(0, [1])], prior=[np.nan])
     one = np.ones(1, dtype=bool)
     with pytest.raises(NumericError, match="soft evidence of atom 0 is nan"):
-        AdaGradLearner().learn_window(Window(np.array([0]), net, one, one))
-    huge = AdaGradLearner(AdaGradParameters(learning_rate=1.7e308, delta=0.0))
+        OnlineLearner(AdaGradParameters()).learn_many(Window(np.array([0]), net, one, one))
+    huge = OnlineLearner(AdaGradParameters(learning_rate=1.7e308, delta=0.0))
     window = Window(np.array([0]), network(1, [(0, [1])], prior=[-1.79e308]), one, one)
-    huge.learn_window(window)
+    huge.learn_many(window)
     with pytest.raises(NumericError, match="lower learning_rate"):
-        huge.learn_window(window)
+        huge.learn_many(window)
     assert huge.steps == 1
 
 
@@ -264,12 +267,12 @@ def test_ties_count_as_errors() -> None:
     whole = chain_window(1, length=5, states=2)
     net = replace(whole.network, block_exact=np.ones_like(whole.network.block_exact))
     window = replace(whole, network=net)
-    learner = AdaGradLearner(AdaGradParameters(regularization=0.0))
-    report = learner.learn_window(window)
+    learner = OnlineLearner(AdaGradParameters(regularization=0.0))
+    report = learner.learn_many(window)
     change = delta_counts(net, window.truth, ~window.truth)
     assert learner.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]
     assert report.steps["loss"].to_pylist() == [int((report.predicted != window.truth).sum())]
-    first = AdaGradLearner(AdaGradParameters(regularization=0.0, ties="first"))
-    first.learn_window(window)
+    first = OnlineLearner(AdaGradParameters(regularization=0.0, ties="first"))
+    first.learn_many(window)
     change = delta_counts(net, window.truth, report.predicted)
     assert first.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]

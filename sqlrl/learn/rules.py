@@ -1,0 +1,202 @@
+"""The update rules behind one set of functions: compiled code takes the right one by the type of the state.
+
+A rule is a state (a NamedTuple: `steps`, then arrays with one place for each clause), rates (a NamedTuple of numbers) and
+closed forms for a weight, a sum of weights and an update: `adagrad`, `decaying`, `additive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba.extending import overload
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn import adagrad, additive, decaying
+from sqlrl.learn.adagrad import AdaGradState, Rates
+from sqlrl.learn.additive import AdditiveRates, AdditiveState
+from sqlrl.learn.arrays import Scratch, WindowArrays
+from sqlrl.learn.decaying import DecayingRates, DecayingState
+from sqlrl.learn.margins import fixed_margin, label_loss, products
+
+State = AdaGradState | DecayingState | AdditiveState
+AnyRates = Rates | DecayingRates | AdditiveRates
+
+_S = TypeVar("_S", bound=State)
+_NEW: dict[type, Callable[[int], State]] = {
+    Rates: adagrad.new_state,
+    DecayingRates: decaying.new_state,
+    AdditiveRates: additive.new_state,
+}
+
+
+# ---- compiled: chosen by type ---------------------------------------------------------------------------
+# The Python bodies are never run: numba replaces each call by the function that its overload returns, which takes all
+# arguments, used or not, and must be a function of Python. Not `strict`: numba would want the annotations of the two to be equal.
+# ruff: noqa: ARG001, ARG005, PLW0108
+
+
+def weight_after(state: State, i: int, step: int, rates: AnyRates) -> float:
+    """Return the weight of clause i after `step` steps, if its delta n was 0 since its last change; compiled code only."""
+    raise NotImplementedError
+
+
+def total_after(state: State, i: int, step: int, rates: AnyRates) -> float:
+    """Return the sum of the weights of clause i after each of the steps 1 to `step`; compiled code only."""
+    raise NotImplementedError
+
+
+def update_clause(state: State, i: int, delta_n: int, step: int, rates: AnyRates, size: float) -> None:
+    """Change clause i, whose delta n is not 0, at step `step` (from 1), by a step of `size`; compiled code only."""
+    raise NotImplementedError
+
+
+def step_size(rates: AnyRates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
+    """The length of step `step` (from 1), on the k-th example, along the delta n of `work`; 0 for none; compiled code only.
+
+    AdaGrad has a length for each clause: 1 for all steps.
+    """
+    raise NotImplementedError
+
+
+@overload(weight_after, strict=False)
+def _weight_after(state: Any, i: Any, step: Any, rates: Any) -> Any:
+    kind = state.instance_class
+    if kind is AdaGradState:
+        return lambda state, i, step, rates: adagrad.weight_after(state, i, step, rates)
+    if kind is DecayingState:
+        return lambda state, i, step, rates: decaying.weight_after(state, i, step)
+    return lambda state, i, step, rates: state.weight[i]
+
+
+@overload(total_after, strict=False)
+def _total_after(state: Any, i: Any, step: Any, rates: Any) -> Any:
+    kind = state.instance_class
+    if kind is AdaGradState:
+        return lambda state, i, step, rates: adagrad.total_after(state, i, step, rates)
+    if kind is DecayingState:
+        return lambda state, i, step, rates: decaying.total_after(state, i, step)
+    return lambda state, i, step, rates: additive.total_after(state, i, step)
+
+
+@overload(update_clause, strict=False)
+def _update_clause(state: Any, i: Any, delta_n: Any, step: Any, rates: Any, size: Any) -> Any:
+    kind = state.instance_class
+    if kind is AdaGradState:
+        return lambda state, i, delta_n, step, rates, size: adagrad.update_clause(state, i, delta_n, step, rates)
+    if kind is DecayingState:
+        return lambda state, i, delta_n, step, rates, size: decaying.update_clause(state, i, delta_n, step, size)
+    return lambda state, i, delta_n, step, rates, size: additive.update_clause(state, i, delta_n, step, size)
+
+
+@overload(step_size, strict=False)
+def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+    kind = rates.instance_class
+    if kind is Rates:
+        return lambda rates, window, k, work, count, step: 1.0
+    if kind is DecayingRates:
+
+        def decaying_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+            product, square = products(work, count)
+            loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+            return decaying.step_size(rates, loss, product, square, step)
+
+        return decaying_size
+
+    def additive_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+        product, square = products(work, count)
+        loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+        return additive.step_size(rates, loss, product, square)
+
+    return additive_size
+
+
+@numba.njit(cache=True, nogil=True)
+def _read(state: State, rates: AnyRates, weights: FloatArray, totals: FloatArray) -> None:
+    for i in range(len(weights)):
+        weights[i] = weight_after(state, i, state.steps, rates)
+        totals[i] = total_after(state, i, state.steps, rates)
+
+
+# ---- states -----------------------------------------------------------------------------------------------
+
+
+def new_state(rates: AnyRates) -> State:
+    """The state of a rule before the first step, without clauses.
+
+    Examples
+    --------
+    >>> type(new_state(DecayingRates())).__name__
+    'DecayingState'
+    """
+    return _NEW[type(rates)](0)
+
+
+def read(state: State, rates: AnyRates) -> tuple[FloatArray, FloatArray]:
+    """The weights (log-odds) after the last step and their averages over all steps, two arrays of shape (m,).
+
+    The average is (w_1 + ... + w_T) / T with w_t the weights right after the update of step t. The zero weights before the
+    first step are not counted, steps before a clause was first met count as 0, and without any step all are 0.
+
+    Examples
+    --------
+    >>> state = AdditiveState(4, np.array([1.0]), np.array([3.0]), np.array([3]))
+    >>> [x.tolist() for x in read(state, AdditiveRates())]
+    [[1.0], [1.0]]
+    """
+    weights, totals = np.empty((2, len(state.last)))
+    _read(state, rates, weights, totals)
+    return weights, totals / max(state.steps, 1)
+
+
+def arrays_of(state: State) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a state by name, not copied.
+
+    Examples
+    --------
+    >>> list(arrays_of(decaying.new_state()))
+    ['theta', 'total', 'last']
+    """
+    return {name: values for name, values in state._asdict().items() if name != "steps"}
+
+
+def with_arrays(state: _S, arrays: dict[str, npt.NDArray[Any]]) -> _S:
+    """The state with other arrays.
+
+    Examples
+    --------
+    >>> with_arrays(additive.new_state(1), {"weight": np.ones(1)}).weight.tolist()
+    [1.0]
+    """
+    changed: _S = state._replace(**arrays)  # type: ignore[arg-type,assignment]
+    return changed
+
+
+def grown(state: _S, clauses: int) -> _S:
+    """A copy with room for `clauses` clauses, at least as many as before; new ones are as if there from the first step.
+
+    Examples
+    --------
+    >>> grown(additive.new_state(1), 3).total.tolist()
+    [0.0, 0.0, 0.0]
+    """
+    return with_arrays(state, {name: longer(values, clauses) for name, values in arrays_of(state).items()})
+
+
+def chosen(state: _S, clauses: IntArray) -> _S:
+    """A copy with the given clauses only."""
+    return with_arrays(state, {name: values[clauses] for name, values in arrays_of(state).items()})
+
+
+def longer(values: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """A copy with zeros added up to `size`.
+
+    Examples
+    --------
+    >>> longer(np.array([1]), 3).tolist()
+    [1, 0, 0]
+    """
+    return np.concatenate([values, np.zeros(size - len(values), dtype=values.dtype)])

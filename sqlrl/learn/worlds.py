@@ -1,0 +1,165 @@
+"""The worlds that a step compares with the labels where no compiled forest finds them: exact, relaxed, or sampled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.solve.choose import LARGE
+from sqlrl.solve.conflict import Describe
+from sqlrl.solve.mpe import mpe
+from sqlrl.solve.occurrences import occurrences
+from sqlrl.solve.presolve import presolve
+from sqlrl.solve.randomness import Stream
+from sqlrl.solve.recognise import keep_rows, recognise_blocks
+from sqlrl.solve.relaxation import LinearSolver, relax
+from sqlrl.solve.restrict import UnsatisfiableError, restrict
+from sqlrl.solve.rounding import round_up
+from sqlrl.solve.sampling.chains import start_state
+from sqlrl.solve.sampling.gibbs import start_sweep, sweep_once
+from sqlrl.solve.sampling.mcsat import walk_mcsat
+from sqlrl.solve.sampling.propagation import propagate
+from sqlrl.solve.weighed import FREE, Weighed, weigh
+
+
+def exact_world(
+    network: Network, weights: FloatArray, loss: FloatArray | None, *, seed: int, describe: Describe | None
+) -> BoolArray:
+    """The most probable world; with `loss`, shape (n,), added for each true atom. Raises what `mpe` raises."""
+    return mpe(network, weights, loss=loss, seed=seed, describe=describe).world
+
+
+def relaxed_world(
+    network: Network, weights: FloatArray, loss: FloatArray | None, *, seed: int, describe: Describe | None
+) -> BoolArray:
+    """The linear relaxation of the most probable world, rounded.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    weights : float array, shape (m,)
+    loss : float array, shape (n,), or None
+        Added for each true atom.
+    seed, describe
+        For the error where hard clauses cannot all hold.
+
+    Returns
+    -------
+    bool array, shape (n,)
+        It may violate hard clauses where the relaxation is fractional; blocks hold.
+
+    Raises
+    ------
+    ConflictError
+        Hard clauses cannot all hold, and the relaxation shows it.
+
+    Notes
+    -----
+    Source: Huynh (2011), section 4.3.1, OP5 and Algorithm 4.1, whose rounding does not look after hard clauses; a learner
+    takes delta n over weighted clauses, so that such a world teaches it all the same. Atoms that presolve decides are exact.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> small = network(2, [(0, [-1, 2]), (1, [1])])
+    >>> relaxed_world(small, np.array([2.0, 0.5]), None, seed=0, describe=None).tolist()
+    [True, True]
+    """
+    try:
+        value, left = presolve(_scaled(weigh(network, weights, loss=loss)))
+        world = np.asarray(value == 1, dtype=np.bool_)
+        if len(left.atoms):
+            solver: LinearSolver = "pdlp" if len(left.cost) > LARGE else "glop"
+            world[value == FREE] = round_up(left, relax(left, solver=solver).truth)
+    except UnsatisfiableError:
+        # `mpe` finds the same contradiction and says in words which clauses it is between.
+        return exact_world(network, weights, loss, seed=seed, describe=describe)
+    return world
+
+
+def _scaled(weighed: Weighed) -> Weighed:
+    # Linear solvers take what is below their tolerance for 0: a power of two makes the largest number about 1, exactly.
+    finite = weighed.cost[~weighed.hard]
+    largest = max(float(np.abs(weighed.linear).max(initial=0.0)), float(np.abs(finite).max(initial=0.0)))
+    if largest == 0.0:
+        return weighed
+    _, exponent = np.frexp(largest)
+    return replace(
+        weighed,
+        linear=np.ldexp(weighed.linear, -exponent),
+        cost=np.ldexp(weighed.cost, -exponent),
+        constant=float(np.ldexp(weighed.constant, -exponent)),
+        rounding=float(np.ldexp(weighed.rounding, -exponent)),
+    )
+
+
+def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sweeps: int, random: Stream) -> BoolArray:
+    """The world after some sweeps of a Markov chain that starts at the labels.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    weights : float array, shape (m,)
+    truth : bool array, shape (n,)
+        The labels.
+    sweeps : int
+        1 or more.
+    random : Stream
+        Changed.
+
+    Returns
+    -------
+    bool array, shape (n,)
+
+    Notes
+    -----
+    Source: Hinton (2002), section 3. A sweep draws each atom or block given all others; where hard clauses are left that are
+    no blocks, a step of MC-SAT, which also passes between worlds that single flips cannot connect (and never flips helper
+    atoms alone). The chain needs a world to start from: hard ground clauses that the labels violate are left out of it,
+    and of a block with several true labels the first one counts; without one an exactly-one block begins at its first atom.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.randomness import streams
+    >>> from sqlrl.solve.sample import network
+    >>> sure = network(2, [(0, [1, 2]), (1, [-1])], hard=[0])
+    >>> world = sampled_world(sure, np.array([0.0, 40.0]), np.array([True, False]), sweeps=3, random=streams(0, 1)[0])
+    >>> world.tolist()
+    [False, True]
+    """
+    weighed, start = weigh(network, weights), _start(network, truth)
+    broken = weighed.hard & weighed.violated(start)
+    if broken.any():
+        weighed = keep_rows(weighed, ~broken)
+    value = propagate(weighed)
+    free = value == FREE
+    left = recognise_blocks(weighed if free.all() else restrict(weighed, value))
+    world = np.asarray(value == 1, dtype=np.bool_)
+    walk = walk_mcsat if left.hard.any() else _walk_gibbs
+    world[free] = walk(left, start[free], sweeps, random)
+    return world
+
+
+def _start(network: Network, truth: BoolArray) -> BoolArray:
+    # The labels, with one true atom at most in each block, and one in each exactly-one block.
+    start = truth.copy()
+    inside = np.flatnonzero(network.block >= 0)
+    # True members first, then by atom: the first of each block.
+    order = inside[np.lexsort((inside, ~truth[inside], network.block[inside]))]
+    blocks, first = np.unique(network.block[order], return_index=True)
+    leader: IntArray = order[first]
+    start[inside] = False
+    start[leader] = truth[leader] | network.block_exact[blocks]
+    return start
+
+
+def _walk_gibbs(weighed: Weighed, world: BoolArray, sweeps: int, random: Stream) -> BoolArray:
+    state, sweep = start_state(weighed, occurrences(weighed), world), start_sweep(weighed)
+    unused = np.zeros((2, len(world)))
+    for _ in range(sweeps):
+        sweep_once(state, sweep, random, unused[0], unused[1])
+    return state.atom["true"].copy()

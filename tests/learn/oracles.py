@@ -1,0 +1,195 @@
+"""The update rules of the papers in plain Python, clause by clause and step by step, over all worlds of each example."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sqlrl.learn.parameters import TIE, Parameters
+from sqlrl.learn.settings import (
+    AdaGradParameters,
+    CDAParameters,
+    ContrastiveDivergenceParameters,
+    MIRAParameters,
+    PerceptronParameters,
+    SubgradientParameters,
+)
+from tests.learn.streams import Stream
+from tests.solve.networks import Problem, World, worlds
+
+
+@dataclass
+class Told:
+    """What an update rule reads of a step: t from 1, delta n, the label loss, and the fixed part of the margin."""
+
+    t: int
+    delta_n: list[int]
+    loss: float
+    fixed: float
+
+
+@dataclass
+class Oracle:
+    """Predict, compare, update; `update` gives all weights after a step from all weights before it."""
+
+    clauses: int
+    update: Callable[[list[float], Told], list[float]]
+    augmentation: float = TIE
+    f1: bool = False
+    weights: list[float] = field(default_factory=list)
+    history: list[list[float]] = field(default_factory=list)
+    losses: list[int] = field(default_factory=list)
+    smallest_gap: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.weights = [0.0] * self.clauses
+
+    def best(self, problem: Problem, truth: World | None) -> World:
+        scored = []
+        for world in worlds(problem):
+            terms = [w * n for w, n in zip(self.weights, self.counts(problem, world), strict=True)]
+            terms += [p for p, y in zip(problem.prior, world, strict=True) if y]
+            if truth is not None:
+                terms.append(self.augmentation * hamming(truth, world))
+            scored.append((math.fsum(terms), world))
+        scored.sort(reverse=True)
+        if len(scored) > 1:
+            self.smallest_gap = min(self.smallest_gap, scored[0][0] - scored[1][0])
+        return scored[0][1]
+
+    def counts(self, problem: Problem, world: World) -> list[int]:
+        n = replace(problem, weights=[0.0] * self.clauses).count(world)
+        return [0 if i in problem.hard else x for i, x in enumerate(n)]
+
+    def step(self, problem: Problem, truth: World) -> None:
+        predicted = self.best(problem, None)
+        self.losses.append(hamming(truth, predicted))
+        target = self.best(problem, truth) if self.augmentation else predicted
+        pairs = zip(self.counts(problem, truth), self.counts(problem, target), strict=True)
+        priors = problem.prior or [0.0] * problem.atoms
+        fixed = math.fsum(p * (a - b) for p, a, b in zip(priors, truth, target, strict=True))
+        loss = one_minus_f1(truth, target) if self.f1 else float(hamming(truth, target))
+        told = Told(len(self.history) + 1, [a - b for a, b in pairs], loss, fixed)
+        self.weights = self.update(self.weights, told)
+        self.history.append(self.weights)
+
+    def averages(self) -> list[float]:
+        return [math.fsum(column) / len(self.history) for column in zip(*self.history, strict=True)]
+
+
+def hamming(truth: World, world: World) -> int:
+    return sum(a != b for a, b in zip(truth, world, strict=True))
+
+
+def one_minus_f1(truth: World, world: World) -> float:
+    hits = sum(a and b for a, b in zip(truth, world, strict=True))
+    if sum(truth) + sum(world) == 0:
+        return 0.0
+    precision, recall = (hits / sum(x) if sum(x) else 0.0 for x in (world, truth))
+    return 1.0 - (2 * precision * recall / (precision + recall) if hits else 0.0)
+
+
+def adagrad(parameters: AdaGradParameters, clauses: int) -> Callable[[list[float], Told], list[float]]:
+    """Huynh and Mooney (2011), equation 1."""
+    squares = [0.0] * clauses
+
+    def update(weights: list[float], told: Told) -> list[float]:
+        after = []
+        for i, (w, dn) in enumerate(zip(weights, told.delta_n, strict=True)):
+            squares[i] += dn * dn
+            h = parameters.delta + math.sqrt(squares[i])
+            if h == 0:
+                after.append(w)
+                continue
+            u = w + parameters.learning_rate / h * dn
+            left = abs(u) - parameters.regularization * parameters.learning_rate / h
+            after.append(math.copysign(max(left, 0.0), u))
+        return after
+
+    return update
+
+
+def cda(sigma: float) -> Callable[[list[float], Told], list[float]]:
+    """Huynh (2011), Algorithm 5.1."""
+
+    def update(weights: list[float], told: Told) -> list[float]:
+        t, dn = told.t, told.delta_n
+        square = sum(d * d for d in dn)
+        inner = math.fsum(w * d for w, d in zip(weights, dn, strict=True))
+        loss = max(0.0, told.loss - told.fixed - (t - 1) / t * inner)
+        size = min(1 / (sigma * t), loss / square) if square else 0.0
+        return [(t - 1) / t * w + size * d for w, d in zip(weights, dn, strict=True)]
+
+    return update
+
+
+def subgradient(sigma: float) -> Callable[[list[float], Told], list[float]]:
+    """Huynh (2011), section 5.2: w - 1 / (sigma t) * (sigma w - delta n)."""
+
+    def update(weights: list[float], told: Told) -> list[float]:
+        rate = 1 / (sigma * told.t)
+        return [w - rate * (sigma * w - d) for w, d in zip(weights, told.delta_n, strict=True)]
+
+    return update
+
+
+def mira(weights: list[float], told: Told) -> list[float]:
+    """Huynh (2011), section 5.3.2."""
+    square = sum(d * d for d in told.delta_n)
+    inner = math.fsum(w * d for w, d in zip(weights, told.delta_n, strict=True))
+    size = max(0.0, told.loss - told.fixed - inner) / square if square else 0.0
+    return [w + size * d for w, d in zip(weights, told.delta_n, strict=True)]
+
+
+def additive(rate: float) -> Callable[[list[float], Told], list[float]]:
+    def update(weights: list[float], told: Told) -> list[float]:
+        return [w + rate * d for w, d in zip(weights, told.delta_n, strict=True)]
+
+    return update
+
+
+def oracle_of(parameters: Parameters, clauses: int) -> Oracle:
+    """The oracle of a learner whose worlds are most probable ones."""
+    match parameters:
+        case AdaGradParameters():
+            return Oracle(clauses, adagrad(parameters, clauses), 1.0 if parameters.loss_augmented else TIE)
+        case CDAParameters(sigma=sigma):
+            added = 1.0 if parameters.update == "maximal" else TIE
+            return Oracle(clauses, cda(sigma), added, parameters.label_loss == "f1")
+        case SubgradientParameters(sigma=sigma):
+            return Oracle(clauses, subgradient(sigma), 1.0 if parameters.update == "maximal" else TIE)
+        case MIRAParameters():
+            return Oracle(clauses, mira, f1=parameters.label_loss == "f1")
+        case PerceptronParameters():
+            return Oracle(clauses, additive(1.0))
+        case ContrastiveDivergenceParameters(counts="mpe"):
+            return Oracle(clauses, additive(parameters.learning_rate))
+    raise AssertionError(parameters)
+
+
+def run_oracle(stream: Stream, parameters: Parameters) -> Oracle:
+    oracle = oracle_of(parameters, stream.known[-1])
+    for problem, truth in zip(stream.examples, stream.truths, strict=True):
+        oracle.step(problem, truth)
+    return oracle
+
+
+LEARNERS: dict[str, Parameters] = {
+    "adagrad": AdaGradParameters(),
+    "adagrad-ml": AdaGradParameters(0.05, 0.7, 0.1, loss_augmented=True),
+    "cda-ml": CDAParameters(0.05),
+    "cda-ml-bold": CDAParameters(),
+    "cda-pl": CDAParameters(0.05, "prediction"),
+    "cda-pl-f1": CDAParameters(0.05, "prediction", "f1"),
+    "subgradient-ml": SubgradientParameters(0.1),
+    "subgradient-pl": SubgradientParameters(0.1, "prediction"),
+    "mira": MIRAParameters(),
+    "mira-f1": MIRAParameters("f1"),
+    "perceptron": PerceptronParameters(),
+    "cd-mpe": ContrastiveDivergenceParameters("mpe"),
+}
+"""Learners whose worlds are most probable ones."""
+
+SAMPLING: dict[str, Parameters] = {"cd-gibbs": ContrastiveDivergenceParameters(burst=2)}
+EVERY = LEARNERS | SAMPLING

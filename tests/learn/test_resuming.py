@@ -1,0 +1,194 @@
+"""Runs that were killed go on as if nothing had happened; what is not the same run is refused."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.catalog.arrays import as_rows
+from sqlrl.errors import InfeasibleTruthWarning, InputError
+from sqlrl.learn import OnlineEstimator, Progress
+from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
+
+LEARNERS = ["AdaGrad", "CDA", "MIRA", "Subgradient", "Perceptron", "ContrastiveDivergence"]
+warned = pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
+
+
+def killed(path: Path, name: str, where: str) -> None:
+    command = [sys.executable, "-m", "tests.learn.stopped", str(path), name, where]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], timeout=240, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+def kept(db: sqlrl.Database, run: int) -> dict[str, list[tuple[object, ...]]]:
+    """What a run left in the database, byte for byte."""
+    tables = ("step", "weight_history", "clause_statistics")
+    found = {
+        t: db.sql(f"select * exclude run from sqlrl.{t} where run = {run} order by all").fetchall() for t in tables
+    }
+    clauses = "select clause, text, weight, hard from sqlrl.clause join sqlrl.run using (model) where run = "
+    found["clause"] = db.sql(f"{clauses}{run} order by all").fetchall()
+    return found
+
+
+def same(a: OnlineEstimator, b: OnlineEstimator) -> bool:
+    arrays = all(getattr(a, x).tobytes() == getattr(b, x).tobytes() for x in ("weights_", "last_weights_"))
+    tables = all(getattr(a, x) == getattr(b, x) for x in ("steps_", "support_", "n_steps_"))
+    broken = all(getattr(a.infeasible_, x).tolist() == getattr(b.infeasible_, x).tolist() for x in ("clause", "count"))
+    return arrays and tables and broken
+
+
+@warned
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("AdaGrad", "between"), ("CDA", "learning"), ("ContrastiveDivergence", "saving"), ("MIRA", "ending")],
+)
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, name: str, where: str) -> None:
+    path = tmp_path / "data.duckdb"
+    with sqlrl.connect(path) as db:
+        load(db)
+    killed(path, name, where)
+    with sqlrl.connect(path) as db:
+        assert db.sql("select run, status from sqlrl.run").fetchall() == [(1, "running")]
+        seen: list[Progress] = []
+        resumed = estimator(name).fit(db, model(), on_window=seen.append, resume=1)
+        whole = estimator(name).fit(db, model())
+        assert [p.window for p in seen] == ([] if where == "ending" else list(range(KILLED + 1, 7)))
+        assert same(resumed, whole)
+        assert (resumed.run_, whole.run_) == (1, 2)
+        first, second = kept(db, 1), kept(db, 2)
+        assert first == second
+        assert all(first.values())
+        assert db.sql("select status from sqlrl.run order by run").fetchall() == [("done",), ("done",)]
+        assert len(resumed.steps_) == 80
+        with pytest.raises(InputError, match="run 1 is done: there is nothing to resume"):
+            estimator(name).fit(db, model(), resume=1)
+
+
+def stopped(db: sqlrl.Database, name: str = "CDA", **options: object) -> None:
+    """A run that Ctrl-C ends after two windows."""
+
+    def stop(progress: Progress) -> None:
+        if progress.window == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        getattr(sqlrl, name)(**OPTIONS, **options).fit(db, model(), on_window=stop, checkpoint=True)
+
+
+@warned
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_run_can_be_stopped_and_resumed_twice(name: str) -> None:
+    db = sqlrl.connect()
+    load(db)
+    stopped(db, name)
+    assert db.sql("select status from sqlrl.run").fetchall() == [("interrupted",)]
+
+    def stop(progress: Progress) -> None:
+        if progress.window == 4:
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        estimator(name).fit(db, model(), on_window=stop, resume=1)
+    assert db.sql("select status from sqlrl.run").fetchall() == [("failed",)]
+    assert same(estimator(name).fit(db, model(), resume=1), estimator(name).fit(db, model()))
+    assert kept(db, 1) == kept(db, 2)
+
+
+@warned
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda db: sqlrl.CDA(**OPTIONS).fit(db, model(), resume=7), r"there is no run 7 to resume: the table sqlrl.run"),
+        (lambda db: sqlrl.CDA(**OPTIONS).fit(db, model(), resume=0), r"resume=0: give an integer of at least 1"),
+        (lambda db: sqlrl.CDA(**OPTIONS).fit(db, model(), checkpoint=1), r"checkpoint=1: give True or False"),
+        (lambda db: sqlrl.MIRA(**OPTIONS).fit(db, model(), resume=1), r"run 1 cannot be resumed: it is a run of CDA, not of MIRA"),
+        (
+            lambda db: sqlrl.CDA(0.5, **OPTIONS).fit(db, model(), resume=1),
+            r"run 1 cannot be resumed: it began with sigma=0.0001, not sigma=0.5: give the same",
+        ),
+        (
+            lambda db: sqlrl.CDA(**OPTIONS).fit(db, sqlrl.parse_mln(str(model()) + "\nKind(d, K1)"), resume=1),
+            r"its model had 4 rules, this one has 5",
+        ),
+        (
+            lambda db: sqlrl.CDA(**OPTIONS).fit(db, sqlrl.parse_mln(str(model()).replace("^", "v")), resume=1),
+            r"its model differs in rule 3: Liked\(d\) \^ Kind\(d, \+k\) then, Liked\(d\) v Kind\(d, \+k\) now",
+        ),
+        (
+            lambda db: sqlrl.CDA(**OPTIONS).fit(db, model(), ["d01", "d02"], resume=1),
+            r"its examples differ \(40 examples then, 2 examples now\): give the same examples=",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_same_run_is_refused(change: Callable[[sqlrl.Database], object], message: str) -> None:
+    db = sqlrl.connect()
+    load(db)
+    stopped(db)
+    with pytest.raises(InputError, match=message):
+        change(db)
+    assert db.sql("select run, status from sqlrl.run").fetchall() == [(1, "interrupted")]
+    estimator("CDA").fit(db, model(), resume=1)
+
+
+@warned
+def test_changed_data_are_refused() -> None:
+    db = sqlrl.connect()
+    load(db)
+    stopped(db)
+    db.load("Word", [("d01", "w1")], types=["doc", "word"], example="doc")
+    with pytest.raises(
+        InputError, match=r"the data have changed since it began \(fingerprint \d+ then, \d+ now: .*start anew"
+    ):
+        estimator("CDA").fit(db, model(), resume=1)
+
+
+@warned
+def test_a_run_that_saved_nothing_cannot_be_resumed() -> None:
+    db = sqlrl.connect()
+    load(db)
+
+    def stop(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sqlrl.CDA(**OPTIONS).fit(db, model(), on_window=stop)
+    with pytest.raises(InputError, match=r"run 1 saved nothing from which it could be resumed: .* checkpoint=True"):
+        sqlrl.CDA(**OPTIONS).fit(db, model(), resume=1)
+
+
+def test_saving_changes_nothing_and_can_be_read_with_sql() -> None:
+    db = sqlrl.connect()
+    load(db)
+    with pytest.warns(InfeasibleTruthWarning):
+        saved = estimator("AdaGrad").fit(db, model(), checkpoint=True)
+    with pytest.warns(InfeasibleTruthWarning):
+        plain = estimator("AdaGrad").fit(db, model())
+    assert same(saved, plain)
+    assert kept(db, 1) == kept(db, 2)
+    query = "select unnest(floats) from sqlrl.learner_state where run = 1 and name = 'weight'"
+    weights = np.array([row[0] for row in db.sql(query).fetchall()])
+    assert len(weights) == len(saved.weights_)
+    assert np.array_equal(weights != 0, saved.support_["updates"].to_numpy() != 0) or np.any(weights != 0)
+    assert db.sql("select count(*) from sqlrl.learner_state where run = 2").fetchall() == [(0,)]
+
+
+@warned
+def test_steps_that_are_not_kept_are_not_needed() -> None:
+    db = sqlrl.connect()
+    load(db)
+    stopped(db, keep_steps=False)
+    resumed = sqlrl.CDA(**OPTIONS, keep_steps=False).fit(db, model(), resume=1)
+    assert (resumed.n_steps_, resumed.steps_.num_rows) == (80, 0)
+
+
+def test_arrays_of_other_types_are_not_kept() -> None:
+    with pytest.raises(ValueError, match="the array weight has the type float32: keep one of float64"):
+        as_rows({"weight": np.zeros(1, dtype=np.float32)})

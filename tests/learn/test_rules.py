@@ -1,0 +1,214 @@
+"""The closed forms of every update rule against the papers' formulas applied at every step, and against other mathematics."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from sqlrl.ground.windows import Window
+from sqlrl.learn import OnlineLearner, additive, decaying
+from sqlrl.learn.additive import AdditiveRates
+from sqlrl.learn.decaying import DecayingRates, harmonic_between
+from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.rules import grown, read
+from sqlrl.learn.settings import CDAParameters, MIRAParameters, SubgradientParameters
+from tests.learn.oracles import LEARNERS, Oracle, Told, cda, mira, oracle_of, run_oracle, subgradient
+from tests.learn.streams import Stream, random_stream
+from tests.solve.networks import Problem, problems, worlds
+
+Floats = npt.NDArray[np.float64]
+
+
+def close(found: Floats, wanted: list[float], least: float = 1e-12) -> bool:
+    """Equal to 1e-12 of the largest weight: steps are sums over clauses, so that errors are those of the largest one."""
+    scale = max([abs(x) for x in wanted], default=0.0)
+    return bool(np.allclose(found, wanted, rtol=1e-12, atol=max(least, 1e-12 * scale)))
+
+
+def learned(parameters: Parameters, windows: list[Window]) -> tuple[OnlineLearner, pa.Table]:
+    learner = OnlineLearner(parameters)
+    return learner, pa.concat_tables([learner.learn_many(window).steps for window in windows])
+
+
+def agree(parameters: Parameters, stream: Stream, size: int, oracle: Oracle) -> None:
+    learner, steps = learned(parameters, stream.windows(size, size))
+    assert learner.steps == len(oracle.history)
+    assert close(learner.weights, oracle.weights)
+    assert close(learner.averaged_weights(), oracle.averages())
+    assert steps["loss"].to_pylist() == oracle.losses
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_equals_its_paper(name: str) -> None:
+    parameters, moved, checked = LEARNERS[name], 0, 0
+    for seed in range(40):
+        stream = random_stream(seed, count=24)
+        oracle = run_oracle(stream, parameters)
+        if oracle.smallest_gap <= 1e-9:
+            continue
+        agree(parameters, stream, 1 + seed % 7, oracle)
+        checked += 1
+        moved += sum(w != 0 for w in oracle.weights)
+    assert checked > 30
+    assert moved > 60
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_components_that_are_no_trees(name: str) -> None:
+    parameters, checked = LEARNERS[name], 0
+    for seed in range(100, 108):
+        stream = random_stream(seed, longest=4, count=8)
+        oracle = run_oracle(stream, parameters)
+        if oracle.smallest_gap > 1e-4:  # CP-SAT's integer weights are that exact
+            agree(parameters, stream, 3, oracle)
+            checked += 1
+    assert checked >= 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(examples=st.lists(problems(hardness=0), min_size=1, max_size=5), seed=st.integers(0, 999), data=st.data())
+def test_random_networks(examples: list[Problem], seed: int, data: st.DataObject) -> None:
+    rng, clauses = random.Random(seed), max(len(p.weights) for p in examples)
+    negated = [i for i in range(clauses) if rng.random() < 0.3]
+    # Soft evidence with random digits, so that no two worlds have the same score.
+    chosen = [
+        replace(
+            p, weights=[0.0] * clauses, negated=negated, prior=[rng.gauss(0, 0.4) for _ in range(p.atoms)], evidence=[]
+        )
+        for p in examples
+    ]
+    truths = [tuple(rng.random() < 0.5 for _ in range(p.atoms)) for p in chosen]
+    stream = Stream(chosen, truths, [clauses] * len(chosen), [])
+    parameters = LEARNERS[data.draw(st.sampled_from(sorted(LEARNERS)))]
+    oracle = run_oracle(stream, parameters)
+    assume(oracle.smallest_gap > 1e-4)
+    learner, _ = learned(parameters, stream.windows(2))
+    assert close(learner.weights, oracle.weights)
+    assert close(learner.averaged_weights(), oracle.averages())
+
+
+# ---- long runs of one rule ----------------------------------------------------------------------------------
+
+STEPS = st.lists(st.lists(st.sampled_from([0, 0, 0, 1, -1, 2, -5]), min_size=3, max_size=3), max_size=60)
+
+
+def run_decaying(rates: DecayingRates, rows: list[list[int]], losses: list[float]) -> tuple[Floats, Floats]:
+    state = decaying.new_state(3)
+    for t, (row, loss) in enumerate(zip(rows, losses, strict=True), 1):
+        weights, square = read(state._replace(steps=t - 1), rates)[0], float(sum(d * d for d in row))
+        if square:
+            size = decaying.step_size(rates, loss, float(weights @ row), square, t)
+            for i in np.flatnonzero(row).tolist():
+                decaying.update_clause(state, i, row[i], t, size)
+        state = state._replace(steps=t)
+    return read(state, rates)
+
+
+def plain(update: object, rows: list[list[int]], losses: list[float]) -> tuple[list[float], list[float]]:
+    weights, sums = [0.0] * 3, [[0.0] for _ in range(3)]
+    for t, (row, loss) in enumerate(zip(rows, losses, strict=True), 1):
+        weights = update(weights, Told(t, row, loss, 0.0))  # type: ignore[operator]
+        for total, w in zip(sums, weights, strict=True):
+            total.append(w)
+    return weights, [math.fsum(s) / max(len(rows), 1) for s in sums]
+
+
+@given(rows=STEPS, sigma=st.sampled_from([0.001, 0.1, 2.0]), ascent=st.booleans(), before=st.integers(0, 90))
+def test_decaying_weights_over_many_steps(rows: list[list[int]], sigma: float, ascent: bool, before: int) -> None:
+    rows = [[0, 0, 0]] * before + rows  # clauses that are first met late
+    losses = [float(sum(map(abs, row))) for row in rows]
+    weights, averages = run_decaying(DecayingRates(sigma, ascent), rows, losses)
+    wanted, mean = plain(cda(sigma) if ascent else subgradient(sigma), rows, losses)
+    assert close(weights, wanted)
+    assert close(averages, mean)
+
+
+@given(rows=STEPS, before=st.integers(0, 30))
+def test_mira_over_many_steps(rows: list[list[int]], before: int) -> None:
+    rows = [[0, 0, 0]] * before + rows
+    losses = [float(sum(map(abs, row))) for row in rows]
+    rates, state = AdditiveRates(margin=True), additive.new_state()
+    state = grown(state._replace(steps=before), 3)
+    for t, (row, loss) in enumerate(zip(rows, losses, strict=True), 1):
+        square = float(sum(d * d for d in row))
+        if square:
+            size = additive.step_size(rates, loss, float(state.weight @ row), square)
+            for i in np.flatnonzero(row).tolist():
+                additive.update_clause(state, i, row[i], t, size)
+        state = state._replace(steps=t)
+    wanted, mean = plain(mira, rows, losses)
+    assert close(state.weight, wanted)
+    assert close(read(state, rates)[1], mean)
+
+
+def test_harmonic_sums_are_exact_to_rounding() -> None:
+    pairs = [(0, 0), (0, 1), (0, 63), (3, 9), (60, 70), (64, 65), (64, 5000), (5000, 5008), (5000, 5009), (0, 20_000)]
+    for first, last in pairs:
+        exact = sum((Fraction(1, s) for s in range(first + 1, last + 1)), Fraction(0))
+        assert harmonic_between(first, last) == pytest.approx(float(exact), rel=4e-15, abs=0.0)
+    assert harmonic_between(10**9, 10**9 + 10**6) == pytest.approx(math.log1p(1e-3) - 0.5e-9 + 0.5 / 1.001e9, rel=1e-13)
+
+
+def test_averages_of_a_long_rest_are_harmonic_sums() -> None:
+    rates, state = DecayingRates(1.0), decaying.new_state(1)
+    decaying.update_clause(state, 0, 1, 4, 0.5)  # theta is 2 from step 4 on
+    weights, averages = read(state._replace(steps=100_000), rates)
+    assert weights.tolist() == [2 / 100_000]
+    assert averages[0] == pytest.approx(2 * math.fsum(1 / s for s in range(4, 100_001)) / 100_000, rel=1e-14)
+
+
+@given(
+    t=st.integers(1, 50),
+    sigma=st.sampled_from([0.01, 0.2, 1.0, 5.0]),
+    loss=st.floats(-2, 9),
+    delta=st.lists(st.integers(-3, 3), min_size=4, max_size=4).filter(any),
+    weights=st.lists(st.floats(-2, 2), min_size=4, max_size=4),
+)
+def test_the_step_of_cda_maximises_the_dual(
+    t: int, sigma: float, loss: float, delta: list[int], weights: list[float]
+) -> None:
+    """Equation 5.1 with lambda_{1:t-1} = -sigma (t - 1) w, as a function of alpha, by numerical maximisation."""
+    w, d = np.array(weights), np.array(delta, dtype=float)
+    dual = -sigma * (t - 1) * w
+
+    def value(alpha: float) -> float:
+        return -(sigma * t) / 2 * float(np.sum((-(dual - alpha * d) / (sigma * t)) ** 2)) + alpha * loss
+
+    best = minimize_scalar(lambda alpha: -value(alpha), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    size = decaying.step_size(DecayingRates(sigma), loss, float(w @ d), float(d @ d), t)
+    alpha = size * sigma * t
+    assert -1e-12 <= alpha <= 1 + 1e-12
+    assert value(alpha) >= value(best.x) - 1e-9
+    assert alpha == pytest.approx(best.x, abs=1e-4)
+    after = -(dual - alpha * d) / (sigma * t)
+    assert np.allclose(after, (t - 1) / t * w + size * d, rtol=1e-12, atol=1e-12)
+
+
+def test_mira_makes_the_margin_the_loss() -> None:
+    """The shortest change with that margin: after the step the labels score above the prediction by its loss."""
+    rates, w, d = AdditiveRates(margin=True), np.array([0.3, -1.0, 0.5]), np.array([2.0, 1.0, -1.0])
+    size = additive.step_size(rates, 3.0, float(w @ d), float(d @ d))
+    assert float((w + size * d) @ d) == pytest.approx(3.0, rel=1e-14)
+    assert additive.step_size(rates, -5.0, float(w @ d), float(d @ d)) == 0.0
+
+
+def test_soft_evidence_is_part_of_the_margin_and_does_not_shrink() -> None:
+    problem = Problem(1, [(0, [1], 1)], [0.0], prior=[-1.5])
+    for parameters, wanted in ((CDAParameters(0.001), 2.5), (MIRAParameters(), 2.5), (SubgradientParameters(0.5), 2.0)):
+        stream = Stream([problem] * 2, [(True,)] * 2, [1, 1], [])
+        oracle = oracle_of(parameters, 1)
+        oracle.step(problem, (True,))
+        assert oracle.weights == [pytest.approx(wanted)]  # the loss is 1, and the prior says 1.5 against the label
+        learner, _ = learned(parameters, stream.windows(1)[:1])
+        assert learner.weights.tolist() == oracle.weights
+        assert len(list(worlds(problem))) == 2
