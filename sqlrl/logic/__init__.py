@@ -7,6 +7,7 @@ from sqlrl.logic.evidence import EvidenceAtom, format_evidence, parse_evidence, 
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.modes import Mode, Modes, parse_modes, read_modes
 from sqlrl.logic.printer import format_formula, format_model
 from sqlrl.logic.saving import save_model
 from sqlrl.logic.serialize import models_equal, read_model
@@ -20,7 +21,9 @@ __all__ = [
     "Expansions",
     "Feature",
     "Literal",
+    "Mode",
     "Model",
+    "Modes",
     "Predicate",
     "Rule",
     "Variable",
@@ -33,9 +36,11 @@ __all__ = [
     "parse_evidence",
     "parse_formula",
     "parse_mln",
+    "parse_modes",
     "read_evidence",
     "read_mln",
     "read_model",
+    "read_modes",
     "save_model",
     "split_model",
 ]

@@ -173,6 +173,7 @@ def map_terms(signed: Signed, change: Callable[[Variable], Term]) -> Signed:
     """Change the free variables of a literal or witness."""
 
     def term(old: Term) -> Term:
+        """Return a changed variable, or the constant."""
         return change(old) if isinstance(old, Variable) else old
 
     match signed.atom:
@@ -183,6 +184,7 @@ def map_terms(signed: Signed, change: Callable[[Variable], Term]) -> Signed:
         case Witness(variables, conjunction):
 
             def outside(old: Variable) -> Term:
+                """Change a variable that the quantifier does not bind."""
                 return old if old.name in variables else change(old)
 
             return Signed(Witness(variables, tuple(map_terms(s, outside) for s in conjunction)), signed.positive)

@@ -73,6 +73,7 @@ def _compile(formula: Formula, hard: bool, model: Model, open_predicates: frozen
     values = (False,) if hard else (False, True)
 
     def helpers(paths: Iterable[Path]) -> int:
+        """Count the quantifiers of some paths that need a helper atom."""
         positive = {s.atom for path in paths for s in path if isinstance(s.atom, Witness) and s.positive}
         every = {s.atom for path in paths for s in path if isinstance(s.atom, Witness)}
         return len(positive | {w for w in every if needs_helper(w, open_predicates)})

@@ -154,6 +154,7 @@ def disjoint(
     place = {atom: i for i, atom in enumerate(atoms)}
 
     def cost(order: tuple[Signed, ...]) -> tuple[tuple[int, int, int], bool, tuple[Path, ...]]:
+        """Return what the cheaper form of a diagram costs, which value it lists, and its paths."""
         diagram, found = Diagram(node, order), []
         for rank, value in enumerate(values):
             count = diagram.count(value)

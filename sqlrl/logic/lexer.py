@@ -158,6 +158,7 @@ def unescape(text: str, source: Source, offset: int) -> str:
         return text
 
     def replace(match: re.Match[str]) -> str:
+        """Return the character that an escape stands for."""
         if match.group(1) not in _ESCAPES:
             expected = r"""expected \n, \r, \t, \", \' or \\ (which is one backslash)"""
             problem = f"unknown escape '{match.group()}': {expected}"

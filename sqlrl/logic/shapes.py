@@ -140,6 +140,7 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
     kinds: list[str] = []
 
     def slot(term: Term, kind: str) -> Slot:
+        """Return the slot of a term; each constant is a parameter of its own."""
         if isinstance(term, Variable):
             return slots[term.name]
         constants.append(term)
@@ -147,11 +148,13 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
         return Slot(True, len(constants) - 1)
 
     def literal(x: Literal) -> ShapeLiteral:
+        """Return a literal over slots."""
         return ShapeLiteral(
             x.predicate, x.positive, tuple(slot(t, type_of(x.predicate, i)) for i, t in enumerate(x.terms))
         )
 
     def equality(x: EqualityLiteral) -> ShapeEquality:
+        """Return an equality over slots; a constant has the type of the variable beside it."""
         names = dict((*clause.variables, *inside))
         kind = next((names[t.name] for t in (x.left, x.right) if t.name in names), "")
         return ShapeEquality(x.positive, slot(x.left, kind), slot(x.right, kind))
@@ -220,6 +223,7 @@ def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
     """Replace the constants of a literal by their running number, and collect them."""
 
     def blank(term: Term) -> Term:
+        """Keep a constant, and return its number in place of it."""
         if isinstance(term, Variable):
             return term
         constants.append(term)
@@ -282,6 +286,7 @@ def _number(
     constants = len({t.name for literal in literals for t in _all_terms(literal) if isinstance(t, Constant)})
 
     def slot(term: Term, kind: str) -> Slot:
+        """Return the slot of a term in the order in which slots are met."""
         if isinstance(term, Variable) and not term.plus:
             if term.name not in names:
                 names[term.name] = len(types)
@@ -294,10 +299,12 @@ def _number(
         return Slot(True, parameters[number])
 
     def literal_of(literal: Literal) -> ShapeLiteral:
+        """Return a literal over slots."""
         terms = tuple(slot(t, type_of(literal.predicate, i)) for i, t in enumerate(literal.terms))
         return ShapeLiteral(literal.predicate, literal.positive, terms)
 
     def equality_of(literal: EqualityLiteral) -> ShapeEquality:
+        """Return an equality over slots, the lesser one first."""
         kind = next((declared[t.name] for t in (literal.left, literal.right) if t.name in declared), "")
         left, right = slot(literal.left, kind), slot(literal.right, kind)
         return ShapeEquality(literal.positive, min(left, right), max(left, right))

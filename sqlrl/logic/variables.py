@@ -48,6 +48,7 @@ class Apart:
 
     def _rename(self, formula: Formula, names: Mapping[str, str]) -> Formula:
         def term(old: Term) -> Term:
+            """Return a term with its new name."""
             if isinstance(old, Constant):
                 return old
             name = names.get(old.name, old.name)

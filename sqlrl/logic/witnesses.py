@@ -135,6 +135,7 @@ def _rename(witness: Witness, inner: dict[str, str], outer: dict[str, str] | Non
     """Rename the quantified variables of a witness, and its free ones, which then carry no `+`."""
 
     def term(old: Variable) -> Variable:
+        """Return a variable with its canonical name."""
         if old.name in inner:
             return Variable(inner[old.name])
         return Variable(outer[old.name]) if outer is not None else old

@@ -1,0 +1,1 @@
+"""Mode-guided relational path finding: from the true atoms of examples to candidate clauses."""

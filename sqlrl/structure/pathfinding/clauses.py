@@ -1,0 +1,105 @@
+"""Learned clauses in the user's words: patterns with the names of their constants put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlrl.logic.rules import Rule
+from sqlrl.logic.shapes import Shape, Slot
+from sqlrl.logic.terms import And, Atom, Clause, Constant, Formula, Implies, Literal, Not, Or, Term, Variable
+
+_OPERATOR = "v"
+
+
+def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clause:
+    """Return a clause of a pattern.
+
+    Parameters
+    ----------
+    shape : Shape
+        That of the pattern, or any other of plain literals.
+    names : sequence of str
+        The constant of each parameter.
+    horn : bool
+        True for the clause in which the first literal, the start, is positive.
+
+    Returns
+    -------
+    Clause
+        Its variables are named by the initials of their types, numbered where several share one.
+
+    Examples
+    --------
+    >>> from sqlrl.structure.pathfinding.sample import field_pattern
+    >>> print(clause_of(field_pattern(), ["ftitle", "ftitle"]))
+    !InField(b, "ftitle", p1) v !InField(b, "ftitle", p2) v !Next(p1, p2)
+    """
+    literals = tuple(
+        Literal(atom.predicate, atom.terms, sign or (horn and i == 0))
+        for i, (atom, sign) in enumerate(_atoms(shape, names))
+    )
+    return Clause(tuple(zip(variable_names(shape.variables), shape.variables, strict=True)), literals)
+
+
+def rule_of(shape: Shape, names: Sequence[str], *, horn: bool = False, weight: float | None = None) -> Rule:
+    """Return a clause of a pattern as a rule; its Horn clause as an implication of the start.
+
+    Parameters
+    ----------
+    shape : Shape
+        That of the pattern.
+    names : sequence of str
+        The constant of each parameter.
+    horn : bool
+        True for the clause in which the first literal, the start, is positive.
+    weight : float, optional
+        Log-odds.
+
+    Returns
+    -------
+    Rule
+
+    Examples
+    --------
+    >>> from sqlrl.logic.printer import format_rule
+    >>> from sqlrl.structure.pathfinding.sample import field_pattern
+    >>> print(format_rule(rule_of(field_pattern(), ["ftitle", "fvenue"], horn=True, weight=0.5)))
+    0.5 InField(b, "fvenue", p2) ^ Next(p1, p2) => InField(b, "ftitle", p1)
+    """
+    atoms = [atom for atom, _ in _atoms(shape, names)]
+    formula: Formula
+    if horn and len(atoms) > 1:
+        formula = Implies(atoms[1] if len(atoms) == 2 else And(tuple(atoms[1:])), atoms[0])
+    elif horn:
+        formula = atoms[0]
+    else:
+        formula = Or(tuple(map(Not, atoms))) if len(atoms) > 1 else Not(atoms[0])
+    return Rule(formula, weight)
+
+
+def variable_names(types: Sequence[str]) -> tuple[str, ...]:
+    """Return names for variables of some types: their initials, numbered where several share one.
+
+    Examples
+    --------
+    >>> variable_names(["bib", "position", "position", "venue"])
+    ('b', 'p1', 'p2', 'v1')
+    """
+    initials = [kind[0].lower() for kind in types]
+    count: dict[str, int] = {}
+    names = []
+    for initial in initials:
+        count[initial] = count.get(initial, 0) + 1
+        alone = initials.count(initial) == 1 and initial != _OPERATOR
+        names.append(initial if alone else f"{initial}{count[initial]}")
+    return tuple(names)
+
+
+def _atoms(shape: Shape, names: Sequence[str]) -> list[tuple[Atom, bool]]:
+    """The atoms of the literals and their signs."""
+    variables = variable_names(shape.variables)
+
+    def term(slot: Slot) -> Term:
+        return Constant(names[slot.index]) if slot.parameter else Variable(variables[slot.index])
+
+    return [(Atom(x.predicate, tuple(map(term, x.terms))), x.positive) for x in shape.literals]

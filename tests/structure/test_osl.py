@@ -1,0 +1,201 @@
+"""OSL over a database: what is kept, saved, predicted and refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sqlrl
+from sqlrl.demo import generate
+from sqlrl.errors import InputError, ModelError, NotFittedError
+
+MODEL = """
+Token(token, position, bib)
+Next(position, position)
+InField(bib, field, position)
+InField(c, f1, p) ^ (f1 != f2) => !InField(c, f2, p).
+"""
+MODES = """
+modeP(2, Token(#., +, .))
+modeP(1, Next(-, -))
+modeP(2, InField(., #., +))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("bibliography")
+    generate(60, seed=3).write(found)
+    return found
+
+
+def loaded(folder: Path, target: str | Path = ":memory:") -> sqlrl.Database:
+    db = sqlrl.connect(target)
+    db.load("Token", folder / "token.parquet", example="bib")
+    db.load("Next", folder / "next.parquet", types=("position", "position"))
+    db.load("InField", folder / "field.parquet", target=True)
+    return db
+
+
+def learner(**options: object) -> sqlrl.OSL:
+    return sqlrl.OSL(sqlrl.parse_modes(MODES), 3, 2, window=16, **options)  # type: ignore[arg-type]
+
+
+TRAIN = [f"b{k:04d}" for k in range(1, 41)]
+TEST = [f"b{k:04d}" for k in range(41, 61)]
+
+
+@pytest.fixture(scope="module")
+def fitted(folder: Path) -> tuple[sqlrl.Database, sqlrl.OSL]:
+    db = loaded(folder)
+    return db, learner(record_history=True).fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN)
+
+
+def test_clauses_are_learned_from_nothing(fitted: tuple[sqlrl.Database, sqlrl.OSL]) -> None:
+    db, fit = fitted
+    assert db.evaluate(db.predict(fit.model_, examples=TEST)).f1 > 0.3
+    assert len(fit.added()) > 50
+    assert "OSL(modes=" in repr(fit)
+    assert fit.clauses().num_rows == len(fit.weights_) == fit.support_.num_rows
+
+
+def test_every_added_clause_is_a_row_with_its_cause(fitted: tuple[sqlrl.Database, sqlrl.OSL]) -> None:
+    db, fit = fitted
+    added = fit.added().to_pylist()
+    shown = db.sql("select step, clause, weight, example, wrong_atom, delta_n, id from sqlrl.added_clauses").fetchall()
+    assert [tuple(row.values()) for row in added] == shown
+    assert all(row["delta_n"] >= 2 for row in added)
+    assert all(row["wrong_atom"].startswith(f'InField("{row["example"]}", ') for row in added)
+    by_step = db.sql("select step, clause from sqlrl.clauses_by_step").fetchall()
+    assert by_step == [(row["step"], row["clause"]) for row in added]
+    # The first row of a clause's history is the step that added it, with its first delta n.
+    history = db.sql(
+        "select clause, min(step), arg_min(delta_n, step) from sqlrl.weight_history group by clause order by clause"
+    ).fetchall()
+    assert history == [(row["id"], row["step"], row["delta_n"]) for row in added]
+
+
+def test_statistics_of_added_clauses_are_exact(fitted: tuple[sqlrl.Database, sqlrl.OSL]) -> None:
+    db, fit = fitted
+    plain = sqlrl.parse_mln(MODEL + "\n".join(f"1 {row['clause']}" for row in fit.added().slice(0, 12).to_pylist()))
+    counted = db.count(plain, examples=TRAIN).to_arrow()
+    kept = db.sql(
+        "select n_observed, groundings from sqlrl.clause_statistics join sqlrl.added_clause using (run, clause)"
+        " order by clause limit 12"
+    ).fetchall()
+    rows = [(row["n"], row["groundings"]) for row in counted.to_pylist() if row["weight"] is not None]
+    assert [(int(n), int(total)) for n, total in kept] == rows
+
+
+def test_a_learned_model_saves_and_loads(fitted: tuple[sqlrl.Database, sqlrl.OSL], tmp_path: Path) -> None:
+    db, fit = fitted
+    expected = db.predict(fit.model_, examples=TEST)
+    for name in ("learned.mln", "learned.json"):
+        fit.model_.save(tmp_path / name)
+        again = sqlrl.read_model(tmp_path / name)
+        assert sqlrl.models_equal(again, fit.model_)
+        prediction = db.predict(again, examples=TEST)
+        assert prediction.atoms().equals(expected.atoms())
+        # Clauses that were found one by one are no template: nothing is unseen.
+        assert prediction.unseen.combinations == 0
+
+
+def test_learning_goes_on_from_a_model_with_rules(folder: Path) -> None:
+    db = loaded(folder)
+    rules = MODEL + "Token(+t, p, c) => InField(c, +f, p)\nNext(q, p) ^ InField(c, +f, p) => InField(c, +g, q)"
+    fit = learner().fit(db, sqlrl.parse_mln(rules), examples=TRAIN)
+    added = set(fit.added()["clause"].to_pylist())
+    # What the templates say already is not added once more.
+    assert not any(clause.startswith('Token("') and clause.count("(") == 2 for clause in added)
+    assert len(added) == fit.added().num_rows
+    assert fit.clauses().num_rows == len(fit.weights_)
+
+
+def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) -> None:
+    class Stop(Exception):  # noqa: N818 - stands for a power cut
+        pass
+
+    def stop(progress: object) -> None:
+        if getattr(progress, "window", 0) == 2:
+            raise Stop
+
+    model = sqlrl.parse_mln(MODEL)
+    whole = learner(record_history=True).fit(loaded(folder), model, examples=TRAIN)
+    db = loaded(folder, tmp_path / "run.duckdb")
+    with pytest.raises(Stop):
+        learner(record_history=True).fit(db, model, examples=TRAIN, on_window=stop, checkpoint=True)
+    db.close()
+    db = sqlrl.connect(tmp_path / "run.duckdb")
+    with pytest.raises(InputError, match="max_length"):
+        sqlrl.OSL(sqlrl.parse_modes(MODES), 4, 2, window=16, record_history=True).fit(db, model, TRAIN, resume=1)
+    other = sqlrl.parse_modes(MODES.replace("modeP(2, Token", "modeP(1, Token"))
+    with pytest.raises(InputError, match="modes"):
+        sqlrl.OSL(other, 3, 2, window=16, record_history=True).fit(db, model, TRAIN, resume=1)
+    resumed = learner(record_history=True).fit(db, model, examples=TRAIN, resume=1)
+    assert resumed.weights_.tobytes() == whole.weights_.tobytes()
+    assert resumed.added().equals(whole.added())
+    assert resumed.steps_.equals(whole.steps_)
+
+
+def test_several_passes_go_on_adding(folder: Path) -> None:
+    fit = learner(passes=2).fit(loaded(folder), sqlrl.parse_mln(MODEL), examples=TRAIN[:10])
+    assert fit.n_steps_ == 20
+    clauses = fit.added()["clause"].to_pylist()
+    assert len(set(clauses)) == len(clauses)
+
+
+def test_longest_only_adds_no_sub_clause(folder: Path) -> None:
+    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+    all_of_them = learner().fit(db, model, examples=TRAIN[:1]).added()["clause"].to_pylist()
+    longest = learner(longest_only=True).fit(db, model, examples=TRAIN[:1]).added()["clause"].to_pylist()
+    assert set(longest) < set(all_of_them)
+
+
+@pytest.mark.parametrize("look_ahead", [False, True])
+def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
+    # S of the four others is false, being out of scope, so that evidence violates T => S; with Q it depends on the world.
+    db = sqlrl.connect()
+    others = [("e2", f"c{i}", f"b{i}") for i in range(4)]
+    db.load("T", [("e1", "z", "z"), ("e2", "a", "b"), *others], types=["ex", "p", "q"], example="ex")
+    db.load("S", [("e2", "a")], types=["ex", "p"], target=True)
+    db.scope("S", "select 'e2', 'a'")
+    db.load("Q", [("e1", "z"), ("e2", "b")], types=["ex", "q"], target=True)
+    model = sqlrl.parse_mln("T(ex, p, q)\nS(ex, p)\nQ(ex, q)\nQ(e, y)")
+    modes = sqlrl.parse_modes("modeP(1, T(., -, -))\nmodeP(1, S(., -))\nmodeP(1, Q(., -))")
+    added = sqlrl.OSL(modes, 3, 3, look_ahead=look_ahead).fit(db, model).added()
+    assert added.select(["clause", "delta_n"]).to_pylist() == [{"clause": "Q(e, q) ^ T(e, p, q) => S(e, p)", "delta_n": 5}]
+
+
+def test_modes_must_fit_the_model(folder: Path) -> None:
+    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+    for modes, problem in (
+        (MODES + "modeP(1, Tokn(.))", "Tokn"),
+        ("modeP(2, Token(#., +, .))\nmodeP(2, InField(., #., +))", "Next has no mode"),
+        (MODES.replace("Next(-, -)", "Next(-)"), "Next"),
+    ):
+        with pytest.raises(ModelError, match=problem):
+            sqlrl.OSL(sqlrl.parse_modes(modes)).fit(db, model)
+
+
+def test_bad_input_is_refused(folder: Path) -> None:
+    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+    with pytest.raises(InputError, match="max_length=0"):
+        sqlrl.OSL(sqlrl.parse_modes(MODES), 0).fit(db, model)
+    with pytest.raises(InputError, match="a model is needed"):
+        learner().fit(db, MODEL)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="modes=3"):
+        sqlrl.OSL(3).fit(db, model)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no examples"):
+        learner().fit(db, model, examples=[])
+    with pytest.raises(NotFittedError, match="no clauses yet"):
+        learner().added()
+
+
+def test_modes_may_be_a_file(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "chain.modes"
+    path.write_text(MODES)
+    fit = sqlrl.OSL(path, 2, 2).fit(loaded(folder), sqlrl.parse_mln(MODEL), examples=TRAIN[:5])
+    assert fit.get_params()["modes"] == str(path)
+    with pytest.raises(InputError, match="cannot read the file"):
+        sqlrl.OSL(tmp_path / "none.modes").fit(loaded(folder), sqlrl.parse_mln(MODEL))
