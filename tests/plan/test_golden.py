@@ -23,6 +23,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.expansion import expand
+from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.unmet import FAIL, HOLD, among, few, unmet
 from sqlrl.plan.violations import violated_by_evidence
@@ -64,6 +65,11 @@ CASES = {
     "few_given": ("few", PEOPLE, "1 Smokes(x) => Cancer(x)"),
     "few_alike": ("few", PEOPLE, "1 Cancer(x) v Cancer(y)"),
     "among_given": ("among", PEOPLE, "1 Smokes(x) => Cancer(x)"),
+    "factors_chain": ("factors", CITATIONS, "InField(c, Author, p) ^ Next(p, q) => !InField(c, Title, q)."),
+    "factors_between": ("factors", CITATIONS, "Next(p, q) ^ InField(c, +f, p) => InField(c, +f, q) v Next(q, p)."),
+    "factors_given": ("factors", PEOPLE, "Smokes(x) ^ Cancer(y) => Friends(x, y)."),
+    "factors_listed": ("listed", PEOPLE, "Friends(x, y) ^ Cancer(x) => !Cancer(y)."),
+    "factors_witnesses": ("listed", PEOPLE, "Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))."),
     "total_local": ("total", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "difference_path": ("difference", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "difference_exists": ("difference", PEOPLE, "1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
@@ -111,6 +117,10 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return count_violated(shape, layout, OBSERVED, parameters=parameters)
         case "total":
             return count_groundings(shape, layout, parameters=parameters)
+        case "factors":
+            return count_factors(shape, layout, parameters=parameters)
+        case "listed":
+            return list_factors(shape, layout, parameters=parameters)
         case "few":
             plan = few(shape, layout, parameters=parameters)
             assert plan is not None
