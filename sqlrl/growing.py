@@ -1,0 +1,221 @@
+"""What OSL is given of a database: windows with what path finding needs; and what is kept of the clauses it adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.catalog.records import Records
+from sqlrl.engine.nodes import column
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.bindings import WindowBindings
+from sqlrl.ground.clauses import clause_table, shape_table
+from sqlrl.ground.facts import read_facts
+from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.oracle import ProgramOracle
+from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.keeping import learned_statistics
+from sqlrl.learn.protocols import Checkpoint
+from sqlrl.logic.modes import Modes, format_modes
+from sqlrl.logic.shapes import Shape
+from sqlrl.logic.symmetry import parameter_symmetries
+from sqlrl.plan.bindings import ClosedParts
+from sqlrl.plan.sql import table
+from sqlrl.report import Console
+from sqlrl.structure.additions import FIRST, Addition
+from sqlrl.structure.pathfinding.patterns import Constants, PatternBook, least_rows
+from sqlrl.structure.protocols import GrowingWindow
+from sqlrl.structure.search import Target
+from sqlrl.structure.templates import rules_of
+from sqlrl.training import Learned, TrainingStream
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+class GrowingStream(TrainingStream):
+    """Windows for OSL.
+
+    Parameters
+    ----------
+    program, records, console, passes, size, limit
+        As for `TrainingStream`.
+    modes : Modes
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        records: Records,
+        console: Console,
+        passes: list[IntArray],
+        *,
+        size: int,
+        limit: int | None,
+        modes: Modes,
+    ) -> None:
+        super().__init__(program, records, console, passes, size=size, limit=limit)
+        shown = program.public_layout.predicates
+        modes.check(
+            {name: len(info.types) for name, info in shown.items()}, [name for name, info in shown.items() if info.open]
+        )
+        self.modes = modes
+        self._parts = ClosedParts(program.layout)
+        self._words: dict[str, list[str]] = {}
+        self._book: PatternBook | None = None
+        self.additions: tuple[Addition, ...] = ()
+        self._causes: pa.Table | None = None
+
+    @property
+    def types(self) -> dict[str, tuple[str, ...]]:
+        """The types of the arguments of each predicate."""
+        return {name: info.types for name, info in self._program.public_layout.predicates.items()}
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun, with the text of the modes; return its number."""
+        return super().begin(learner, {**parameters, "modes": format_modes(self.modes)}, seed)
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Go on with a run that was saved; the modes must be the same, whatever file they come from."""
+        return super().resume(run, learner, {**parameters, "modes": format_modes(self.modes)})
+
+    @property
+    def clause_count(self) -> int:
+        """Number of clauses of the program."""
+        return self._program.clause_count
+
+    def __iter__(self) -> Iterator[GrowingWindow]:
+        program = self._program
+        targets = {name: _target(info, program) for name, info in program.public_layout.predicates.items() if info.open}
+        for window in super().__iter__():
+            with program.only(window.examples) as examples:
+                yield GrowingWindow(
+                    window.examples,
+                    window.network,
+                    window.truth,
+                    window.labelled,
+                    read_facts(program, self.modes.in_paths(), examples, window.examples),
+                    WindowBindings(program, examples, window.examples, window.network.atoms, parts=self._parts),
+                    [x for use in program.shapes.values() for x in self._single(use)],
+                    targets,
+                )
+
+    def _single(self, use: ShapeUse) -> Iterator[tuple[Shape, Constants]]:
+        """Yield the clauses of a shape that are formulas of their own, with the least of the rows that stand for them."""
+        program, shape = self._program, use.shape
+        if shape.equalities or shape.exists:
+            return
+        alone = np.array([len(bound.instances) == 1 for bound in program.features], dtype=np.bool_)
+        of_clause = alone[np.array(program.feature_of, dtype=np.int64)] if program.feature_of else alone[:0]
+        if use.parameters is None:
+            if any(of_clause[clause] for clause in use.clauses):
+                yield shape, np.zeros((1, 0), dtype=np.int32)
+            return
+        names = [f"k{k}" for k in range(len(shape.parameters))]
+        query = exp.select(column("clause"), *(column(name) for name in names)).from_(table(use.parameters))
+        found = program.engine.fetch(query, step="read the clauses of a shape")
+        rows = np.stack([found.column(name).to_numpy() for name in names], axis=1).astype(np.int32)
+        yield shape, least_rows(rows[of_clause[found.column("clause").to_numpy()]], parameter_symmetries(shape))
+
+    def grow(self, book: PatternBook, additions: Sequence[Addition]) -> None:
+        """Take the clauses that were added, of which `model` makes rules. Called before `model`."""
+        self._book, self.additions = book, tuple(additions)
+
+    # ---- what is kept ---------------------------------------------------------------------------------------
+
+    def _learned(self, weights: FloatArray, support: pa.Table) -> Learned:
+        """Return the model with the added clauses as rules; their ids follow those of the program's clauses."""
+        program, count = self._program, self._program.clause_count
+        base = super()._learned(weights[:count], support.slice(0, count))
+        self._causes = self._caused()
+        if self._book is None or not self.additions:
+            return base
+        rules, order = rules_of(self._book, self.additions, weights[count:], self._names)
+        ids = count + np.array(order, dtype=np.int64)
+        with closing(bind_program(program.engine, program.public_layout, program.model.with_rules(rules))) as added:
+            listed = clause_table(added).sort_by([("rule", "ascending"), ("clause", "ascending")])
+            own = listed.column("clause").to_numpy()
+            delta_n = np.zeros(added.clause_count, dtype=np.int64)
+            delta_n[own] = support.column("delta_n").to_numpy()[ids]
+            counted = pa.table({"clause": np.arange(added.clause_count), "delta_n": delta_n})
+            with added.only(self.examples) as chosen:
+                opened = ProgramOracle(added, chosen).opened()
+                found = learned_statistics(added, chosen, opened, counted, own)
+            shapes = shape_table(added)
+        steps = pa.array([self.additions[i].step for i in order], pa.int64())
+        listed = _replaced(listed, clause=ids, rule=listed.column("rule").to_numpy() + len(base.model.rules))
+        clauses = pa.concat_tables([base.clauses, listed.append_column("step", steps)], promote_options="default")
+        shapes = _replaced(shapes, shape=shapes.column("shape").to_numpy() + len(base.shapes))
+        return Learned(
+            base.model.with_rules((*base.model.rules, *rules)),
+            clauses.sort_by("clause"),
+            pa.concat_tables([base.shapes, shapes]),
+            pa.concat_tables([base.statistics, _replaced(found, clause=ids)], promote_options="permissive"),
+        )
+
+    def _caused(self) -> pa.Table:
+        """Return what caused each clause that was added, with its id."""
+        count = self._program.clause_count
+        atoms = atom_texts(self._program, np.unique(np.array([x.atom for x in self.additions], dtype=np.int64)))
+        examples = {example: self.example_name(example) for example in {x.example for x in self.additions}}
+        return pa.table(
+            {
+                "step": pa.array([x.step for x in self.additions], pa.int64()),
+                "example": pa.array([examples[x.example] for x in self.additions], pa.string()),
+                "wrong_atom": pa.array([atoms[x.atom] for x in self.additions], pa.string()),
+                "delta_n": pa.array([x.delta_n for x in self.additions], pa.int64()),
+                "id": pa.array(range(count, count + len(self.additions)), pa.int64()),
+            }
+        )
+
+    def _keep(self, run: int) -> None:
+        """Keep what caused each clause that was added, and give added clauses their ids in the history."""
+        assert self._causes is not None, "the model was made"
+        self._records.renumber("weight_history", run, first=FIRST, by=self._program.clause_count - FIRST)
+        rows = {
+            "clause": self._causes.column("id"),
+            "step": self._causes.column("step"),
+            "example": pa.array([x.example for x in self.additions], pa.int32()),
+            "atom": pa.array([x.atom for x in self.additions], pa.int64()),
+            "atom_name": self._causes.column("wrong_atom"),
+            "horn": pa.array([x.horn for x in self.additions], pa.bool_()),
+            "delta_n": self._causes.column("delta_n"),
+        }
+        self._records.append("added_clause", run, pa.table(rows))
+
+    def added(self, weights: FloatArray) -> pa.Table:
+        """Return what caused each clause that was added."""
+        assert self._clauses is not None, "the model was made"
+        assert self._causes is not None, "the run was kept"
+        ids = self._causes.column("id").to_numpy()
+        places = np.searchsorted(self._clauses.column("clause").to_numpy(), ids)
+        texts = self._clauses.column("text").take(pa.array(places))
+        return self._causes.add_column(1, "clause", texts).add_column(2, "weight", pa.array(weights[ids]))
+
+    def _names(self, kind: str) -> list[str]:
+        """Return the names of a type's constants, by id."""
+        if kind not in self._words:
+            query = exp.select(column("name")).from_(table(self._program.layout.types[kind].dictionary)).order_by("id")
+            self._words[kind] = (
+                self._program.engine.fetch(query, step=f"read the names of {kind}").column(0).to_pylist()
+            )
+        return self._words[kind]
+
+
+def _replaced(data: pa.Table, **columns: npt.NDArray[np.generic]) -> pa.Table:
+    for name, values in columns.items():
+        place = data.column_names.index(name)
+        data = data.set_column(place, name, pa.array(values).cast(data.schema.field(name).type))
+    return data
+
+
+def _target(info: PredicateInfo, program: Program) -> Target:
+    kind = program.layout.example_type
+    example = info.types.index(kind) if kind in info.types and not info.example_column else -1
+    return Target(len(info.types), info.example_column, example)

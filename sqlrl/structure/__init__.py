@@ -1,0 +1,1 @@
+"""Clause finders: they receive facts, bindings and counts, never SQL."""

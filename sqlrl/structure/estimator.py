@@ -1,0 +1,164 @@
+"""OSL as an estimator over a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.errors import InputError, NotFittedError
+from sqlrl.learn.labels import Names
+from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
+from sqlrl.learn.running import Learner
+from sqlrl.logic.modes import Modes, format_modes, read_modes
+from sqlrl.structure.learner import OSLLearner
+from sqlrl.structure.protocols import GrowingDatabase, GrowingStream
+from sqlrl.structure.settings import OSLParameters
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
+
+
+class OSL(OnlineEstimator):
+    r"""Learns clauses and weights online: OSL (Huynh and Mooney 2011).
+
+    Each example in turn is predicted with the clauses and weights so far. Where a true atom was predicted false, relational
+    path finding looks for paths of true atoms from it, guided by mode declarations; each path makes two clauses, and those
+    that tell the observed world from the predicted one are added. ADAGRAD_FB then updates the weights of all clauses.
+
+    Parameters
+    ----------
+    modes : Modes or path
+        Which atoms paths may join and which constants clauses keep: `sqlrl.parse_modes`, or a file for `sqlrl.read_modes`.
+    max_length : int
+        The most atoms of a path (maxLen).
+    min_count_difference : int
+        The least delta n of a clause that is added (minCountDiff).
+    regularization, learning_rate, delta : float
+        Lambda, eta and delta of ADAGRAD_FB; see `AdaGrad`.
+    pool : int
+        Examples whose candidates are counted together, 1 in the paper: a clause is then added after the last of them if its
+        delta n over all of them suffices.
+    longest_only : bool
+        Do not add clauses that are sub-clauses of longer ones that are added at the same step (the paper's future work).
+    look_ahead : bool
+        Do not follow paths of which no extension can suffice any more, by an upper bound on delta n. What is learned is the
+        same.
+    **common
+        See `OnlineEstimator`, also for the attributes. `weights_` has the model's own clauses first, then the added ones.
+
+    Notes
+    -----
+    The model may have rules or only declarations; hard rules hold in predictions, also while learning. Predicates of the
+    model need a mode each, those that paths shall not have one with recall 0.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"], example="doc")
+    >>> db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
+    >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)")
+    >>> fit = OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")).fit(db, model)
+    >>> fit.clauses()["clause"].to_pylist()
+    ['Word(d, "good") => Liked(d)']
+    >>> fit.added().select(["step", "example", "wrong_atom", "delta_n"]).to_pylist()
+    [{'step': 0, 'example': 'd1', 'wrong_atom': 'Liked("d1")', 'delta_n': 1}]
+    """
+
+    settings = OSLParameters
+    own = (
+        "modes",
+        "max_length",
+        "min_count_difference",
+        "regularization",
+        "learning_rate",
+        "delta",
+        "pool",
+        "longest_only",
+        "look_ahead",
+    )
+
+    def __init__(
+        self,
+        modes: Modes | str | Path,
+        max_length: int = 4,
+        min_count_difference: int = 1,
+        *,
+        regularization: float = 0.001,
+        learning_rate: float = 1.0,
+        delta: float = 1.0,
+        pool: int = 1,
+        longest_only: bool = False,
+        look_ahead: bool = False,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(**common)
+        self.modes, self.max_length, self.min_count_difference = modes, max_length, min_count_difference
+        self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
+        self.pool, self.longest_only, self.look_ahead = pool, longest_only, look_ahead
+
+    def get_params(self) -> dict[str, object]:
+        """Return the constructor's arguments by name, modes as text."""
+        found = super().get_params()
+        modes = self.modes
+        return found | {"modes": format_modes(modes) if isinstance(modes, Modes) else str(modes)}
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.own if name != "modes"}
+
+    def _modes(self) -> Modes:
+        if isinstance(self.modes, Modes):
+            return self.modes
+        if isinstance(self.modes, str | Path):
+            return read_modes(self.modes)
+        raise InputError(f"modes={self.modes!r}: give what sqlrl.parse_modes returns, or the path of a file with modes")
+
+    def _windows(
+        self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
+    ) -> AbstractContextManager[TrainingStream]:
+        return cast(GrowingDatabase, db).training_windows(model, examples=examples, modes=self._modes(), **order)
+
+    def _learner(
+        self,
+        parameters: Parameters,
+        stream: TrainingStream,
+        names: Names,
+        arrays: Mapping[str, npt.NDArray[Any]] | None,
+    ) -> Learner:
+        assert isinstance(parameters, OSLParameters)
+        growing = cast(GrowingStream, stream)
+        if arrays is None:
+            return OSLLearner(parameters, growing.modes, growing.types, names=names)
+        return OSLLearner.from_state(parameters, growing.modes, growing.types, arrays, names=names)
+
+    def _settle(self, learner: Learner, stream: TrainingStream) -> None:
+        assert isinstance(learner, OSLLearner)
+        growing = cast(GrowingStream, stream)
+        learner.settle(growing.clause_count)
+        growing.grow(learner.book, learner.additions)
+        self._added = growing.added
+
+    def added(self) -> pa.Table:
+        """Return the clauses that were added, with what caused each, in order.
+
+        Returns
+        -------
+        pyarrow.Table
+            `step`, `clause` (text), `weight` (log-odds), `example`, `wrong_atom`, `delta_n` (when it was added), `id`; the view
+            `sqlrl.added_clauses` has them too.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        if "model_" not in vars(self):
+            raise NotFittedError(f"this {type(self).__name__} has added no clauses yet: call fit(db, model) first")
+        return self._added(self.weights_)

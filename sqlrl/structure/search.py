@@ -1,0 +1,236 @@
+"""Candidate clauses: paths from wrongly predicted atoms, and the delta n of the two clauses of each.
+
+Source: Huynh & Mooney, "Online Structure Learning for Markov Logic Networks" (2011), Algorithm 1, lines 7 to 23, and
+section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlrl.ground.atom_table import NO_EXAMPLE, AtomTable
+from sqlrl.ground.bound_pattern import Bindings
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.observed import WindowFacts
+from sqlrl.logic.modes import UNEXPLORED, Modes
+from sqlrl.structure.pathfinding.accepted import PatternWindow
+from sqlrl.structure.pathfinding.counting import delta_counts, violations
+from sqlrl.structure.pathfinding.hypergraph import Hypergraph
+from sqlrl.structure.pathfinding.paths import Paths, find_paths
+from sqlrl.structure.pathfinding.patterns import Candidates, Constants, PatternBook
+from sqlrl.structure.pathfinding.subclauses import sub_clauses
+from sqlrl.structure.settings import OSLParameters
+
+
+class Mistakes(NamedTuple):
+    """What was predicted wrongly in an example.
+
+    Parameters
+    ----------
+    place : int
+        The example's place in its window.
+    atoms : int64 array
+        Atoms of the window's network that are true and were predicted false: delta y of Algorithm 1, line 6.
+    """
+
+    place: int
+    atoms: IntArray
+
+
+class Found(NamedTuple):
+    """Candidate clauses of one pattern whose delta n suffices.
+
+    Parameters
+    ----------
+    pattern : int
+    variant : int
+        0 for the clause with all literals negative, 1 for the Horn clause.
+    constants : int32 array, shape (n, k)
+        The pattern's constants, distinct rows in the order of the paths.
+    atoms : int64 array, shape (n,)
+        The atom from which each was found first.
+    delta_n : int64 array, shape (n,)
+    """
+
+    pattern: int
+    variant: int
+    constants: Constants
+    atoms: IntArray
+    delta_n: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class WindowSearch:
+    """Path finding in the examples of one window.
+
+    Parameters
+    ----------
+    graph : Hypergraph
+    edge : int64 array, shape (n,)
+        The hyperedge of each atom of the window's network; -1 for those that are false or that paths may not have.
+    modes : Modes
+    book : PatternBook
+    bindings : PatternWindow
+    parameters : OSLParameters
+    observed : bool array, shape (n,)
+        The labels.
+    fan_out : int
+        The most atoms that can be added to a path at one constant; see `most_neighbours`.
+    """
+
+    graph: Hypergraph
+    edge: IntArray
+    modes: Modes
+    book: PatternBook
+    bindings: PatternWindow
+    parameters: OSLParameters
+    observed: BoolArray
+    fan_out: int = 1
+    _bound: dict[int, Bindings] = field(default_factory=dict)
+
+    def candidates(self, mistakes: Sequence[Mistakes], predicted: BoolArray) -> list[Found]:
+        """Find the clauses that tell the observed world of some examples from the predicted one.
+
+        Parameters
+        ----------
+        mistakes : sequence of Mistakes
+            Of one example, or of those whose candidates are pooled.
+        predicted : bool array, shape (n,)
+
+        Returns
+        -------
+        list of Found
+            In the order of the book's patterns, the clause with all literals negative before the Horn clause.
+        """
+        starts = np.concatenate([self.edge[x.atoms] for x in mistakes]) if mistakes else np.zeros(0, np.int64)
+        atoms = np.concatenate([x.atoms for x in mistakes]) if mistakes else starts
+        starts, atoms = starts[starts >= 0], atoms[starts >= 0]
+        if not len(starts):
+            return []
+        places = [x.place for x in mistakes]
+        paths = self._paths(starts, places, predicted)
+        found, row = self.book.grouped(self.graph, paths)
+        least = self.parameters.min_count_difference
+        deltas = [self._delta(x, places, self.observed, predicted) for x in found]
+        kept = np.concatenate(deltas) >= least if deltas else np.zeros((0, 2), dtype=np.bool_)
+        if self.parameters.longest_only:
+            for variant in (0, 1):
+                kept[:, variant] &= ~sub_clauses(paths, row, kept[:, variant])
+        atom_of = dict(zip(starts.tolist(), atoms.tolist(), strict=True))
+        chosen: list[Found] = []
+        first = 0
+        for x, delta in zip(found, deltas, strict=True):
+            for variant in (0, 1):
+                rows = np.flatnonzero(kept[first : first + len(delta), variant])
+                if len(rows):
+                    origin = np.array([atom_of[edge] for edge in x.start[rows].tolist()], dtype=np.int64)
+                    chosen.append(Found(x.pattern, variant, x.constants[rows], origin, delta[rows, variant]))
+            first += len(delta)
+        return chosen
+
+    def _delta(self, x: Candidates, places: Sequence[int], observed: BoolArray, predicted: BoolArray) -> IntArray:
+        """Delta n of the two clauses of each candidate, summed over some examples, shape (n, 2)."""
+        bindings, total = self._bindings(x), np.zeros((len(x.constants), 2), dtype=np.int64)
+        for place in places:
+            total += delta_counts(bindings, place, x.constants, self.bindings.table, observed, predicted)
+        return total
+
+    def _bindings(self, x: Candidates) -> Bindings:
+        if x.pattern not in self._bound:
+            self._bound[x.pattern] = self.bindings.of(self.book.patterns[x.pattern].shape)
+        return self._bound[x.pattern]
+
+    # ---- looking ahead --------------------------------------------------------------------------------------
+
+    def _paths(self, starts: IntArray, places: Sequence[int], predicted: BoolArray) -> Paths:
+        longest = self.parameters.max_length
+        if not self.parameters.look_ahead:
+            return find_paths(self.graph, starts, self.modes, longest)
+        return find_paths(
+            self.graph, starts, self.modes, longest, keep=lambda rows: self._promising(rows, places, predicted)
+        )
+
+    def _promising(self, rows: IntArray, places: Sequence[int], predicted: BoolArray) -> BoolArray:
+        """Whether a path or one of its extensions may still have a clause whose delta n suffices.
+
+        Delta n is the number of bindings that violate the clause in the predicted world minus that in the observed one, so at
+        most the former. Each binding of an extension is one of the path, with at most `fan_out` ways to add an atom. What
+        evidence violates counts too: an added atom may make it depend on the world.
+        """
+        length = rows.shape[1]
+        paths = Paths(np.arange(0, rows.size + 1, length, dtype=np.int64), rows.ravel())
+        found, row = self.book.grouped(self.graph, paths)
+        most = [self._violations(x, places, predicted).max(axis=1) for x in found]
+        bound = np.concatenate(most) * float(self.fan_out) ** (self.parameters.max_length - length)
+        promising: BoolArray = bound[row] >= self.parameters.min_count_difference
+        return promising
+
+    def _violations(self, x: Candidates, places: Sequence[int], world: BoolArray) -> IntArray:
+        """Violated groundings of the two clauses of each candidate, summed over some examples, shape (n, 2)."""
+        bindings, total = self._bindings(x), np.zeros((len(x.constants), 2), dtype=np.int64)
+        for place in places:
+            total += violations(bindings, place, x.constants, self.bindings.table, world)
+        return total
+
+
+class Target(NamedTuple):
+    """An open predicate.
+
+    Parameters
+    ----------
+    arity : int
+    beside : bool
+        Whether the example is part of its atoms besides their arguments.
+    example : int
+        The argument that is the example, -1 for none.
+    """
+
+    arity: int
+    beside: bool
+    example: int
+
+
+def edges_of_atoms(graph: Hypergraph, table: AtomTable, targets: Mapping[str, Target], size: int) -> IntArray:
+    """Return the hyperedge of each of `size` query atoms; -1 for those that are false or that paths may not have."""
+    edge = np.full(size, -1, dtype=np.int64)
+    for number, name in enumerate(graph.predicates):
+        if name not in targets:
+            continue
+        mine = np.flatnonzero(graph.predicate == number)
+        example = graph.example[mine] if targets[name].beside else NO_EXAMPLE
+        atom = table.find(name, example, graph.arguments[mine, : targets[name].arity])
+        edge[atom[atom >= 0]] = mine[atom >= 0]
+    return edge
+
+
+def most_neighbours(facts: WindowFacts, table: AtomTable, targets: Mapping[str, Target], modes: Modes) -> int:
+    """Return the most atoms of one predicate in one example that share an input or output constant and all kept constants.
+
+    So many ways there are, at most, to add a literal to a binding, in whatever world: of open predicates all query atoms count.
+
+    Parameters
+    ----------
+    facts : WindowFacts
+    table : AtomTable
+    targets : mapping of str to Target
+    modes : Modes
+    """
+    most = 1
+    for name in modes.in_paths():
+        mode = modes.of[name]
+        if name in targets:
+            keys = table.arrays.keys[table.arrays.keys[:, 0] == table.numbers[name]].astype(np.int64)
+            arguments = keys[:, 2 : 2 + targets[name].arity]
+            example = keys[:, 1] if targets[name].example < 0 else arguments[:, targets[name].example]
+        else:
+            example, arguments = facts.atoms[name].example, facts.atoms[name].arguments
+        kept = [arguments[:, i] for i, constant in enumerate(mode.constants) if constant]
+        for i, place in enumerate(mode.places):
+            if place != UNEXPLORED and len(arguments):
+                columns = np.column_stack([example, arguments[:, i], *kept])
+                most = max(most, int(np.unique(columns, axis=0, return_counts=True)[1].max()))
+    return most
