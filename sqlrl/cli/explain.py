@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import Messages, ReadOnly
+from sqlrl.cli.options import FLAG, Examples, Messages, ReadOnly
 from sqlrl.cli.session import print_json
+
+Hard = Annotated[
+    bool,
+    typer.Option(
+        "--hard", metavar=FLAG, help="Print instead what each hard clause costs, and whether it is inexpensive."
+    ),
+]
 
 
 @grouped
-def explain(inputs: Inputs, output: Messages, read_only: ReadOnly = False) -> None:
+def explain(
+    inputs: Inputs, output: Messages, hard: Hard = False, examples: Examples = None, read_only: ReadOnly = False
+) -> None:
     """Show, before any work, the SQL of each shape, DuckDB's plan, and the estimated number of ground clauses.
 
     sqlrl explain cite.duckdb --model chain.mln
     """
-    with inputs.open(output, read_only=read_only) as job:
+    if examples is not None and not hard:
+        raise typer.BadParameter("--examples goes with --hard: SQL and plan are those for all examples")
+    with inputs.open(output, examples=examples, read_only=read_only) as job:
+        if hard:
+            with job.run.working("counting"):
+                costs = job.db.constraint_costs(job.model, job.examples)
+            if output.as_json:
+                print_json(costs)
+                return
+            print(costs)
+            return
         with job.run.working("planning"):
             found = job.db.explain(job.model)
         if output.as_json:

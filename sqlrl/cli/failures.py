@@ -57,6 +57,8 @@ _OPTIONS = {
                 "missing",
             ),
             *("delta", "window", "passes", "order", "on_infeasible_truth", "into"),
+            *("sigma", "update", "label_loss", "counts", "sweeps", "ties", "inference", "checkpoint", "resume"),
+            *("modes", "max_length", "min_count_difference", "pool", "longest_only", "look_ahead"),
         )
     },
 }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,40 +11,18 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs, Missing
-from sqlrl.cli.options import FLAG, Examples, Output
+from sqlrl.cli.learning import Learning
+from sqlrl.cli.options import Examples, Output
 from sqlrl.cli.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.learn import AdaGrad
+    from sqlrl.learn import OnlineEstimator
     from sqlrl.learn.protocols import OnWindow
+    from sqlrl.learn.protocols import Progress as Learned
     from sqlrl.logic import Model
     from sqlrl.report.console import Progress
-
-_LEARNER = "Learner"
-
-
-class Learner(StrEnum):
-    """Learners of weights."""
-
-    adagrad = "adagrad"
-
-
-class Order(StrEnum):
-    """Orders of the examples."""
-
-    file = "file"
-    shuffle = "shuffle"
-
-
-class Truth(StrEnum):
-    """What to do with examples whose labels violate hard clauses."""
-
-    warn = "warn"
-    skip = "skip"
-    error = "error"
-
 
 Out = Annotated[
     str | None,
@@ -58,69 +34,6 @@ Out = Annotated[
         show_default=False,
     ),
 ]
-Name = Annotated[Learner, typer.Option("--learner", help="adagrad: ADAGRAD_FB, online.", rich_help_panel=_LEARNER)]
-Regularization = Annotated[
-    float, typer.Option("--lambda", metavar="X", help="Weight of the L1 penalty.", rich_help_panel=_LEARNER)
-]
-Rate = Annotated[float, typer.Option("--eta", metavar="X", help="Learning rate.", rich_help_panel=_LEARNER)]
-Delta = Annotated[
-    float,
-    typer.Option("--delta", metavar="X", help="Added to the root of the summed squares.", rich_help_panel=_LEARNER),
-]
-Window = Annotated[
-    int, typer.Option("--window", metavar="N", help="Examples that are grounded together.", rich_help_panel=_LEARNER)
-]
-Passes = Annotated[
-    int, typer.Option("--passes", metavar="N", help="Passes over the examples.", rich_help_panel=_LEARNER)
-]
-InOrder = Annotated[Order, typer.Option("--order", help="Order of the examples.", rich_help_panel=_LEARNER)]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the order.", rich_help_panel=_LEARNER)]
-History = Annotated[
-    bool,
-    typer.Option(
-        "--history", metavar=FLAG, help="Keep every step's weights in the database.", rich_help_panel=_LEARNER
-    ),
-]
-OnTruth = Annotated[
-    Truth,
-    typer.Option(
-        "--on-infeasible-truth", help="For examples whose labels violate hard clauses.", rich_help_panel=_LEARNER
-    ),
-]
-
-
-@dataclass(frozen=True)
-class Learning:
-    """How weights are learned; see `sqlrl.AdaGrad`."""
-
-    learner: Name = Learner.adagrad
-    regularization: Regularization = 0.001
-    rate: Rate = 1.0
-    delta: Delta = 1.0
-    window: Window = 512
-    passes: Passes = 1
-    order: InOrder = Order.file
-    seed: Seed = 0
-    history: History = False
-    on_infeasible_truth: OnTruth = Truth.warn
-
-    def estimator(self) -> AdaGrad:
-        """Return the learner, which has learned nothing yet."""
-        from sqlrl.learn import AdaGrad
-
-        assert self.learner is Learner.adagrad
-        return AdaGrad(
-            self.regularization,
-            self.rate,
-            self.delta,
-            window=self.window,
-            passes=self.passes,
-            order=self.order.value,
-            random_state=self.seed,
-            record_history=self.history,
-            on_infeasible_truth=self.on_infeasible_truth.value,
-        )
-
 
 _FEW = Output(rows=10)
 
@@ -129,19 +42,35 @@ _FEW = Output(rows=10)
 def learn(
     inputs: Inputs, learning: Learning, output: Output = _FEW, examples: Examples = None, out: Out = None
 ) -> None:
-    """Learn the weights of a model; prints the strongest clauses and how well each example was predicted before it was learned.
+    """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
+    why, and how well each example was predicted before it was learned.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
+
+    sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --out learned.mln
     """
     check_out(out, output.as_json)
     if inputs.missing is Missing.allow:
         raise typer.BadParameter(
             "--missing allow is for a learned model on other data; to learn, load data with every constant"
         )
+    estimator = learning.estimator()
+    if inputs.evidence and (learning.checkpoint or learning.resume is not None):
+        raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
     with inputs.open(output, examples=examples, labels=True) as job:
-        estimator = learning.estimator()
-        with job.run.console.progress("learning") as task:
-            estimator.fit(job.db, job.model, job.examples, on_window=told(task))
+        seen: list[Learned] = []
+        try:
+            with job.run.console.progress("learning") as task:
+                estimator.fit(
+                    job.db, job.model, job.examples,
+                    on_window=told(task, seen.append), checkpoint=learning.checkpoint, resume=learning.resume,
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            if seen and (learning.checkpoint or learning.resume is not None):
+                job.run.message(
+                    f"run {seen[-1].run} is saved after window {seen[-1].window}: --resume {seen[-1].run} goes on"
+                )
+            raise
         report(job.run, estimator, out)
 
 
@@ -169,30 +98,35 @@ def check_out(out: str | None, as_json: bool) -> None:
         raise typer.BadParameter(f"--out {out} cannot be written: name a file elsewhere")
 
 
-def told(task: Progress) -> OnWindow:
-    """Return what shows the progress of a learner."""
+def told(task: Progress, note: OnWindow | None = None) -> OnWindow:
+    """Return what shows the progress of a learner, and passes it on to `note`."""
 
-    def show(progress: object) -> None:
+    def show(progress: Learned) -> None:
         """Move the bar after a window."""
-        from sqlrl.learn.protocols import Progress as Learned
-
-        assert isinstance(progress, Learned)
+        if note is not None:
+            note(progress)
         right = f", {100 * (1 - progress.loss / progress.atoms):.2f} % of its atoms right" if progress.atoms else ""
         task.advance(0, note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
 
     return show
 
 
-def report(run: Session, fit: AdaGrad, out: str | None) -> None:
+def report(run: Session, fit: OnlineEstimator, out: str | None) -> None:
     """Show what was learned, and save the model."""
-    clauses = fit.clauses()
+    clauses, added = fit.clauses(), fit.added() if hasattr(fit, "added") else None
     if out != "-":
-        run.show(clauses, title="strongest clauses")
+        run.show(
+            clauses if added is None or not run.as_json else with_causes(clauses, added), title="strongest clauses"
+        )
+    if not run.as_json and out != "-" and added is not None:
+        print()
+        run.show(added.drop_columns(["id"]), title="clauses that were added, and the wrong atom that caused each")
     if not run.as_json and out != "-":
         print()
         run.show(progressive(fit.steps_), title="progressive validation: each example predicted before it was learned")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
-    run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses; {seconds}")
+    new = "" if added is None else f", {len(added):,} of them new"
+    run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
     if out == "-":
         print(model_text(fit.model_), end="")
     elif out is not None:
@@ -202,13 +136,46 @@ def report(run: Session, fit: AdaGrad, out: str | None) -> None:
         run.message(f"the model is in {out}")
 
 
+def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
+    """Return clauses with what caused those that were added.
+
+    Parameters
+    ----------
+    clauses : pyarrow.Table
+        `OnlineEstimator.clauses()`.
+    added : pyarrow.Table
+        `OSL.added()`.
+
+    Returns
+    -------
+    pyarrow.Table
+        The clauses in their order, with `step`, `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> added = pa.table({"id": [7], "step": [2], "example": ["d3"], "wrong_atom": ["P(a)"], "delta_n": [1]})
+    >>> with_causes(pa.table({"clause": ["P(x)", "Q(x)"], "id": [3, 7]}), added).column("step").to_pylist()
+    [None, 2]
+    """
+    import pyarrow as pa
+
+    causes = {row["id"]: row for row in added.to_pylist()}
+    names = {"step": "step", "example": "example", "wrong_atom": "wrong_atom", "first_delta_n": "delta_n"}
+    found = [causes.get(key, {}) for key in clauses.column("id").to_pylist()]
+    for name, source in names.items():
+        kind = added.schema.field(source).type
+        clauses = clauses.append_column(name, pa.array([row.get(source) for row in found], kind))
+    return clauses
+
+
 def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
     """Sum up progressive validation over equal parts of the stream.
 
     Parameters
     ----------
     steps : pyarrow.Table
-        `AdaGrad.steps_`.
+        `OnlineEstimator.steps_`.
     parts : int
 
     Returns

@@ -118,9 +118,14 @@ def session(output: Messages) -> Iterator[Session]:
     logger.addHandler(handler)
     logger.setLevel(logging.CRITICAL if output.quiet and not output.verbose else _LEVELS[min(output.verbose, 2)])
 
+    said = set[str]()
+
     def warn(message: Warning | str, *_: object, **__: object) -> None:
-        """Show a warning without the place in the code, which says nothing to a user."""
-        console.warning(in_options(str(message)))
+        """Show a warning once, without the place in the code, which says nothing to a user."""
+        text = in_options(str(message))
+        if text not in said:
+            said.add(text)
+            console.warning(text)
 
     try:
         with warnings.catch_warnings():

@@ -1,5 +1,6 @@
 """How good predictions are: metrics over atoms and examples, and splits for cross-validation."""
 
+from sqlrl.evaluate.fields import score_fields
 from sqlrl.evaluate.metrics import Counts, ExampleScores, Scores, score
 from sqlrl.evaluate.validation import Fold, MeanDeviation, k_fold, leave_one_group_out, mean_and_deviation
 
@@ -13,4 +14,5 @@ __all__ = [
     "leave_one_group_out",
     "mean_and_deviation",
     "score",
+    "score_fields",
 ]

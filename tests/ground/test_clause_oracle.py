@@ -263,3 +263,35 @@ def test_a_round_heeds_the_limit() -> None:
     program = sample_program(text, ["Smokes"], {"Friends": [(f"P{i}", f"P{i + 1}") for i in range(20)]})
     with pytest.raises(GroundingLimitError, match="more than 100 ground clauses"):
         cutting_planes(ProgramOracle(program, limit=100), program.weights())
+
+
+def many(predicate: str) -> str:
+    """Nine positive literals that share a variable: counted by enumeration."""
+    return " v ".join(f"{predicate}(x, y{i})" for i in range(9))
+
+
+def test_counting_heeds_the_limit_before_any_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProgramOracle, "unmet", lambda *_: pytest.fail("a round was asked for"))
+    closed = sample_program(f"{PEOPLE}\n1 {many('Friends')}", ["Smokes"], FRIENDS)
+    with pytest.raises(
+        GroundingLimitError, match=r"Friends\(x, y0\) v .* enumerating 59,049 groundings, .* limit of 5,000"
+    ):
+        cutting_planes(ProgramOracle(closed, limit=5000), closed.weights())
+    # Only what is better violated is counted at the end.
+    text = f"{PEOPLE}\nLikes(person, person)\n-1 {many('Likes')}"
+    program = sample_program(text, ["Smokes", "Likes"], FRIENDS)
+    with pytest.raises(GroundingLimitError, match=r"Likes\(x, y0\) v .* is counted by enumerating 59,049 groundings"):
+        cutting_planes(ProgramOracle(program, limit=5000), program.weights())
+
+
+def test_counts_of_a_world_heed_the_limit() -> None:
+    program = sample_program(
+        f"{PEOPLE}\nLikes(person, person)\n1 !Smokes(x) v {many('Likes')}", ["Smokes", "Likes"], FRIENDS
+    )
+    oracle, asked = ProgramOracle(program, limit=5000, check=False), np.array([False, True])
+    smokers = oracle.start().atoms <= 0
+    oracle.check_counts(asked)
+    assert oracle.counts(smokers, asked).tolist() == [0, 59_049]
+    smokers[-1] = True  # the atoms of Likes come first
+    with pytest.raises(GroundingLimitError, match=r"enumerating 19,683 groundings, .* limit of 5,000"):
+        oracle.counts(smokers, asked)

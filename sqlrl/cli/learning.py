@@ -1,0 +1,302 @@
+"""How weights and clauses are learned: the learners and their options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sqlrl.cli.options import FLAG
+
+if TYPE_CHECKING:
+    from sqlrl.learn import OnlineEstimator
+
+_LEARNER, _OSL, _RUN = "Learner", "Clauses (--learner osl)", "Run"
+
+
+class Learner(StrEnum):
+    """Learners of weights, and osl, which learns clauses too."""
+
+    adagrad = "adagrad"
+    cda = "cda"
+    mira = "mira"
+    subgradient = "subgradient"
+    perceptron = "perceptron"
+    cd = "cd"
+    osl = "osl"
+
+
+class Order(StrEnum):
+    """Orders of the examples."""
+
+    file = "file"
+    shuffle = "shuffle"
+
+
+class Truth(StrEnum):
+    """What to do with examples whose labels violate hard clauses."""
+
+    warn = "warn"
+    skip = "skip"
+    error = "error"
+
+
+class Update(StrEnum):
+    """Worlds whose loss a step lessens."""
+
+    maximal = "maximal"
+    prediction = "prediction"
+
+
+class LabelLoss(StrEnum):
+    """Losses of a world."""
+
+    hamming = "hamming"
+    f1 = "f1"
+
+
+class Counts(StrEnum):
+    """Where contrastive divergence takes counts from."""
+
+    gibbs = "gibbs"
+    mpe = "mpe"
+
+
+class Inference(StrEnum):
+    """How worlds are found."""
+
+    exact = "exact"
+    relaxed = "relaxed"
+
+
+class Ties(StrEnum):
+    """Which of several most probable worlds to learn from."""
+
+    errors = "errors"
+    first = "first"
+
+
+ESTIMATORS = {
+    Learner.adagrad: "AdaGrad",
+    Learner.cda: "CDA",
+    Learner.mira: "MIRA",
+    Learner.subgradient: "Subgradient",
+    Learner.perceptron: "Perceptron",
+    Learner.cd: "ContrastiveDivergence",
+    Learner.osl: "OSL",
+}
+"""The estimator of `sqlrl` that each learner is."""
+
+OWN = {
+    "regularization": ("--lambda", (Learner.adagrad, Learner.osl)),
+    "learning_rate": ("--eta", (Learner.adagrad, Learner.cd, Learner.osl)),
+    "delta": ("--delta", (Learner.adagrad, Learner.osl)),
+    "sigma": ("--sigma", (Learner.cda, Learner.subgradient)),
+    "update": ("--update", (Learner.cda, Learner.subgradient)),
+    "label_loss": ("--label-loss", (Learner.cda, Learner.mira)),
+    "counts": ("--counts", (Learner.cd,)),
+    "sweeps": ("--sweeps", (Learner.cd,)),
+    "modes": ("--modes", (Learner.osl,)),
+    "max_length": ("--max-length", (Learner.osl,)),
+    "min_count_difference": ("--min-count-difference", (Learner.osl,)),
+    "pool": ("--pool", (Learner.osl,)),
+    "longest_only": ("--longest-only", (Learner.osl,)),
+    "look_ahead": ("--look-ahead", (Learner.osl,)),
+}
+"""Parameters that some learners have: the option, and whose it is."""
+
+
+def _option(name: str, words: str, *, metavar: str | None = None, default: str = "", panel: str = _LEARNER) -> Any:
+    return typer.Option(name, metavar=metavar, help=words, show_default=default or False, rich_help_panel=panel)
+
+
+Name = Annotated[
+    Learner,
+    typer.Option(
+        "--learner",
+        help="adagrad: ADAGRAD_FB; cda: coordinate dual ascent; mira: 1-best MIRA; subgradient; perceptron; cd: contrastive "
+        "divergence; osl: clauses and their weights. All online.",
+        rich_help_panel=_LEARNER,
+    ),
+]
+Regularization = Annotated[
+    float | None, _option("--lambda", "adagrad, osl: weight of the L1 penalty.", metavar="X", default="0.001")
+]
+Rate = Annotated[
+    float | None, _option("--eta", "adagrad, osl, cd: learning rate.", metavar="X", default="1, of cd 0.1")
+]
+Delta = Annotated[
+    float | None, _option("--delta", "adagrad, osl: added to the root of the summed squares.", metavar="X", default="1")
+]
+Sigma = Annotated[
+    float | None,
+    _option("--sigma", "cda, subgradient: weight of the regulariser.", metavar="X", default="0.0001"),
+]
+UpdateBy = Annotated[
+    Update | None,
+    _option("--update", "cda, subgradient: learn from the maximal loss label or the prediction.", default="maximal"),
+]
+Loss = Annotated[
+    LabelLoss | None,
+    _option("--label-loss", "cda, mira: wrong atoms, or 1 - F1 (cda: with --update prediction).", default="hamming"),
+]
+CountsBy = Annotated[
+    Counts | None, _option("--counts", "cd: of a sampled or the most probable world.", default="gibbs")
+]
+Sweeps = Annotated[int | None, _option("--sweeps", "cd: sweeps of sampling in each step.", metavar="N", default="1")]
+Modes = Annotated[
+    Path | None,
+    _option(
+        "--modes",
+        "File of mode declarations: which atoms paths join, which constants clauses keep.",
+        metavar="FILE",
+        panel=_OSL,
+    ),
+]
+MaxLength = Annotated[
+    int | None, _option("--max-length", "The most atoms of a path.", metavar="N", default="4", panel=_OSL)
+]
+MinCountDifference = Annotated[
+    int | None,
+    _option(
+        "--min-count-difference", "The least delta n of a clause that is added.", metavar="N", default="1", panel=_OSL
+    ),
+]
+Pool = Annotated[
+    int | None,
+    _option("--pool", "Examples whose candidates are counted together.", metavar="N", default="1", panel=_OSL),
+]
+LongestOnly = Annotated[
+    bool,
+    typer.Option(
+        "--longest-only", metavar=FLAG, help="No sub-clauses of longer clauses of the same step.", rich_help_panel=_OSL
+    ),
+]
+LookAhead = Annotated[
+    bool,
+    typer.Option(
+        "--look-ahead",
+        metavar=FLAG,
+        help="Follow no path that cannot suffice any more; the same clauses.",
+        rich_help_panel=_OSL,
+    ),
+]
+InferenceBy = Annotated[
+    Inference,
+    typer.Option("--inference", help="Worlds are exact, or the linear relaxation rounded.", rich_help_panel=_LEARNER),
+]
+TiesBy = Annotated[
+    Ties,
+    typer.Option(
+        "--ties",
+        help="Of several most probable worlds: the one with most errors, or the first.",
+        rich_help_panel=_LEARNER,
+    ),
+]
+Last = Annotated[
+    bool,
+    typer.Option("--last", metavar=FLAG, help="The last weights in place of their averages.", rich_help_panel=_LEARNER),
+]
+Window = Annotated[
+    int, typer.Option("--window", metavar="N", help="Examples that are grounded together.", rich_help_panel=_RUN)
+]
+Passes = Annotated[int, typer.Option("--passes", metavar="N", help="Passes over the examples.", rich_help_panel=_RUN)]
+InOrder = Annotated[Order, typer.Option("--order", help="Order of the examples.", rich_help_panel=_RUN)]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of order and sampling.", rich_help_panel=_RUN)]
+History = Annotated[
+    bool,
+    typer.Option("--history", metavar=FLAG, help="Keep every step's weights in the database.", rich_help_panel=_RUN),
+]
+OnTruth = Annotated[
+    Truth,
+    typer.Option("--on-infeasible-truth", help="For examples whose labels violate hard clauses.", rich_help_panel=_RUN),
+]
+Checkpoint = Annotated[
+    bool,
+    typer.Option(
+        "--checkpoint",
+        metavar=FLAG,
+        help="Save the run after each window, so that it can be resumed.",
+        rich_help_panel=_RUN,
+    ),
+]
+Resume = Annotated[
+    int | None,
+    _option("--resume", "Go on with a run that was saved; with the same options.", metavar="RUN", panel=_RUN),
+]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How weights and clauses are learned; see the estimators of `sqlrl`."""
+
+    learner: Name = Learner.adagrad
+    regularization: Regularization = None
+    learning_rate: Rate = None
+    delta: Delta = None
+    sigma: Sigma = None
+    update: UpdateBy = None
+    label_loss: Loss = None
+    counts: CountsBy = None
+    sweeps: Sweeps = None
+    modes: Modes = None
+    max_length: MaxLength = None
+    min_count_difference: MinCountDifference = None
+    pool: Pool = None
+    longest_only: LongestOnly = False
+    look_ahead: LookAhead = False
+    inference: InferenceBy = Inference.exact
+    ties: TiesBy = Ties.errors
+    last: Last = False
+    window: Window = 512
+    passes: Passes = 1
+    order: InOrder = Order.file
+    seed: Seed = 0
+    history: History = False
+    on_infeasible_truth: OnTruth = Truth.warn
+    checkpoint: Checkpoint = False
+    resume: Resume = None
+
+    def estimator(self) -> OnlineEstimator:
+        """Return the learner, which has learned nothing yet.
+
+        Raises
+        ------
+        typer.BadParameter
+            An option is of another learner, or osl has no modes.
+        """
+        import sqlrl
+
+        if self.learner is Learner.osl and self.modes is None:
+            raise typer.BadParameter(
+                "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
+                "clauses are found"
+            )
+        own = {}
+        for name, (option, learners) in OWN.items():
+            value = getattr(self, name)
+            # A flag that is not given is False, anything else None.
+            if value is None or value is False:
+                continue
+            if self.learner not in learners:
+                whose = " and ".join(learners)
+                raise typer.BadParameter(
+                    f"{option} is an option of {whose}: {self.learner} has no such number or choice"
+                )
+            own[name] = value.value if isinstance(value, StrEnum) else value
+        estimator: OnlineEstimator = getattr(sqlrl, ESTIMATORS[self.learner])(
+            **own,
+            window=self.window,
+            passes=self.passes,
+            order=self.order.value,
+            random_state=self.seed,
+            average=not self.last,
+            ties=self.ties.value,
+            inference=self.inference.value,
+            record_history=self.history,
+            on_infeasible_truth=self.on_infeasible_truth.value,
+        )
+        return estimator

@@ -1,0 +1,268 @@
+"""What hard clauses cost: the sizes of the factor graphs that they make, counted without grounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.clauses import clause_table, expansion_names
+from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds, growth_exponent, is_inexpensive
+from sqlrl.ground.factors import FactorCounts, factor_counts
+from sqlrl.ground.program import Program
+from sqlrl.logic.alchemy import normal_model
+from sqlrl.logic.dropping import drop_predicates
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.signs import split_model
+from sqlrl.logic.terms import Atom
+from sqlrl.logic.variables import subformulas
+from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model
+from sqlrl.plan.sql import table
+from sqlrl.report import Table
+
+
+@dataclass(frozen=True)
+class ClauseCost:
+    """What one hard clause costs.
+
+    Parameters
+    ----------
+    rule : int
+        Its rule, by place among the rules of the model.
+    text : str
+    constants : tuple of (str, str)
+        The constants of the template's `+` variables, by name; empty for a rule that is no template.
+    examples : int
+        Examples in which it leaves ground clauses open.
+    nodes, factors : int
+        Over all examples.
+    degree : int
+        How often query predicates appear in it; 0 for a block.
+    growth : float or None
+        See `sqlrl.ground.expense.growth_exponent`.
+    counted : {"exact", "at most", "block"}
+        "at most": ground clauses with the same literals were counted once for each grounding. "block": it states that at most
+        one of some atoms is true, which makes them one variable and adds no factor.
+    inexpensive : bool
+    """
+
+    rule: int
+    text: str
+    constants: tuple[tuple[str, str], ...]
+    examples: int
+    nodes: int
+    factors: int
+    degree: int
+    growth: float | None
+    counted: str
+    inexpensive: bool
+
+
+class Constraints(Models):
+    """`Models`, and what their hard clauses cost.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    console : Console, optional
+        As for `Data`.
+    """
+
+    def constraint_costs(
+        self,
+        model: Model,
+        examples: Any = None,
+        *,
+        growth: float = GROWTH,
+        density: float = DENSITY,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        r"""Say what each hard clause costs, and which are inexpensive: factors times degree linear in the nodes.
+
+        Nodes and factors are counted in the database, for all examples of a shape of clause at once, as sums of products over
+        its literals; no ground clause leaves the database.
+
+        Parameters
+        ----------
+        model : Model
+        examples : list of names, query, relation or frame, optional
+        growth : float
+            The largest exponent of growth that counts as linear: a chain has 1, all pairs have 2.
+        density : float
+            The most factors for each node where examples do not differ in size: a chain has 1, a grid 2.
+        limit : int or None
+            The most ground clauses of one shape that may be listed inside the database, as some with quantifiers must be.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            A row for each hard clause: `rule` (from 0), `clause` (text), `examples` (in which it leaves something open), `nodes`,
+            `factors` (over all examples), `degree`, `growth` (NULL where examples do not differ in size by a factor of 2),
+            `inexpensive`, `counted` ("exact"; "at most" where ground clauses with the same literals are too many to be
+            compared; "block" for mutual exclusion, which makes its atoms one variable and costs nothing).
+
+        Raises
+        ------
+        InputError
+            A threshold is no positive number.
+        GroundingLimitError
+            Names the clause that would have to be listed.
+
+        Notes
+        -----
+        Source: Huynh (2011), section 7.2, which leaves open what counts as linear; `sqlrl.ground.expense` says what does here.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> words = [(d, f"p{i}", "the") for d, n in (("d1", 5), ("d2", 20)) for i in range(n)]
+        >>> db.load("Word", words, types=["doc", "position", "word"], example="doc")
+        >>> db.load("Next", [(f"p{i}", f"p{i + 1}") for i in range(19)], types=["position", "position"])
+        >>> rules = "Word(doc, position, word)\nNext(position, position)\nName(doc, position)\nAge(doc, position)\n"
+        >>> rules += "Next(p, q) ^ Name(d, p) => !Age(d, q).\nName(d, p) ^ Age(d, q) => p = q."
+        >>> costs = db.constraint_costs(sqlrl.parse_mln(rules, query=["Name", "Age"]))
+        >>> costs["nodes"], costs["factors"], costs["inexpensive"]
+        ([46, 50], [23, 400], [True, False])
+        """
+        return cost_table(
+            self.clause_costs(model, examples, growth=growth, density=density, limit=limit, drop=drop, query=query)
+        )
+
+    def clause_costs(
+        self,
+        model: Model,
+        examples: Any = None,
+        *,
+        growth: float = GROWTH,
+        density: float = DENSITY,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> list[ClauseCost]:
+        """Return what `constraint_costs` shows as values; parameters and errors are the same."""
+        check_model(model)
+        check_limit_option(limit)
+        check_thresholds(growth, density)
+        drop = tuple(drop)
+        kept = drop_predicates(model, drop).rules if drop else model.rules
+        places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
+        if not places:
+            return []
+        with self._hard_program(model, places, drop, query) as (program, rules), self.only(examples) as chosen:
+            program.expand(chosen)
+            counts = factor_counts(program, chosen, limit=limit)
+            return list(_costs(program, counts, rules, chosen, growth, density))
+
+    @contextmanager
+    def _hard_program(
+        self, model: Model, places: Sequence[int], drop: tuple[str, ...], query: Iterable[str]
+    ) -> Iterator[tuple[Program, list[int]]]:
+        """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
+        layout = self.bind(model, training=not model.learned, drop=drop, query=query)
+        opened = frozenset(p.name for p in layout.predicates.values() if p.open)
+
+        def split(part: Model) -> Model:
+            return normal_model(part, opened) if part.semantics == "alchemy" else split_model(part)
+
+        rules = tuple(model.rules[i] for i in places)
+        # A rule with both signs, or of Alchemy's normal form, is several rules of the program.
+        owners = [i for i in places for _ in split(model.with_rules((model.rules[i],))).rules]
+        program = bind_program(self.engine, layout, model.with_rules(rules))
+        try:
+            yield program, owners
+        finally:
+            program.close()
+
+
+def _costs(
+    program: Program,
+    counts: FactorCounts,
+    owners: Sequence[int],
+    examples: TableName | None,
+    growth: float,
+    density: float,
+) -> Iterator[ClauseCost]:
+    """Yield the cost of each clause, rule by rule."""
+    features = {id(bound.rule): i for i, bound in enumerate(program.features) if bound.rule is not None}
+    clauses: dict[int, list[int]] = {}
+    for clause, feature in enumerate(program.feature_of):
+        clauses.setdefault(feature, []).append(clause)
+    texts = dict(zip(*(clause_table(program).column(name).to_pylist() for name in ("clause", "text")), strict=True))
+    for rule, place in zip(program.model.rules, owners, strict=True):
+        if id(rule) not in features:
+            size, spread = _block_size(program, rule, examples)
+            text = f"{format_formula(rule.formula)}."
+            yield ClauseCost(place, text, (), spread, size, 0, 0, None, "block", inexpensive=True)
+            continue
+        feature = features[id(rule)]
+        plus = program.features[feature].feature.plus
+        constants = dict(zip(*expansion_names(program, feature), strict=True)) if plus else {}
+        for clause in clauses.get(feature, []):
+            rows = counts.of(clause)
+            nodes, factors, edges = (values[rows] for values in (counts.nodes, counts.factors, counts.edges))
+            yield ClauseCost(
+                rule=place,
+                text=texts[clause],
+                constants=tuple(zip(plus, constants[clause], strict=True)) if plus else (),
+                examples=len(nodes),
+                nodes=int(nodes.sum()),
+                factors=int(factors.sum()),
+                degree=int(counts.degree[clause]),
+                growth=growth_exponent(nodes, edges),
+                counted="exact" if counts.exact[clause] else "at most",
+                inexpensive=is_inexpensive(nodes, factors, edges, growth=growth, density=density),
+            )
+
+
+def _block_size(program: Program, rule: Rule, examples: TableName | None) -> tuple[int, int]:
+    """Return the number of query atoms of a rule that states a block, and of the examples that have them."""
+    mentioned = {part.predicate for part in subformulas(rule.formula) if isinstance(part, Atom)}
+    predicate = next(b.predicate for b in program.blocks if b.predicate in mentioned)
+    atoms = program.layout.predicates[predicate].atoms
+    assert atoms is not None
+    query = exp.select(
+        named(star_count(), "nodes"), named(exp.Count(this=exp.Distinct(expressions=[column("example")])), "examples")
+    ).from_(table(atoms))
+    if examples is not None:
+        query = query.where(
+            exp.In(
+                this=column("example"), query=exp.Subquery(this=exp.select(column("example")).from_(table(examples)))
+            )
+        )
+    data = program.engine.fetch(query, step=f"count the atoms of {predicate}")
+    return int(data.column("nodes")[0].as_py()), int(data.column("examples")[0].as_py())
+
+
+def cost_table(costs: Iterable[ClauseCost]) -> Table:
+    """Return the costs of clauses as a table; `Constraints.constraint_costs` says what its columns are.
+
+    Examples
+    --------
+    >>> costs = cost_table([ClauseCost(0, "Smokes(x) v Cancer(y).", (), 1, 6, 9, 2, None, "exact", False)])
+    >>> costs["clause"], costs["nodes"], costs["factors"], costs["inexpensive"]
+    (['Smokes(x) v Cancer(y).'], [6], [9], [False])
+    """
+    rows = list(costs)
+    schema = [
+        ("rule", pa.int64()), ("clause", pa.string()), ("examples", pa.int64()), ("nodes", pa.int64()),
+        ("factors", pa.int64()), ("degree", pa.int64()), ("growth", pa.float64()), ("inexpensive", pa.bool_()),
+        ("counted", pa.string()),
+    ]  # fmt: skip
+    columns = {
+        name: pa.array([getattr(row, "text" if name == "clause" else name) for row in rows], kind)
+        for name, kind in schema
+    }
+    return Table(pa.table(columns), title="hard clauses", limit=max(len(rows), 1))

@@ -1,0 +1,206 @@
+"""Nodes and factors of a program's clauses, example by example, by SQL for whole shapes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.errors import CountOverflowError
+from sqlrl.ground.limits import check_limit
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.running import overflow_named, rule_place
+from sqlrl.logic.shapes import Shape
+from sqlrl.logic.terms import Constant, Literal
+from sqlrl.plan.bounds import domain_bound
+from sqlrl.plan.factors import count_factors, degree, is_countable, is_exact, list_factors
+
+MERGED = 100_000
+"""As many ground clauses of a shape are compared with each other to count equal ones once; beyond that each grounding counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorCounts:
+    """What clauses add to the factor graphs of examples; row by row, ascending by clause, then example.
+
+    Parameters
+    ----------
+    clause, example : int64 array, shape (k,)
+        Where a clause leaves no ground clause open there is no row.
+    nodes : int64 array, shape (k,)
+        Distinct query atoms in its open ground clauses; of a formula with several clauses those of the one with the most.
+    factors : int64 array, shape (k,)
+        Distinct open ground clauses.
+    edges : int64 array, shape (k,)
+        Factors times their degree.
+    degree : int64 array, shape (m,)
+        For each clause how often query predicates appear in it (in the longest clause of a formula).
+    exact : bool array, shape (m,)
+        False where ground clauses with the same literals were counted once for each grounding.
+    """
+
+    clause: IntArray
+    example: IntArray
+    nodes: IntArray
+    factors: IntArray
+    edges: IntArray
+    degree: IntArray
+    exact: BoolArray
+
+    def of(self, clause: int) -> slice:
+        """Return the rows of a clause."""
+        first, end = np.searchsorted(self.clause, [clause, clause + 1])
+        return slice(int(first), int(end))
+
+
+def factor_counts(
+    program: Program, examples: TableName | None = None, *, limit: int | None = None, merged: int = MERGED
+) -> FactorCounts:
+    r"""Count nodes and factors of every clause of a program in every example.
+
+    Parameters
+    ----------
+    program : Program
+        Expanded.
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+    limit : int, optional
+        The most ground clauses of one shape that may be listed, which is needed for quantifiers over query atoms alone.
+    merged : int
+        The most ground clauses of one shape that are compared with each other.
+
+    Returns
+    -------
+    FactorCounts
+
+    Raises
+    ------
+    GroundingLimitError, CountOverflowError
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> found = factor_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> found.nodes.tolist(), found.factors.tolist(), found.edges.tolist(), found.degree.tolist()
+    ([3], [2], [4], [2])
+    """
+    degrees, exact = np.zeros(program.clause_count, np.int64), np.ones(program.clause_count, np.bool_)
+    tables = []
+    for use in program.shapes.values():
+        number = degree(use.shape, program.layout)
+        if number == 0:
+            continue
+        for found, is_merged in _found(program, use, examples, limit, merged):
+            tables.append(found)
+            clauses = found.column("clause").to_numpy()
+            exact[clauses] &= is_merged
+        for clause in _clauses(program, use.shape):
+            degrees[clause] = max(degrees[clause], number)
+    for helper, user in _helpers(program):
+        degrees[user] = max(degrees[user], degrees[helper])
+        exact[user] &= exact[helper]
+    return _added(program, tables, degrees, exact)
+
+
+def _clauses(program: Program, shape: Shape) -> Iterator[int]:
+    """Yield the clauses that have a shape."""
+    having = [any(i.shape == shape for i in bound.instances) for bound in program.features]
+    yield from (clause for clause, feature in enumerate(program.feature_of) if having[feature])
+
+
+def _found(
+    program: Program, use: ShapeUse, examples: TableName | None, limit: int | None, merged: int
+) -> Iterator[tuple[pa.Table, bool]]:
+    """Yield the counts of a shape by clause and example, and whether equal ground clauses are one."""
+    shape, layout = use.shape, program.layout
+    if is_countable(shape, layout):
+        counted = count_factors(shape, layout, parameters=use.parameters, examples=examples)
+        once = all(sum(i.shape == shape for i in bound.instances) < 2 for bound in program.features)
+        if once and is_exact(shape, layout, _distinct(program, shape)):
+            yield from _run(program, use, counted, exact=True)
+            return
+        if domain_bound(shape, layout) * max(program.clauses_of(use), 1) > merged:
+            tables = list(_run(program, use, counted, exact=False))
+            if sum(int(sum(t.column("factors").to_pylist())) for t, _ in tables) > merged:
+                yield from tables
+                return
+    elif limit is not None:
+        check_limit(program, use, limit, examples)
+    foreign = frozenset(use.foreign)
+    listed = list_factors(shape, layout, parameters=use.parameters, examples=examples, foreign=foreign)
+    yield from _run(program, use, listed, exact=True)
+
+
+def _distinct(program: Program, shape: Shape) -> set[frozenset[int]]:
+    """Return the pairs of parameters that every clause of a shape fills with different constants."""
+    pairs = {frozenset(pair) for pair in combinations(range(len(shape.parameters)), 2)}
+    for bound in program.features:
+        for instance in (i for i in bound.instances if i.shape == shape):
+            terms = instance.arguments
+            pairs = {
+                pair
+                for pair in pairs
+                if len({terms[i] for i in pair}) == 2 and all(isinstance(terms[i], Constant) for i in pair)
+            }
+    return pairs
+
+
+def _run(program: Program, use: ShapeUse, query: exp.Select, *, exact: bool) -> Iterator[tuple[pa.Table, bool]]:
+    """Run a query of a shape; a shape without parameters has its rows once for each of its clauses."""
+    with overflow_named(program, use):
+        data = program.engine.fetch(query, step=f"count the factors of {use.shape}")
+    names = ("nodes", "factors", "edges")
+    try:
+        columns = {name: data.column(name).cast(pa.int64()) for name in names}
+    except pa.ArrowInvalid as error:
+        feature = program.feature_of[next(_clauses(program, use.shape))]
+        raise CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 64 bits") from error
+    columns["example"] = data.column("example").cast(pa.int64())
+    if use.parameters is not None:
+        yield pa.table({"clause": data.column("clause"), **columns}), exact
+        return
+    # Clauses of one formula that share the shape have the same ground clauses.
+    for clause in dict.fromkeys(use.clauses):
+        yield pa.table({"clause": np.full(data.num_rows, clause, np.int64), **columns}), exact
+
+
+def _helpers(program: Program) -> Iterator[tuple[int, int]]:
+    """Yield (clause that defines a helper predicate, clause whose formula needs it)."""
+    for clause, feature in enumerate(program.feature_of):
+        bound = program.features[feature]
+        if bound.rule is not None:
+            continue
+        names = {x.predicate for c in bound.feature.clauses for x in c.literals if isinstance(x, Literal)}
+        for user, other in enumerate(program.feature_of):
+            helpers = program.features[other].feature.helpers
+            if any(name.startswith(helper.name) for name in names for helper in helpers):
+                yield clause, user
+
+
+def _added(program: Program, tables: list[pa.Table], degrees: IntArray, exact: BoolArray) -> FactorCounts:
+    """Add up the counts of the shapes of each clause; those of a helper's definition count for the clauses that need it."""
+    empty = {name: pa.array([], pa.int64()) for name in ("clause", "nodes", "factors", "edges", "example")}
+    names = ("clause", "example", "nodes", "factors", "edges")
+    data = pa.concat_tables([pa.table(empty).select(names), *(t.select(names) for t in tables)])
+    clause, example, nodes, factors, edges = (data.column(name).to_numpy() for name in names)
+    moved = [(np.full(int((clause == helper).sum()), user), clause == helper) for helper, user in _helpers(program)]
+    clause, example, nodes, factors, edges = (
+        np.concatenate([own, *(user if own is clause else own[rows] for user, rows in moved)])
+        for own in (clause, example, nodes, factors, edges)
+    )
+    keys, place = np.unique(np.stack([clause, example], axis=1), axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    most = np.zeros(len(keys), np.int64)
+    np.maximum.at(most, place, nodes)
+    sums = []
+    for values in (factors, edges):
+        total = np.zeros(len(keys), np.int64)
+        np.add.at(total, place, values)
+        sums.append(total)
+    return FactorCounts(keys[:, 0], keys[:, 1], most, sums[0], sums[1], degrees, exact)

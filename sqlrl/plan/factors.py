@@ -1,0 +1,368 @@
+"""What the ground clauses of a shape add to a factor graph, counted for every clause and example by one query a shape.
+
+A node is a query atom that occurs in some ground clause that the evidence leaves open, a factor such a ground clause, an edge
+an atom in a factor. Source: Huynh (2011), section 7.2.
+
+`count_factors` is a sum of products: it joins no more than two literals at a time where the clause allows it, and no ground
+clause ever exists. It counts groundings, so that ground clauses of one set of literals count once for each; `is_exact` says
+where there are none. `list_factors` merges them, by aggregating the grounding query inside the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from itertools import combinations
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.counting import MOST_POSITIVE
+from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
+from sqlrl.plan.parts import Context, Part, guarded_factor, part_factor, split_parts, subsets, true_query
+from sqlrl.plan.semiring import Factor, Steps, sum_product
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import Source, given_rows, selected, some_example
+from sqlrl.plan.sql import table
+from sqlrl.plan.terms import term_of
+from sqlrl.plan.worlds import OBSERVED
+
+Distinct = Collection[frozenset[int]]
+"""Pairs of parameters that no clause of a shape fills with the same constant."""
+
+
+def is_countable(shape: Shape, layout: Layout) -> bool:
+    """Return whether `count_factors` can plan a shape: no quantifier over query atoms, few positive parts, one example term.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> is_countable(friends_smoke(), people())
+    True
+    """
+    bound = bind(shape, layout)
+    quantified = any(bound.info(x).open for group in shape.exists for x in group.literals)
+    one_example = bound.undivided or len(bound.restricted) == 1
+    return not quantified and one_example and len(split_parts(bound)[1]) <= MOST_POSITIVE
+
+
+def is_exact(shape: Shape, layout: Layout, distinct: Distinct = ()) -> bool:
+    """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world.
+
+    Parameters
+    ----------
+    shape, layout
+    distinct : collection of pairs of int
+        Parameters that no clause fills with the same constant.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> is_exact(friends_smoke(), people())
+    False
+    """
+    bound = bind(shape, layout)
+    literals = open_literals(bound)
+    shown = {slot for x in literals for _, slot in bound.columns(x)}
+    if not shown.issuperset(bound.variables) or any(not bound.covers(x) for x in literals if x.positive):
+        return False
+    if any(bound.info(x).has_given for x in literals):
+        return False
+    return not any(a.predicate == b.predicate and not _differ(a, b, distinct) for a, b in combinations(literals, 2))
+
+
+def _differ(a: ShapeLiteral, b: ShapeLiteral, distinct: Distinct) -> bool:
+    """True if two literals never share an atom, because their constants differ at some place."""
+    pairs = [(s, t) for s, t in zip(a.terms, b.terms, strict=True) if s.parameter and t.parameter]
+    return any(frozenset((s.index, t.index)) in distinct for s, t in pairs)
+
+
+def degree(shape: Shape, layout: Layout) -> int:
+    """Return how often query predicates appear in a shape.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> degree(friends_smoke(), people())
+    1
+    """
+    literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
+    return sum(layout.predicates[x.predicate].open for x in literals)
+
+
+def count_factors(
+    shape: Shape, layout: Layout, *, parameters: TableName | None = None, examples: TableName | None = None
+) -> exp.Select:
+    """Plan the numbers of nodes and factors of each clause and example, without a join over all literals.
+
+    Parameters
+    ----------
+    shape : Shape
+        One that `is_countable`.
+    layout : Layout
+    parameters : TableName, optional
+        Required if the shape has parameters.
+    examples : TableName, optional
+        Table with a column `example`: count only these.
+
+    Returns
+    -------
+    exp.Select
+        One row for each clause and example that has some: `clause` (if the shape has parameters), `example`, `nodes`, `factors`,
+        `edges`. A factor is a grounding that the evidence leaves open.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> count_factors(friends_smoke(), people()).named_selects
+    ['example', 'nodes', 'factors', 'edges']
+    """
+    bound = bind(shape, layout, parameters=parameters)
+    planner = _Planner(Context(bound, parameters, examples, Steps([])))
+    keys = [*planner.keys, "example"]
+    atoms = [_positive_sums(planner.nodes(x), [*keys, "atom"]) for x in open_literals(bound)]
+    factors = _positive_sums(planner.factors(), keys)
+    edges = exp.Mul(this=column("n"), expression=integer(degree(shape, layout)))
+    sizes = exp.select(*map(column, keys), named(column("n"), "factors"), named(edges, "edges"))
+    return _joined(planner.context.steps, atoms, sizes.from_(subquery(factors, "f")), keys)
+
+
+class _Planner:
+    # Sums of products over what makes every literal of a clause false or open.
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.bound = context, context.bound
+        self.guards, self.positive = split_parts(self.bound)
+        self.keys = ["clause"] if context.parameters is not None else []
+
+    def factors(self) -> list[exp.Select]:
+        """Plan the groundings that the evidence does not satisfy, less those that it violates, by clause and example."""
+        slots = self.bound.restricted
+        alias = f"o{self.context.steps.fresh()}"
+        source = Source(table(self.bound.layout.examples, alias), alias, tuple(("example", slot) for slot in slots))
+        shown = Factor(source, None, self.bound.layout.example_count)
+        terms = self._terms(_may_hold, _must_hold, shown, 1)
+        if not any(_always_open(self.bound, x) for x in open_literals(self.bound)):
+            terms += self._terms(_must_hold, _may_hold, shown, -1)
+        return terms
+
+    def nodes(self, pivot: ShapeLiteral) -> list[exp.Select]:
+        """Plan the groundings that leave a literal and the whole clause open, by clause, example and atom of the literal."""
+        info = self.bound.info(pivot)
+        assert info.atoms is not None
+        alias = f"o{self.context.steps.fresh()}"
+        source = Source(table(info.atoms, alias), alias, self.bound.columns(pivot))
+        return self._terms(_may_hold, _must_hold, Factor(source, None, info.atom_count), 1, pivot)
+
+    def _terms(
+        self, true: Relation, barred: Relation, shown: Factor, sign: int, pivot: ShapeLiteral | None = None
+    ) -> list[exp.Select]:
+        """Plan the terms of inclusion-exclusion over the positive parts.
+
+        `true` gives the tuples of negative open literals, `barred` those that positive ones must not be; the pivot is a query
+        atom of `shown`, which also brings the columns of the groups.
+        """
+        bound = self.bound
+
+        def relation(how: Relation, x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
+            opened = isinstance(x, ShapeLiteral) and bound.info(x).open
+            return how(bound, x) if opened and isinstance(x, ShapeLiteral) else true_query(self.context, x, OBSERVED)
+
+        negative = [x for x in bound.shape.literals if not x.positive]
+        positive = [x for x in self.positive if x is not pivot and not _is_empty(bound, x, barred)]
+        # Where a positive literal always has a query atom, joining it changes nothing, but lets other variables be summed out.
+        certain = [x for x in open_literals(bound) if x.positive and x is not pivot and _always_open(bound, x)]
+        terms = []
+        for chosen in subsets(positive):
+            factors = [
+                guarded_factor(self.context, x, self.guards.get(x, ()), partial(relation, true)) for x in negative
+            ]
+            factors += [
+                part_factor(self.context, x, relation(barred, x)) for x in chosen if not isinstance(x, ShapeEquality)
+            ]
+            factors += [part_factor(self.context, x, _may_hold(bound, x)) for x in certain]
+            flip = -sign if len(chosen) % 2 else sign
+            factors = [self._asked_for(factor) for factor in factors]
+            term = self._term(factors, chosen, flip, shown, ["example"] if pivot is None else ["example", "atom"])
+            terms += [] if term is None else [term]
+        return terms
+
+    def _asked_for(self, factor: Factor) -> Factor:
+        """Keep the rows of a factor of the examples that are asked for, before anything is summed."""
+        examples, alias = self.context.examples, factor.source.alias
+        names = [name for name, slot in factor.source.columns if slot in self.bound.restricted]
+        if examples is None or not names:
+            return factor
+        query = exp.select(*(column(name, alias) for name in dict.fromkeys(n for n, _ in factor.source.columns)))
+        query = query.from_(factor.source.relation)
+        chosen = exp.select(column("example")).from_(table(examples))
+        query = query.where(*(exp.In(this=column(n, alias), query=exp.Subquery(this=chosen.copy())) for n in names))
+        return Factor(Source(subquery(query, alias), alias, factor.source.columns), factor.weight, factor.rows)
+
+    def _term(
+        self, factors: Sequence[Factor], chosen: Sequence[Part], sign: int, shown: Factor, columns: Sequence[str]
+    ) -> exp.Select | None:
+        context, bound = self.context, self.bound
+        kept = context.keep | shown.slots
+        term = term_of(
+            context,
+            [*factors, shown],
+            chosen,
+            sign,
+            variables=[slot for slot in bound.variables if slot not in kept],
+            kept=kept,
+            restricted=bound.restricted,
+        )
+        if term is None:
+            return None
+        found = list(term.factors)
+        if context.examples is not None and bound.undivided:
+            alias = f"o{context.steps.fresh()}"
+            asked = exp.select(named(integer(1), "one")).where(some_example(bound, context.examples))
+            found.append(Factor(Source(subquery(asked, alias), alias, ()), None, 1))
+        group = [named(column(name, shown.source.alias), name) for name in columns]
+        if context.parameters is not None:
+            slots = tuple((f"k{i}", term.same.find(Slot(True, i))) for i in range(len(bound.shape.parameters)))
+            found.append(Factor(Source(table(context.parameters, "p"), "p", slots), None, 1))
+            group.insert(0, named(column("clause", "p"), "clause"))
+        keep = frozenset(term.same.find(slot) for slot in kept)
+        return sum_product(found, keep, group, context.steps, multiplier=term.multiplier)
+
+
+Relation = Callable[[BoundShape, ShapeLiteral], tuple[exp.Query, int]]
+
+
+def _may_hold(bound: BoundShape, literal: ShapeLiteral) -> tuple[exp.Query, int]:
+    """Return the tuples of an open predicate that are query atoms or given true."""
+    info = bound.info(literal)
+    columns = [name for name, _ in bound.columns(literal)]
+    assert info.atoms is not None
+    atoms: exp.Query = exp.select(*selected(columns)).from_(table(info.atoms))
+    found = [atoms, given_rows(info, truth=True)] if info.has_given else [atoms]
+    return union_all(found), info.atom_count + info.rows
+
+
+def _must_hold(bound: BoundShape, literal: ShapeLiteral) -> tuple[exp.Query, int]:
+    """Return the tuples of an open predicate that are given true."""
+    info = bound.info(literal)
+    return given_rows(info, truth=True), info.rows
+
+
+def _always_open(bound: BoundShape, literal: ShapeLiteral) -> bool:
+    """True for an open literal whose atom is a query atom wherever the evidence does not make it true."""
+    return (not literal.positive or bound.covers(literal)) and not bound.info(literal).has_given
+
+
+def _is_empty(bound: BoundShape, part: Part, how: Relation) -> bool:
+    """True for an open literal of which no evidence says that it is true."""
+    opened = isinstance(part, ShapeLiteral) and bound.info(part).open
+    return opened and how is _must_hold and isinstance(part, ShapeLiteral) and not bound.info(part).has_given
+
+
+def _positive_sums(terms: Sequence[exp.Select], keys: Sequence[str]) -> exp.Select:
+    """Add up the terms of an inclusion-exclusion by keys; only sums above 0 stay."""
+    total = cast(exp.Sum(this=column("n")), "HUGEINT")
+    if not terms:
+        nothing = [named(integer(0), key) for key in keys]
+        return exp.select(*nothing, named(integer(0), "n")).where(exp.false())
+    query = exp.select(*map(column, keys), named(total, "n")).from_(subquery(union_all(terms), "terms"))
+    query = query.group_by(*map(column, keys))
+    return query.having(exp.GT(this=exp.Sum(this=column("n")), expression=integer(0)))
+
+
+def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: Sequence[str]) -> exp.Select:
+    """Count the distinct atoms of queries by keys, and put factors and edges beside them."""
+    flat = [exp.select(*map(column, keys), column("atom")).from_(subquery(query, "a")) for query in atoms]
+    count = exp.Count(this=exp.Distinct(expressions=[column("atom")]))
+    nodes = exp.select(*map(column, keys), named(count, "nodes")).from_(subquery(union_all(flat), "a"))
+    nodes = nodes.group_by(*map(column, keys))
+    on = conjunction(exp.EQ(this=column(key, "x"), expression=column(key, "y")) for key in keys)
+    query = exp.select(*(named(column(key, "x"), key) for key in keys), column("nodes", "x"))
+    query = query.select(column("factors", "y"), column("edges", "y")).from_(subquery(nodes, "x"))
+    return steps.before(query.join(subquery(sizes, "y"), on=on))
+
+
+def list_factors(
+    shape: Shape,
+    layout: Layout,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+) -> exp.Select:
+    """Plan the same numbers from the ground clauses themselves, of which those with equal literals are one.
+
+    Parameters
+    ----------
+    shape, layout, parameters, examples, foreign
+        As for `plan.grounding.ground`.
+
+    Returns
+    -------
+    exp.Select
+        As `count_factors`; the edges of quantifiers are their witnesses.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> list_factors(friends_smoke(), people()).named_selects
+    ['example', 'nodes', 'factors', 'edges']
+    """
+    plan = ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign)
+    keys = [*(["clause"] if plan.has_clause else []), "example"]
+    steps = Steps([])
+    merged = exp.select(*map(column, keys[:-1]), named(_literals(plan), "literals")).from_(subquery(plan.query, "g"))
+    clauses = steps.add("clauses", merged.distinct())
+    opened = [info for info in layout.predicates.values() if info.open and info.atoms is not None]
+    atoms = [exp.select(column("atom"), column("example")).from_(table(i.atoms)) for i in opened if i.atoms is not None]
+    # The atoms of a ground clause belong to one example, so that any of them says to which.
+    first = exp.Abs(this=exp.Bracket(this=column("literals", "c"), expressions=[integer(0)]))
+    placed = exp.select(*(column(key, "c") for key in keys[:-1]), column("example", "a"), column("literals", "c"))
+    placed = placed.from_(cte(clauses, "c"))
+    placed = placed.join(subquery(union_all(atoms), "a"), on=exp.EQ(this=column("atom", "a"), expression=first))
+    if plan.list_signs:
+        placed = placed.where(_no_tautology())
+    factors = steps.add("factors", placed)
+    edges = cast(exp.Sum(this=exp.ArraySize(this=column("literals"))), "HUGEINT")
+    sizes = exp.select(*map(column, keys), named(star_count(), "factors"), named(edges, "edges"))
+    sizes = sizes.from_(cte(factors)).group_by(*map(column, keys))
+    each = exp.Explode(this=column("literals"))
+    signed = exp.select(*map(column, keys), named(each, "literal")).from_(cte(factors))
+    atom = named(exp.Abs(this=column("literal")), "atom")
+    shown = exp.select(*map(column, keys), atom).from_(subquery(signed, "s"))
+    return _joined(steps, [shown], sizes, keys)
+
+
+def _literals(plan: GroundingQuery) -> exp.Expression:
+    """Return the set of signed atoms of a ground clause as an ascending list, what the evidence decided left out."""
+    signs = enumerate(plan.signs)
+    plain = [_signed(column(f"l{i}", "g"), sign) for i, sign in signs]
+    lists: list[exp.Expression] = [exp.Array(expressions=plain)] if plain else []
+    for i, sign in enumerate(plan.list_signs):
+        some = exp.Coalesce(this=column(f"e{i}", "g"), expressions=[exp.Array(expressions=[])])
+        lists.append(some if sign > 0 else _mapped(some, exp.Neg(this=exp.to_identifier("x"))))
+    together = exp.ArrayConcat(this=lists[0], expressions=lists[1:]) if len(lists) > 1 else lists[0]
+    decided = exp.NEQ(this=exp.to_identifier("x"), expression=integer(0))
+    left = exp.ArrayFilter(this=together, expression=_lambda(decided))
+    return exp.ArraySort(this=exp.ArrayDistinct(this=left))
+
+
+def _no_tautology() -> exp.Expression:
+    """Return the condition that a ground clause holds no atom with its negation, as one with witnesses may."""
+    literals = column("literals", "c")
+    atoms = exp.ArrayDistinct(this=_mapped(literals, exp.Abs(this=exp.to_identifier("x"))))
+    return exp.EQ(this=exp.ArraySize(this=atoms), expression=exp.ArraySize(this=literals.copy()))
+
+
+def _signed(atom: exp.Expression, sign: int) -> exp.Expression:
+    return atom if sign > 0 else exp.Neg(this=atom)
+
+
+def _lambda(body: exp.Expression) -> exp.Lambda:
+    return exp.Lambda(this=body, expressions=[exp.to_identifier("x")])
+
+
+def _mapped(values: exp.Expression, body: exp.Expression) -> exp.Transform:
+    return exp.Transform(this=values, expression=_lambda(body))
