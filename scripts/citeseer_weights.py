@@ -6,7 +6,7 @@ augmentation (algorithm 1, line 4); in file order and in five seeded orders; onc
 the data have it, and once with exactly one. The paper does not say which of several most probable worlds it takes (at
 first all worlds tie): the rows "ties first" show what the solver's own order gives instead of counting ties as errors.
 
-    python scripts/citeseer_weights.py [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+    python scripts/citeseer_weights.py [--fold NAME] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
+from citations import TOPICS, topic_folds
 from harness import Measured, Options, Row, publish, read_options, run_jobs
 
 import sqlrl
-from sqlrl.evaluate import Fold, leave_one_group_out, mean_and_deviation
+from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.parameters import Ties
 from sqlrl.learn.protocols import Order
 
@@ -131,27 +131,18 @@ def run(job: Job) -> Outcome:
     )
 
 
-def topic_folds(folder: Path, *, quick: bool) -> list[Fold[str]]:
-    """Return the four folds; with `quick` of the first citations of each topic alone."""
-    rows = pq.read_table(folder / "topic.parquet", columns=["bib", "topic"]).to_pylist()
-    taken: dict[str, list[str]] = {}
-    for row in rows:
-        taken.setdefault(row["topic"], []).append(row["bib"])
-    pairs = [(bib, topic) for topic, bibs in taken.items() for bib in bibs[: QUICK_CITATIONS if quick else None]]
-    return leave_one_group_out([bib for bib, _ in pairs], [topic for _, topic in pairs])
-
-
 def make_jobs(options: Options) -> list[Job]:
     """Return a job for each reading, order and fold."""
     folder = options.data / "citeseer"
     seeds = [None, *range(options.seed, options.seed + (0 if options.quick else ORDERS))]
-    folds = topic_folds(folder, quick=options.quick)
+    folds = topic_folds(folder, each=QUICK_CITATIONS if options.quick else None)
     return [
         Job(str(folder), reading, ties, seed, fold)
         for ties in (TIES[:1] if options.quick else TIES)
         for reading in READINGS
         for seed in seeds
         for fold in folds
+        if options.fold in (None, fold.name)
     ]
 
 
@@ -199,7 +190,7 @@ def _rounded(row: dict[str, float]) -> dict[str, float]:
 def main() -> None:
     """Run the experiment."""
     options = read_options(
-        "Weight learning on CiteSeer with the linear chain LC_0, one topic left out.", needs="citeseer"
+        "Weight learning on CiteSeer with the linear chain LC_0, one topic left out.", needs="citeseer", folds=TOPICS
     )
     jobs = make_jobs(options)
     # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.

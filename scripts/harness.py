@@ -53,6 +53,10 @@ class Options:
         File for the printed table as a list of rows; `-` is standard output.
     quiet : bool
         True for neither progress nor messages.
+    fold : str or None
+        The only fold to run; None for all.
+    plot : Path or None
+        File for a chart.
     """
 
     data: Path
@@ -61,13 +65,22 @@ class Options:
     db: Path | None = None
     json: str | None = None
     quiet: bool = False
+    fold: str | None = None
+    plot: Path | None = None
 
     def console(self) -> Console:
         """Return the console for progress and messages."""
         return console_for(quiet=self.quiet)
 
 
-def read_options(description: str, arguments: Sequence[str] | None = None, *, needs: str = "") -> Options:
+def read_options(
+    description: str,
+    arguments: Sequence[str] | None = None,
+    *,
+    needs: str | Sequence[str] = (),
+    folds: Sequence[str] = (),
+    plots: bool = False,
+) -> Options:
     """Read the options of a script; wrong ones end it with a message and status 2.
 
     Parameters
@@ -76,8 +89,12 @@ def read_options(description: str, arguments: Sequence[str] | None = None, *, ne
         What the script does, for `--help`.
     arguments : sequence of str, optional
         The command line by default.
-    needs : str
-        A folder below the data folder that must exist.
+    needs : str or sequence of str
+        Folders below the data folder that must exist.
+    folds : sequence of str
+        The names of the folds, for `--fold`; by default there is no such option.
+    plots : bool
+        Whether there is `--plot`.
 
     Returns
     -------
@@ -92,12 +109,18 @@ def read_options(description: str, arguments: Sequence[str] | None = None, *, ne
     parser.add_argument("--db", type=Path, metavar="FILE", help="DuckDB file that keeps results and parameters")
     parser.add_argument("--json", metavar="FILE", help="write the table as JSON; - is standard output")
     parser.add_argument("--quiet", action="store_true", help="no progress, no messages")
+    parser.set_defaults(fold=None, plot=None)
+    if folds:
+        parser.add_argument("--fold", choices=list(folds), help="the only fold to run: its examples are tested on")
+    if plots:
+        parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a chart into this file")
     given = parser.parse_args(arguments)
     if given.data is None:
         parser.error("where are the data? Give --data DIR or set SQLRL_DATA")
-    if not (Path(given.data) / needs).is_dir():
-        parser.error(f"there is no folder {Path(given.data) / needs}: give --data DIR or set SQLRL_DATA")
-    return Options(Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet)
+    for folder in (needs,) if isinstance(needs, str) else needs or ("",):
+        if not (Path(given.data) / folder).is_dir():
+            parser.error(f"there is no folder {Path(given.data) / folder}: give --data DIR or set SQLRL_DATA")
+    return Options(Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet, given.fold, given.plot)
 
 
 @dataclass(frozen=True, slots=True)

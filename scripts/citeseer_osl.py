@@ -1,0 +1,200 @@
+"""Online structure learning on the CiteSeer citations, leaving one topic out.
+
+Huynh and Mooney, "Online Structure Learning for Markov Logic Networks" (2011), table 1 (thesis, table 6.1): OSL with
+minCountDiff 2 (M2) and 1 (M1), and ADAGRAD_FB, which learns weights alone, from the linear chain LC_0, from the isolated
+segmentation model (ISM), and from nothing. One pass, lambda = 0.001, eta = delta = 1, paths of at most 4 atoms, averaged
+weights, most probable worlds without loss augmentation; parameters are the paper's, none is chosen here. In file order and in
+three seeded orders, with the modes of `osl-modes.txt` and with the modes that the paper prints.
+
+From nothing there are no weighted rules, but at most one field a position, as in all models here.
+
+    python scripts/citeseer_osl.py [--fold NAME] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from citations import CITESEER, EXCLUSION, TOPICS, load_citeseer, read_ism, topic_folds
+from harness import Measured, Options, Row, publish, read_options, run_jobs
+
+import sqlrl
+from sqlrl.evaluate import Fold, mean_and_deviation
+from sqlrl.learn.online import OnlineEstimator
+from sqlrl.learn.protocols import Order
+
+PAPER: dict[str, tuple[float, float, float, int]] = {
+    "ADAGRAD_FB-LC_0": (82.62, 2.12, 10.40, 2_896),
+    "OSL-M2-LC_0": (92.05, 2.63, 14.16, 2_150),
+    "OSL-M1-LC_0": (94.47, 2.04, 163.17, 9_395),
+    "ADAGRAD_FB-ISM": (91.18, 3.82, 11.20, 1_250),
+    "OSL-M2-ISM": (95.51, 2.07, 12.93, 1_548),
+    "OSL-M1-ISM": (96.48, 1.72, 148.98, 8_476),
+    "OSL-M2-Empty": (88.94, 3.96, 23.18, 650),
+    "OSL-M1-Empty": (94.03, 2.62, 257.26, 15_212),
+}
+"""F1 with its deviation over folds, minutes, and clauses with a weight other than 0."""
+
+MODES = ("osl-modes.txt", "paper")
+PRINTED = """\
+modep(2, Token(., +, .))   modec(Token(c, v, v))
+modep(1, Next(-, -))       modec(Next(v, v))
+modep(2, InField(., ., -)) modec(InField(v, c, v))
+"""
+"""The paper's modes (section 3.1); in the data `InField` has the citation first and the position last."""
+
+ORDERS = 3
+QUICK_CITATIONS = 40
+COLUMNS = (
+    "system", "whose", "modes", "order", *TOPICS, "mean", "deviation_folds", "deviation_orders", "accuracy", "clauses",
+    "added", "seconds", "seconds_predict", "memory_mb",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One training and test; `modes` is empty for a learner of weights, `seed` None for the order of the file."""
+
+    folder: str
+    system: str
+    modes: str
+    seed: int | None
+    fold: Fold[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one training and test gave: F1 and accuracy in percent, clauses with a weight other than 0, and seconds."""
+
+    f1: float
+    accuracy: float
+    clauses: int
+    added: int
+    seconds: float
+    seconds_predict: float
+
+
+def starting_model(folder: Path, start: str) -> sqlrl.Model:
+    """Return the model that a learner starts from: "LC_0", "ISM" or "Empty"; it declares all predicates."""
+    if start == "ISM":
+        return read_ism(folder)
+    declared = "\n".join(f"{name}({', '.join(types)})" for name, types in CITESEER.items())
+    if start == "Empty":
+        return sqlrl.parse_mln(f"{declared}\n{EXCLUSION}", query=("InField",))
+    rules = sqlrl.read_mln(folder / "lc0.mln").rules
+    return sqlrl.parse_mln(declared, query=("InField",)).with_rules(rules)
+
+
+def read_modes(folder: Path, modes: str) -> sqlrl.Modes:
+    """Return the modes of the file, or those of the paper with all other predicates left out of paths."""
+    if modes == "osl-modes.txt":
+        return sqlrl.read_modes(folder / modes)
+    others = (f"modep(0, {name}({', '.join('.' * len(types))}))" for name, types in CITESEER.items())
+    return sqlrl.parse_modes(PRINTED + "\n".join(line for line in others if line.split("(")[1][3:] not in PRINTED))
+
+
+def estimator(job: Job) -> OnlineEstimator:
+    """Return the learner of a row."""
+    order: Order = "file" if job.seed is None else "shuffle"
+    if not job.modes:
+        return sqlrl.AdaGrad(order=order, random_state=job.seed)
+    least = 2 if "-M2-" in job.system else 1
+    modes = read_modes(Path(job.folder), job.modes)
+    return sqlrl.OSL(modes, 4, least, order=order, random_state=job.seed)
+
+
+def run(job: Job) -> Outcome:
+    """Load the data, learn on the training citations, and predict the others."""
+    folder = Path(job.folder)
+    db = sqlrl.connect(":memory:")
+    load_citeseer(db, folder)
+    model, learner = starting_model(folder, job.system.rsplit("-", 1)[1]), estimator(job)
+    start = time.perf_counter()
+    learner.fit(db, model, examples=list(job.fold.train))
+    trained = time.perf_counter()
+    prediction = db.predict(learner.model_, examples=list(job.fold.test))
+    predicted = time.perf_counter()
+    scores = db.evaluate(prediction)
+    return Outcome(
+        100 * scores.f1,
+        100 * scores.example_accuracy,
+        int((learner.weights_ != 0).sum()),
+        len(learner.added()) if isinstance(learner, sqlrl.OSL) else 0,
+        trained - start,
+        predicted - trained,
+    )
+
+
+def make_jobs(options: Options) -> list[Job]:
+    """Return a job for each row, order and topic."""
+    folder = options.data / "citeseer"
+    seeds = [None, *range(options.seed, options.seed + (0 if options.quick else ORDERS))]
+    folds = topic_folds(folder, each=QUICK_CITATIONS if options.quick else None)
+    chosen = [fold for fold in folds if options.fold in (None, fold.name)][: 1 if options.quick else None]
+    rows = [(system, modes) for modes in MODES for system in PAPER if system.startswith("OSL")]
+    rows = [(system, "") for system in PAPER if system.startswith("ADA")] + rows
+    return [Job(str(folder), system, modes, seed, fold) for seed in seeds for system, modes in rows for fold in chosen]
+
+
+def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list[Row]:
+    """Return the table: for each system the paper's row and ours, for each set of modes and kind of order."""
+    runs = list(zip(jobs, results, strict=True))
+    rows: list[Row] = []
+    for system, (f1, deviation, minutes, clauses) in PAPER.items():
+        paper = {"system": system, "whose": "paper", "order": "one", "mean": f1, "deviation_folds": deviation}
+        rows.append(paper | {"clauses": clauses, "seconds": round(60 * minutes, 1)})
+        for modes in ("", *MODES):
+            for seeded in (False, True):
+                mine = [(j, r) for j, r in runs if (j.system, j.modes, j.seed is not None) == (system, modes, seeded)]
+                if mine:
+                    rows.append({"system": system, "whose": "ours", "modes": modes or None, **_row(mine)})
+    return [{column: row.get(column) for column in COLUMNS} for row in rows]
+
+
+def _row(runs: Sequence[tuple[Job, Measured[Outcome]]]) -> dict[str, object]:
+    topics, seeds = (list(dict.fromkeys(x)) for x in zip(*((j.fold.name, j.seed) for j, _ in runs), strict=True))
+    f1 = {topic: _mean([r.value.f1 for j, r in runs if j.fold.name == topic]) for topic in topics}
+    folds = mean_and_deviation(list(f1.values()))
+    orders = mean_and_deviation([_mean([r.value.f1 for j, r in runs if j.seed == seed]) for seed in seeds])
+    return {
+        "order": "file" if seeds == [None] else f"{len(seeds)} seeded",
+        **{str(topic): round(value, 2) for topic, value in f1.items()},
+        "mean": round(folds.mean, 2),
+        "deviation_folds": round(folds.deviation, 2) if len(topics) > 1 else None,
+        "deviation_orders": round(orders.deviation, 2) if len(seeds) > 1 else None,
+        "accuracy": round(_mean([r.value.accuracy for _, r in runs]), 2),
+        "clauses": round(_mean([r.value.clauses for _, r in runs])),
+        "added": round(_mean([r.value.added for _, r in runs])),
+        "seconds": round(_mean([r.value.seconds for _, r in runs]), 2),
+        "seconds_predict": round(_mean([r.value.seconds_predict for _, r in runs]), 2),
+        "memory_mb": round(max(r.memory_mb for _, r in runs)),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return mean_and_deviation(list(values)).mean
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = read_options("Online structure learning on CiteSeer, one topic left out.", needs="citeseer", folds=TOPICS)
+    jobs = make_jobs(options)
+    few = Fold("warm-up", jobs[0].fold.train[:5], jobs[0].fold.test[:5])
+    # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.
+    warm = [(replace(job, fold=few),) for job in jobs if job.system in ("ADAGRAD_FB-LC_0", "OSL-M1-LC_0")][:2]
+    run_jobs(run, warm, options.console(), "warm-up")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    details: list[Row] = [
+        {"system": j.system, "modes": j.modes, "seed": j.seed, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
+        for j, r in zip(jobs, results, strict=True)
+    ]  # fmt: skip
+    title = "CiteSeer, OSL, leave one topic out" + (" (quick: a slice, one topic)" if options.quick else "")
+    parameters = {"max_length": 4, "regularization": 0.001, "learning_rate": 1, "delta": 1, "modes": MODES}
+    publish("citeseer_osl", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Training and testing segmentation under hard constraints: what tables 7.1 and 7.2 of the thesis have in common.
+
+Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), section 7.3: the model for isolated segmentation with
+the constraints C1 to C5, trained by CDA-ML with Hamming loss in one pass, averaged weights, sigma as the thesis gives it; six
+systems that differ in the hard clauses that they enforce in training and in prediction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from citations import author_folds, constrained_ism, field_counts, load_citeseer, load_cora, topic_folds
+from harness import Measured, Options, Row, publish, run_jobs
+
+import sqlrl
+from sqlrl.constrained import Mode
+from sqlrl.evaluate import Fold, mean_and_deviation
+
+SYSTEMS: dict[str, Mode] = {
+    "No constraints": "none",
+    "L+I": "l+i",
+    "IBT": "ibt",
+    "IBT-Approx": "ibt-approx",
+    "SCT": "sct",
+    "SCT-": "sct-",
+}
+WINDOWS: dict[Mode, int] = {"ibt": 128, "ibt-approx": 128}
+"""Citations grounded together, to save memory where C1 is grounded for training; 512 elsewhere."""
+
+QUICK = 5
+"""Citations of each group with `--quick`, which runs one fold."""
+
+Paper = dict[str, tuple[float, float, float, float, float, float, float]]
+"""For each system token F1, field F1 and citation accuracy, each with its deviation over folds, and minutes of training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One system's training and test.
+
+    Parameters
+    ----------
+    data : str
+        The folder of the real data.
+    name : {"citeseer", "cora"}
+    system : str
+        One of `SYSTEMS`.
+    sigma : float
+    seed : int
+        Of the solvers; citations come in the order of the file.
+    fold : Fold
+    """
+
+    data: str
+    name: str
+    system: str
+    sigma: float
+    seed: int
+    fold: Fold[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one training and test gave.
+
+    Parameters
+    ----------
+    f1_token, f1_field, accuracy : float
+        In percent; accuracy is the share of citations whose positions are all right.
+    seconds : float
+        Training: selecting constraints, grounding, learning.
+    seconds_learning : float
+        Learning alone.
+    seconds_predict : float
+    """
+
+    f1_token: float
+    f1_field: float
+    accuracy: float
+    seconds: float
+    seconds_learning: float
+    seconds_predict: float
+
+
+def load(db: sqlrl.Database, data: Path, name: str) -> pa.Table:
+    """Load a set of citations; return its labels."""
+    if name == "cora":
+        return load_cora(db, data / "cora-references")
+    load_citeseer(db, data / "citeseer")
+    return pq.read_table(data / "citeseer" / "infield.parquet")
+
+
+def run(job: Job) -> Outcome:
+    """Load the data, learn on the training citations, and predict the others."""
+    db, data, mode = sqlrl.connect(":memory:"), Path(job.data), SYSTEMS[job.system]
+    labels = load(db, data, job.name)
+    model = constrained_ism(data / "citeseer")
+    learner = sqlrl.CDA(job.sigma, random_state=job.seed, window=WINDOWS.get(mode, 512))
+    training = sqlrl.ConstrainedTraining(learner, mode)
+    start = time.perf_counter()
+    training.fit(db, model, list(job.fold.train))
+    trained = time.perf_counter()
+    prediction = db.predict(training.model_, examples=list(job.fold.test))
+    predicted = time.perf_counter()
+    scores = db.evaluate(prediction)
+    return Outcome(
+        f1_token=100 * scores.f1,
+        f1_field=100 * field_counts(prediction, labels).f1,
+        accuracy=100 * scores.example_accuracy,
+        seconds=trained - start,
+        seconds_learning=training.seconds_["learning"],
+        seconds_predict=predicted - trained,
+    )
+
+
+def make_jobs(options: Options, name: str, sigma: float, folds: Sequence[Fold[str]]) -> list[Job]:
+    """Return a job for each system and fold."""
+    chosen = [fold for fold in folds if options.fold in (None, fold.name)]
+    chosen = chosen[:1] if options.quick else chosen
+    return [Job(str(options.data), name, s, sigma, options.seed, fold) for s in SYSTEMS for fold in chosen]
+
+
+def folds_of(options: Options, name: str) -> list[Fold[str]]:
+    """Return the folds of a set of citations; with `--quick` of a few citations of each."""
+    each = QUICK if options.quick else None
+    if name == "cora":
+        folder = options.data / "cora-references"
+        return author_folds(folder, load_cora(sqlrl.connect(":memory:"), folder), each=each)
+    return topic_folds(options.data / "citeseer", each=each)
+
+
+def summarise(paper: Paper, jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list[Row]:
+    """Return the table: for each system the paper's row and ours, means and deviations (`sd_`) over the folds."""
+    rows: list[Row] = []
+    runs = list(zip(jobs, results, strict=True))
+    for system, (*values, minutes) in paper.items():
+        names = ("f1_token", "sd_token", "f1_field", "sd_field", "accuracy", "sd_accuracy")
+        theirs = dict(zip(names, values, strict=True))
+        rows.append({"system": system, "whose": "paper", **theirs, "seconds": round(60 * minutes, 1)})
+        mine = [r for j, r in runs if j.system == system]
+        rows.append({"system": system, "whose": "ours", **_means(mine)})
+    columns = list(rows[1])
+    return [{column: row.get(column) for column in columns} for row in rows]
+
+
+def _means(results: Sequence[Measured[Outcome]]) -> dict[str, object]:
+    def over_folds(value: Callable[[Outcome], float]) -> tuple[float, float]:
+        found = mean_and_deviation([value(r.value) for r in results])
+        return round(found.mean, 2), round(found.deviation, 2)
+
+    token, field, accuracy = (
+        over_folds(lambda o: o.f1_token), over_folds(lambda o: o.f1_field), over_folds(lambda o: o.accuracy)
+    )  # fmt: skip
+    return {
+        "f1_token": token[0],
+        "sd_token": token[1],
+        "f1_field": field[0],
+        "sd_field": field[1],
+        "accuracy": accuracy[0],
+        "sd_accuracy": accuracy[1],
+        "seconds": over_folds(lambda o: o.seconds)[0],
+        "memory_mb": round(max(r.memory_mb for r in results), 1),
+    }
+
+
+def experiment(options: Options, name: str, sigma: float, paper: Paper, *, script: str, title: str) -> None:
+    """Run all jobs of a table and publish it.
+
+    Parameters
+    ----------
+    options : Options
+    name : {"citeseer", "cora"}
+    sigma : float
+        Of CDA: the thesis' value, which it chose on its training sets.
+    paper : Paper
+    script : str
+        The name under which results are kept.
+    title : str
+    """
+    jobs = make_jobs(options, name, sigma, folds_of(options, name))
+    if not options.quick:
+        first = replace(jobs[0], fold=Fold("warm-up", jobs[0].fold.train[:5], jobs[0].fold.test[:5]))
+        # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.
+        run_jobs(run, [(first,)], options.console(), "warm-up")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    details: list[Row] = [
+        {"system": j.system, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
+        for j, r in zip(jobs, results, strict=True)
+    ]
+    shown = title + (" (quick: a slice)" if options.quick else "")
+    parameters = {
+        "sigma": sigma,
+        "systems": list(SYSTEMS),
+        "folds": sorted({j.fold.name for j in jobs}),
+        "windows": WINDOWS,
+    }
+    publish(script, summarise(paper, jobs, results), options, title=shown, parameters=parameters, details=details)
