@@ -9,46 +9,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sqlrl.constrained import ConstrainedTraining
     from sqlrl.database import Database, connect
     from sqlrl.errors import SqlrlError
-    from sqlrl.learn import AdaGrad
-    from sqlrl.logic import Model, parse_mln, read_mln
+    from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
+    from sqlrl.logic import Model, Modes, parse_mln, parse_modes, read_mln, read_modes
     from sqlrl.logic.saving import save_model
     from sqlrl.logic.serialize import models_equal, read_model
     from sqlrl.marginals import Marginals
     from sqlrl.prediction import Prediction
     from sqlrl.report import Table
+    from sqlrl.structure.estimator import OSL
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
+    "CDA": "sqlrl.learn",
+    "ConstrainedTraining": "sqlrl.constrained",
+    "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database",
+    "MIRA": "sqlrl.learn",
     "Marginals": "sqlrl.marginals",
     "Model": "sqlrl.logic",
+    "Modes": "sqlrl.logic",
+    "OSL": "sqlrl.structure.estimator",
+    "Perceptron": "sqlrl.learn",
     "Prediction": "sqlrl.prediction",
     "SqlrlError": "sqlrl.errors",
+    "Subgradient": "sqlrl.learn",
     "Table": "sqlrl.report",
     "connect": "sqlrl.database",
     "models_equal": "sqlrl.logic.serialize",
     "parse_mln": "sqlrl.logic",
+    "parse_modes": "sqlrl.logic",
     "read_mln": "sqlrl.logic",
     "read_model": "sqlrl.logic.serialize",
+    "read_modes": "sqlrl.logic",
     "save_model": "sqlrl.logic.saving",
 }
 
 __all__ = [
+    "CDA",
+    "MIRA",
+    "OSL",
     "AdaGrad",
+    "ConstrainedTraining",
+    "ContrastiveDivergence",
     "Database",
     "Marginals",
     "Model",
+    "Modes",
+    "Perceptron",
     "Prediction",
     "SqlrlError",
+    "Subgradient",
     "Table",
     "__version__",
     "connect",
     "models_equal",
     "parse_mln",
+    "parse_modes",
     "read_mln",
     "read_model",
+    "read_modes",
     "save_model",
 ]
 

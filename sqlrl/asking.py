@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.errors import InputError
 from sqlrl.exporting import check_weights
-from sqlrl.finding import find_atom
+from sqlrl.finding import atoms_of, find_atom
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.naming import atom_texts, describer
@@ -168,6 +168,53 @@ class Asking(Models):
         texts = atom_texts(program, atoms)
         with self.engine.transaction():
             yield SampleTables(self.engine, [texts[i] for i in atoms.tolist()], ~network.helper, samples, means)
+
+    def check_atoms(
+        self,
+        model: Model,
+        atoms: Iterable[str],
+        *,
+        examples: Any = None,
+        example: str | None = None,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> None:
+        r"""Refuse texts that name no query atom of some examples, which `Prediction.why` would refuse after all the work.
+
+        Parameters
+        ----------
+        model : Model
+        atoms : iterable of str
+            Each a predicate with constants, as `Prediction.why` takes it.
+        examples : list of names, query, relation or frame, optional
+            Those that are to be predicted.
+        example : str, optional
+            The example of the atoms, where their arguments do not say.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Raises
+        ------
+        InputError
+            With the atom, and those that are nearest to it.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> db.check_atoms(model, ["Smokes(Bob)"])
+        >>> db.check_atoms(model, ["Smokes(Bo)"])
+        Traceback (most recent call last):
+        sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
+        """
+        layout = self.bind(model, drop=drop, query=query)
+        with self.only(examples) as chosen:
+            ids = atoms_of(self.engine, layout, chosen)
+        for text in atoms:
+            find_atom(self.catalog, layout, text, ids, example)
 
     def _why(
         self,

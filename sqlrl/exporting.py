@@ -169,6 +169,7 @@ def names_of(program: Program, network: Network) -> Names:
     from sqlrl.solve.exporting.atoms import Names
 
     def texts(ids: npt.NDArray[np.int64]) -> Sequence[tuple[str, str]]:
+        """Return predicate and constants of each atom."""
         found = atom_texts(program, ids)
         parts = (found[i].partition("(") for i in ids.tolist())
         return [(predicate, constants.removesuffix(")")) for predicate, _, constants in parts]

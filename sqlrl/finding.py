@@ -7,8 +7,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names, numeric_name
-from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.engine.nodes import column, named
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
@@ -55,9 +56,8 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     info = _open_predicate(layout, parsed)
     written = str(Literal(info.name, tuple(map(Constant, parsed.constants))))
     rows = _rows(catalog, layout, info, parsed.constants, example)
-    inside = [
-        row for row in rows if atoms[min(int(np.searchsorted(atoms, row["atom"])), len(atoms) - 1)] == row["atom"]
-    ]
+    among = np.isin([row["atom"] for row in rows], atoms).tolist()
+    inside = [row for row, found in zip(rows, among, strict=True) if found]
     if len(inside) == 1:
         row = dict(inside[0])
         row.pop("name")
@@ -69,6 +69,42 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     if rows:
         raise InputError(f"{written} is not among the examples of the prediction: predict its example too")
     raise InputError(f"{written}{_absent(catalog, layout, info, parsed.constants, example)}")
+
+
+def atoms_of(engine: Engine, layout: Layout, examples: TableName | None = None) -> IntArray:
+    r"""Return the ids of the query atoms of some examples.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+        Without helper predicates.
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+
+    Returns
+    -------
+    int64 array, ascending
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    >>> atoms_of(db.engine, db.bind(sqlrl.parse_mln(text, query=["Smokes"]))).tolist()
+    [1, 2, 3]
+    """
+    queries = []
+    for info in layout.predicates.values():
+        if info.atoms is not None:
+            query = exp.select(column("atom", "a")).from_(table(info.atoms, "a"))
+            if examples is not None:
+                chosen = exp.Subquery(this=exp.select(column("example")).from_(table(examples)))
+                query = query.where(exp.In(this=column("example", "a"), query=chosen))
+            queries.append(query)
+    found: IntArray = engine.fetch(union_all(queries), step="read the query atoms").column(0).to_numpy()
+    return np.sort(found)
 
 
 def _parsed(text: str) -> EvidenceAtom:

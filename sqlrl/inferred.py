@@ -40,13 +40,23 @@ class Inferred:
         mine: BoolArray = np.isin(self.network.atoms, self._ids(self._choose(predicate)))
         return mine
 
-    def check_current(self) -> None:
+    def check_current(self, engine: Engine | None = None) -> None:
         """Refuse to go on if the query atoms were numbered anew since.
+
+        Parameters
+        ----------
+        engine : Engine, optional
+            Of the database whose query atoms these should be.
 
         Raises
         ------
         InputError
         """
+        if engine is not None and not engine.same_database(self.engine):
+            raise InputError(
+                "the prediction was made in another database, whose query atoms have other ids: predict in this one, or give the "
+                "atoms by the names of their constants, as prediction.atoms() returns them"
+            )
         if self.records.atoms() != self.built:
             raise InputError(
                 "the data, or which predicates are open, changed after this prediction, so that its atoms have other ids "

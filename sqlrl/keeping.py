@@ -16,6 +16,7 @@ from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.decided import decided_false
 from sqlrl.ground.program import Program
 from sqlrl.marginals import Marginals, method_names
+from sqlrl.models import GROUNDING_LIMIT
 from sqlrl.plan.touching import AtomKey
 from sqlrl.prediction import Prediction
 from sqlrl.solve.counts import counts as counts_in
@@ -83,7 +84,9 @@ def keep_reasons(records: Records, run: int, key: AtomKey, reasons: Reasons) -> 
     records.replace("reason", run, rows, key="atom", value=key.atom)
 
 
-def add_observed(records: Records, run: int, program: Program, examples: TableName | None) -> None:
+def add_observed(
+    records: Records, run: int, program: Program, examples: TableName | None, *, limit: int | None = GROUNDING_LIMIT
+) -> None:
     """Add n in the observed world, and delta n, to the statistics of a kept prediction; reads labels.
 
     Parameters
@@ -94,9 +97,16 @@ def add_observed(records: Records, run: int, program: Program, examples: TableNa
         The same model, held against the same data and expanded over the same examples, so that its clauses have the same ids.
     examples : TableName or None
         The examples of the prediction.
+    limit : int or None
+        The most groundings that counting may enumerate.
+
+    Raises
+    ------
+    GroundingLimitError
+        Counting would enumerate more.
     """
     shown = clause_table(program).column("clause").to_numpy()
-    observed, change = counts.true_counts(program, examples=examples), np.full(program.clause_count, None)
+    observed, change = counts.true_counts(program, examples=examples, limit=limit), np.full(program.clause_count, None)
     predicted = records.column("clause_statistics", run, "n_predicted", order="clause")
     change[shown] = observed[shown] - np.array([int(n) for n in predicted], dtype=object)
     data = statistics_table(shown, {"n_observed": observed, "delta_n": change})
@@ -104,7 +114,13 @@ def add_observed(records: Records, run: int, program: Program, examples: TableNa
 
 
 def learned_statistics(
-    program: Program, examples: TableName, opened: Counts, support: pa.Table, shown: npt.NDArray[np.int64]
+    program: Program,
+    examples: TableName,
+    opened: Counts,
+    support: pa.Table,
+    shown: npt.NDArray[np.int64],
+    *,
+    limit: int | None = GROUNDING_LIMIT,
 ) -> pa.Table:
     """Return the statistics that a learner knows when it is done.
 
@@ -120,13 +136,20 @@ def learned_statistics(
         Columns `clause` and `delta_n` (summed over the steps).
     shown : int64 array
         The clauses that users see.
+    limit : int or None
+        The most groundings that counting may enumerate.
+
+    Raises
+    ------
+    GroundingLimitError
+        Counting would enumerate more.
     """
     change, open_ = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
     change[support.column("clause").to_numpy()] = support.column("delta_n").to_pylist()
     open_[: len(opened)] = opened
-    total, violated = counts.groundings(program, examples), decided_false(program, examples)
+    total, violated = counts.groundings(program, examples), decided_false(program, examples, limit=limit)
     found = by_evidence(program, total, open_, violated)
-    found |= {"n_observed": counts.true_counts(program, examples=examples), "delta_n": change}
+    found |= {"n_observed": counts.true_counts(program, examples=examples, limit=limit), "delta_n": change}
     return statistics_table(shown, found)
 
 

@@ -101,7 +101,7 @@ class Worlds:
 
     def _predicted(self, prediction: Prediction) -> pa.Table:
         """Return the true atoms of a prediction, helper atoms left out."""
-        prediction.check_current()
+        prediction.check_current(self.engine)
         network = prediction.network
         real = ~network.helper
         ours = pa.table({"example": network.example[real]})

@@ -7,11 +7,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sqlrl
+from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.decided import decided_false
+from sqlrl.keeping import learned_statistics
 
 DOCS = ["d1", "d2", "d3"]
 WORDS = [("d1", "a"), ("d1", "b"), ("d2", "b"), ("d3", "c"), ("d3", "a")]
@@ -132,3 +135,68 @@ def test_what_evidence_violates_is_counted_without_grounding() -> None:
         assert network.evidence_violated.any()
         with program.only(np.array([1])) as chosen:
             assert decided_false(program, chosen).tolist() == ground_network(program, chosen).evidence_violated.tolist()
+
+
+MANY = " v ".join(f"Likes(x, y{i})" for i in range(9))
+LIKES = "Friends(person, person)\nLikes(person, person)\nSmokes(person)\n"
+
+
+def likes(text: str) -> tuple[sqlrl.Database, sqlrl.Model]:
+    """Three people, and a rule that can only be counted by enumeration."""
+    db = sqlrl.connect()
+    db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    db.load("Smokes", [("Anna",)], types=("person",), target=True)
+    return db, sqlrl.parse_mln(LIKES + text, query=("Likes",))
+
+
+@pytest.mark.parametrize("method", ["auto", "cutting-plane"])
+def test_what_could_not_be_counted_is_not_kept(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, model = likes(f"1 {MANY}\n-1 Smokes(x)")
+    for solver in ("cutting.cutting_planes", "mpe.mpe"):
+        monkeypatch.setattr(f"sqlrl.solve.{solver}", lambda *_, **__: pytest.fail("solved before it was refused"))
+    with pytest.raises(
+        GroundingLimitError, match=r"Likes\(x, y0\) v .* enumerating 59,049 groundings, .* limit of 5,000"
+    ):
+        db.predict(model, method=method, keep=True, limit=5000)
+    assert db.sql("from sqlrl.run").fetchall() == []
+
+
+def test_the_observed_world_of_a_kept_prediction_is_counted_within_its_limit() -> None:
+    """Who smokes is a label, which `predict` does not read: only `evaluate` meets the rule's groundings."""
+    db, model = likes(f"1 !Smokes(x) v {MANY}\n-1 Smokes(x)\n-1 Likes(x, y)")
+    db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
+    few = db.predict(model, method="cutting-plane", keep=True, limit=5000)
+    with pytest.raises(GroundingLimitError, match=r"enumerating 19,683 groundings, .* limit of 5,000"):
+        few.evaluate()
+    db.predict(model, method="cutting-plane", keep=True).evaluate()
+    assert [n for (n,) in db.sql("select n_observed from sqlrl.clause_statistics where run = 2").fetchall()][1:] == [
+        1,
+        1,
+    ]
+
+
+def test_learning_refuses_before_its_first_step_what_it_could_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    db, model = likes(f"{MANY}\nSmokes(x)")
+    db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
+    with (
+        pytest.raises(GroundingLimitError, match=r"Likes\(x, y0\) v .* is counted by enumerating 59,049 groundings"),
+        db.training_windows(model, limit=5000),
+    ):
+        pytest.fail("the first window was offered")
+    with db.training_windows(model, limit=100_000) as stream:
+        assert len(stream.examples) == 1
+
+
+def test_statistics_of_learning_heed_a_limit() -> None:
+    db, model = likes(f"{MANY}\nSmokes(x)")
+    db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
+    none, support = (
+        np.zeros(0, dtype=object),
+        pa.table({"clause": pa.array([], pa.int64()), "delta_n": pa.array([], pa.int64())}),
+    )
+    with db.program(model, training=True) as program, program.only(np.array([0])) as chosen:
+        with pytest.raises(GroundingLimitError, match="is counted by enumerating"):
+            learned_statistics(program, chosen, none, support, np.arange(2), limit=5000)
+        found = learned_statistics(program, chosen, none, support, np.arange(2))
+    # Of 3 * 3**9 groundings those of Anna hold in which some y is Bob.
+    assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]

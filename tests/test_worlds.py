@@ -147,6 +147,38 @@ def test_a_prediction_whose_atoms_were_numbered_anew_is_refused() -> None:
     assert "query atoms true" in repr(prediction)
 
 
+def test_a_prediction_of_another_database_is_refused() -> None:
+    """Both have as many atoms, with the same ids, of other people."""
+    model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(y)", query=("Smokes",))
+    ours, other = sqlrl.connect(), sqlrl.connect()
+    ours.load("Friends", [("Anna", "Bob")])
+    other.load("Friends", [("Bob", "Anna")])
+    prediction = other.predict(model)
+    uses: list[Callable[[], object]] = [
+        lambda: ours.count(model, world=prediction),
+        lambda: ours.count_difference(model, prediction, ours.predict(model)),
+        lambda: ours.count_difference(model, ours.predict(model), prediction),
+        lambda: ours.evaluate(prediction),
+    ]
+    for use in uses:
+        with pytest.raises(InputError, match="prediction was made in another database"):
+            use()
+    # By the names of their constants they are the same atoms.
+    assert ours.count(model, world=prediction.atoms())["n"] == [3]
+
+
+def test_connections_to_one_database_share_predictions(tmp_path: Path) -> None:
+    import duckdb
+
+    model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(y)", query=("Smokes",))
+    connection = duckdb.connect()
+    for target in (tmp_path / "people.duckdb", connection):
+        one = sqlrl.connect(target)
+        one.load("Friends", [("Anna", "Bob")])
+        prediction = one.predict(model)
+        assert sqlrl.connect(target).count(model, world=prediction)["n"] == one.count(model, world=prediction)["n"]
+
+
 @pytest.mark.parametrize(
     ("world", "message"),
     [

@@ -158,7 +158,7 @@ def _encoded_scope(store: Store, opening: Opening) -> Opening:
         return opening
     record = opening.record
     table = store.table(opening.scope)
-    found = [r["column_name"] for r in store.rows(exp.Describe(this=exp.select("*").from_(table)), "describe a scope")]
+    found = store.columns(exp.select("*").from_(table), "describe a scope")
     wanted = key_columns(len(record.arguments), record.example == "column")
     if sorted(found) != sorted(wanted):
         beside = " and a column named example" if record.example == "column" else ""

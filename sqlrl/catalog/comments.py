@@ -23,6 +23,7 @@ _COLUMNS = {
     "truth": "Whether it is true; of a query atom its label, NULL if there is none.",
     "given": "True if it is evidence, false for a label.",
     "prior": "Log-odds of soft evidence; NULL if there is none.",
+    "row": "Number of the row in the source, from 1.",
     "present": "Nothing: the predicate has no arguments.",
     "id": "Id of the constant, from 0.",
     "name": "Name of the constant.",

@@ -150,11 +150,9 @@ def _kept(
 
 def _renumber(store: Store, storage: str, columns: set[str]) -> None:
     """Give the ids in these columns of a table their new numbers."""
-    described = store.rows(exp.Describe(this=exp.select("*").from_(store.table(storage))), f"describe {storage}")
     outputs: list[exp.Expr] = []
     query = exp.select().from_(store.table(storage, "t"))
-    for row in described:
-        name = str(row["column_name"])
+    for name in store.columns(exp.select("*").from_(store.table(storage)), f"describe {storage}"):
         if name in columns:
             alias = f"m {name}"
             query = query.join(store.table(_MAP, alias), on=column("old", alias).eq(column(name, "t")))

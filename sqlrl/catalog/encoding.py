@@ -13,6 +13,9 @@ from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
 from sqlrl.wording import counted
 
+ROW = "row"
+"""The column of rows whose duplicates were dropped that says where in the source each stood, from 1."""
+
 _SHOWN = 5
 _WIDTH = 60
 
@@ -144,6 +147,7 @@ def check_rows(
     sizes: Sequence[int] = (),
     numeric: Collection[str] = (),
     null: str = "NULL",
+    numbered: bool = False,
 ) -> None:
     """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
 
@@ -159,6 +163,8 @@ def check_rows(
         Keys whose constants are numbers.
     null : str
         What messages call NULL.
+    numbered : bool
+        The rows have their numbers in the column `ROW`; else they are counted.
 
     Raises
     ------
@@ -167,6 +173,7 @@ def check_rows(
     """
     faults: list[str] = []
     table = store.table(storage)
+    raw = raw if raw is None or numbered else number_rows(raw)
     counts = [named(exp.Count(this=column(k)), k) for k in keys]
     extra = _value_check(signed, soft)
     if extra is not None:
@@ -181,7 +188,7 @@ def check_rows(
         what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
         number = row["faulty values"]
         faults.append(
-            f"{counted(number, 'row')} {'has' if number == 1 else 'have'} a {what}{_rows(store, raw, extra)}: correct "
+            f"{counted(number, 'row')} {'has' if number == 1 else 'have'} a {what}{row_numbers(store, raw, extra)}: correct "
             f"{'it' if number == 1 else 'them'}."
         )
     if not faults and row["all rows"] and _repeated(store, table, keys, row["all rows"], sizes, where):
@@ -203,14 +210,14 @@ def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: s
             verb = "has" if others == 1 else "have"
             texts.append(
                 f"{counted(others, 'row')} {verb} an {_word(key)} that is no number, such as {_cut(shown)!r}"
-                f"{_rows(store, raw, strange)}: correct or remove {'it' if others == 1 else 'them'}."
+                f"{row_numbers(store, raw, strange)}: correct or remove {'it' if others == 1 else 'them'}."
             )
         number -= others
     if number:
         one = number == 1
         texts.insert(
             0,
-            f"{counted(number, 'row')} {'has' if one else 'have'} {null} for {_word(key)}{_rows(store, raw, empty)}: fill or remove "
+            f"{counted(number, 'row')} {'has' if one else 'have'} {null} for {_word(key)}{row_numbers(store, raw, empty)}: fill or remove "
             f"{'it' if one else 'them'}.",
         )
     return texts
@@ -253,19 +260,28 @@ def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes:
     return store.count(distinct.subquery("keys"), f"look for duplicates in {where}") < rows
 
 
-def _rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
-    """Return the numbers of the first rows, from 1, for which a condition holds."""
+def number_rows(raw: exp.Query) -> exp.Select:
+    """Return the query of rows with their numbers, from 1, in the column `ROW`.
+
+    DuckDB hands rows to a window without an order in the order of the source, however many threads read it.
+    """
+    return exp.select("*", named(exp.Window(this=exp.RowNumber()), ROW)).from_(raw.subquery("raw"))
+
+
+def row_numbers(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
+    """Return the numbers of the first rows for which a condition holds, as messages have them behind a fault.
+
+    Parameters
+    ----------
+    store : Store
+    raw : query or None
+        Rows with their numbers in the column `ROW`; None if they are not known.
+    condition : sqlglot condition
+    """
     if raw is None:
         return ""
-    numbered = exp.select("*", named(exp.Window(this=exp.RowNumber()), "row")).from_(raw.subquery("raw"))
-    query = (
-        exp.select(column("row"))
-        .from_(numbered.subquery("numbered"))
-        .where(condition)
-        .order_by(column("row"))
-        .limit(_SHOWN + 1)
-    )
-    found = [str(r["row"]) for r in store.rows(query, "find the rows")]
+    query = exp.select(column(ROW)).from_(raw.subquery("raw")).where(condition).order_by(column(ROW)).limit(_SHOWN + 1)
+    found = [str(r[ROW]) for r in store.rows(query, "find the rows")]
     if len(found) > _SHOWN:
         found = [*found[:_SHOWN], "..."]
     return f" (row{'' if len(found) == 1 else 's'} {', '.join(found)})" if found else ""
@@ -282,12 +298,11 @@ def _repetitions(
     numeric: Collection[str],
 ) -> list[str]:
     """Describe the first facts that contradict each other, and the first that occur more than once."""
-    source = raw.subquery("raw") if raw is not None else table
+    source = raw if raw is not None else number_rows(exp.select("*").from_(table))
     values = [*(["truth"] if signed else []), *(["prior"] if soft else [])]
     # Numbers are equal by what they say: 1 and 1.0 are one constant.
     names = [named(numeric_name(column(k)) if raw is not None and k in numeric else column(k), k) for k in keys]
-    row = named(exp.Window(this=exp.RowNumber()), "row")
-    numbered = exp.select(*names, *map(column, values), row).from_(source).subquery("numbered")
+    numbered = exp.select(*names, *map(column, values), column(ROW)).from_(source.subquery("raw")).subquery("numbered")
     faults = _contradictions(store, numbered, keys, soft=soft) if values else []
     rows = store.count(table, "count the rows")
     distinct = exp.select("*").from_(table.copy()).distinct().subquery("distinct_rows")
@@ -344,3 +359,12 @@ def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], *, so
 def drop_duplicates(store: Store, storage: str) -> None:
     """Keep one of each set of equal rows; rows that contradict each other stay and are found by `check_rows`."""
     store.create(storage, exp.select("*").from_(store.table(storage)).distinct(), f"drop duplicates of {storage}")
+
+
+def first_rows(raw: exp.Query, columns: Sequence[str]) -> exp.Select:
+    """Return the query of the first of each set of equal rows, in their order, with its number in the column `ROW`."""
+    numbered = number_rows(raw).subquery("numbered")
+    least = named(exp.Min(this=column(ROW)), ROW)
+    return (
+        exp.select(*map(column, columns), least).from_(numbered).group_by(*map(column, columns)).order_by(column(ROW))
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.columns import LoadOptions, Mapped, check_options, map_columns, raw_query
-from sqlrl.catalog.encoding import check_rows, drop_duplicates, encode, key_columns
+from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source, open_source
@@ -148,12 +148,12 @@ def write_rows(
         if known:
             _encode(store, raw, storage, record, extra, example)
         elif options.duplicates == "drop":
-            # Messages number the rows of the source, so those stay until they are checked.
+            # Messages number the rows of the source: those stay until they are checked, and what is kept knows its number.
             storage = store.free_name("staged", record.predicate)
-            store.create(storage, raw, f"copy {where}")
+            store.create(storage, first_rows(raw, [*keys, *extra]), f"drop duplicates of {where}")
         else:
             storage = staged
-    if options.duplicates == "drop":
+    if options.duplicates == "drop" and known:
         drop_duplicates(store, storage)
     sizes = _sizes(store, record, example) if known else []
     numeric, null = _numeric(store, record), "an empty field" if source.delimited else "NULL"
@@ -273,7 +273,8 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
     record = with_types(replace(record, readable=None), types)
     for source in staged:
         _encode_staged(store, record, source, beside[0] if moved else None)
-    store.save_predicate(record)
+    total = sum(s.rows for (name, _), s in store.sources().items() if name == record.predicate)
+    store.save_predicate(replace(record, rows=total))
     named = [a.type for a in record.arguments if a.example]
     if moved:
         _note_examples(store, record, None, in_column=True)
@@ -288,14 +289,22 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
     """Encode one staged table."""
     extra = [*(["truth"] if source.signed else []), *(["prior"] if source.role == "soft" else [])]
     raw = exp.select("*").from_(store.table(source.storage))
+    dropped = LoadOptions(**json.loads(source.options)).duplicates == "drop"
+    # Files of earlier versions have no numbers of rows beside what was kept of duplicates.
+    numbered = dropped and ROW in store.columns(raw, "describe what was loaded")
     example = source.example or moved is not None
     if moved is not None:
         old = [i for i in range(len(record.arguments) + 1) if i != moved]
         parts = [column(f"a{moved}").as_("example", quoted=True)]
         parts += [column(f"a{i}").as_(f"a{new}", quoted=True) for new, i in enumerate(old)]
-        raw = exp.select(*parts, *[column(c) for c in extra]).from_(store.table(source.storage))
+        raw = exp.select(*parts, *map(column, [*extra, *([ROW] if numbered else [])])).from_(
+            store.table(source.storage)
+        )
     storage = store.free_name(source.role, record.predicate)
     _encode(store, raw, storage, record, extra, example)
+    if dropped:
+        # Texts that differ may be one number.
+        drop_duplicates(store, storage)
     keys = key_columns(len(record.arguments), example)
     where = f"{record.predicate} from {source.source}"
     check_rows(
@@ -308,9 +317,11 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         raw=raw,
         sizes=_sizes(store, record, example),
         numeric=_numeric(store, record),
+        numbered=numbered,
     )
     store.drop(source.storage)
-    store.save_source(replace(source, storage=storage, staged=False, example=example))
+    rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
+    store.save_source(replace(source, storage=storage, staged=False, example=example, rows=rows))
 
 
 def guessed_types(record: PredicateRecord) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening, known_rows
-from sqlrl.catalog.encoding import key_columns
+from sqlrl.catalog.encoding import ROW, key_columns
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, named
 
@@ -55,8 +55,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
     outputs: list[exp.Expr] = []
     taken: set[str] = set()
     types = store.types() if typed else {}
-    for row in store.rows(exp.Describe(this=rows), f"describe {record.predicate}"):
-        name = str(row["column_name"])
+    for name in store.columns(rows, f"describe {record.predicate}"):
         if name.startswith("a") and name[1:].isdigit():
             i = int(name[1:])
             shown = column(name, "f")
@@ -68,7 +67,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
         elif name == "example" and typed:
             query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
             outputs.append(named(column("name", "e"), unique_name("example", taken)))
-        else:
+        elif name != ROW:
             outputs.append(named(column(name, "f"), unique_name(name, taken)))
     view = record.readable or store.free_name("named", record.predicate)
     store.drop_view(view)

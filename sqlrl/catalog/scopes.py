@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.columns import check_name
+from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
@@ -40,11 +41,17 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
             if not outputs:
                 raise LoadError(f"the scope of {predicate} from {opened.label} has no columns.")
             table = store.free_name("scope", predicate)
-            store.create(table, exp.select(*outputs).from_(opened.table).distinct(), f"read the scope of {predicate}")
-        nulls = [exp.Is(this=column(output), expression=exp.null()) for _, output in pairs]
-        empty = exp.select(exp.convert(1).as_("one")).from_(store.table(table)).where(exp.or_(*nulls))
-        if store.count(empty.subquery("empty"), "look for NULL"):
-            raise LoadError(f"the scope of {predicate} from {opened.label} has NULL constants: leave those rows out.")
+            raw = exp.select(*outputs).from_(opened.table)
+            store.create(table, raw.distinct(), f"read the scope of {predicate}")
+            null = exp.or_(*(exp.Is(this=column(output), expression=exp.null()) for _, output in pairs))
+            empty = exp.select(exp.convert(1).as_("one")).from_(store.table(table)).where(null)
+            if store.count(empty.subquery("empty"), "look for NULL"):
+                # A query may yield other rows, or the same in another order, when it runs again.
+                again = None if opened.kind in ("query", "relation", "view") else number_rows(raw)
+                raise LoadError(
+                    f"the scope of {predicate} from {opened.label} has NULL constants{row_numbers(store, again, null)}: leave those "
+                    "rows out."
+                )
         if record is None:
             record = PredicateRecord(predicate, arguments=tuple(ArgumentRecord(n, None) for n in arguments))
         store.drop(record.scope)

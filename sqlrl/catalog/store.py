@@ -211,6 +211,10 @@ class Store:
         rows: list[dict[str, Any]] = self.engine.fetch(query, step=step).to_pylist()
         return rows
 
+    def columns(self, query: exp.Expr, step: str) -> list[str]:
+        """Return the names of the columns of a query."""
+        return [str(row["column_name"]) for row in self.rows(exp.Describe(this=query), step)]
+
     def number(self, query: exp.Expr, step: str) -> int:
         """Return the single number that a query yields."""
         return int(self.engine.fetch(query, step=step).column(0)[0].as_py() or 0)

@@ -160,7 +160,7 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
     >>> program.expand()
     2
     >>> learned_model(program, np.array([0.5, -1.0])).rules[0].expansions
-    Expansions(variables=('w',), rows=(('rule',), ('sql',)), weights=(0.5, -1.0))
+    Expansions(variables=('w',), rows=(('rule',), ('sql',)), weights=(0.5, -1.0), found=False)
     """
     of_rule: dict[int, tuple[int, BoundFeature]] = {
         id(bound.rule): (i, bound) for i, bound in enumerate(program.features) if bound.rule is not None

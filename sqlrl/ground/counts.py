@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.ground.limits import check_count
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.ground.running import run_counts
-from sqlrl.logic.shapes import in_given_order
+from sqlrl.ground.running import overflow_named, run_counts
+from sqlrl.logic.shapes import Shape, in_given_order
 from sqlrl.logic.terms import Clause
-from sqlrl.plan.counting import count_difference, count_groundings, count_violated
+from sqlrl.plan.counting import alike_groundings, count_difference, count_groundings, count_violated
 from sqlrl.plan.slots import bind
 from sqlrl.plan.worlds import OBSERVED, World
 
@@ -36,23 +37,50 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     [9]
     """
     total = _zeros(program)
-    seen = np.zeros(program.clause_count, bool)
-    for use in program.shapes.values():
-        plan = count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
-        found = run_counts(program, use, plan)
-        # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
-        rows = {
-            feature: sum(instance.shape == use.shape for instance in program.features[feature].instances)
-            for feature in {program.feature_of[clause] for clause, _ in found}
-        }
-        for clause, n in found:
-            if not seen[clause]:
-                seen[clause] = True
-                total[clause] = n if use.parameters is None else n // rows[program.feature_of[clause]]
+    known: dict[tuple[object, ...], int] = {}
+    of_feature: dict[int, int] = {}
+    for use, features in _first_of(program):
+        alike = alike_groundings(use.shape, program.layout)
+        if alike is None:
+            for clause, n in _by_constants(program, use, examples):
+                if program.feature_of[clause] in features:
+                    total[clause] = n
+            continue
+        if alike not in known:
+            query = count_groundings(use.shape, program.layout, examples=examples)
+            with overflow_named(program, use):
+                found = program.engine.fetch(query, step=f"count {use.shape}").column("n").to_pylist()
+            known[alike] = int(found[0] or 0) if found else 0
+        of_feature.update(dict.fromkeys(features, known[alike]))
+    for feature, bound in enumerate(program.features):
+        if not bound.instances:
+            of_feature[feature] = _without_clauses(program, feature, examples)
     for clause, feature in enumerate(program.feature_of):
-        if not program.features[feature].instances:
-            total[clause] = _without_clauses(program, feature, examples)
+        if feature in of_feature:
+            total[clause] = of_feature[feature]
     return total
+
+
+def _first_of(program: Program) -> Iterator[tuple[ShapeUse, set[int]]]:
+    """Yield shapes with the features that have a clause of it and of none before: all shapes of one have as many groundings."""
+    of_shape: dict[Shape, list[int]] = {}
+    for feature, bound in enumerate(program.features):
+        for instance in bound.instances:
+            of_shape.setdefault(instance.shape, []).append(feature)
+    seen = set[int]()
+    for use in program.shapes.values():
+        new = set(of_shape[use.shape]) - seen
+        if new:
+            yield use, new
+        seen |= new
+
+
+def _by_constants(program: Program, use: ShapeUse, examples: TableName | None) -> list[tuple[int, int]]:
+    """Count the groundings of each clause of a shape on whose constants their number depends."""
+    plan = count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
+    # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
+    rows = [sum(x.shape == use.shape for x in bound.instances) for bound in program.features]
+    return [(clause, n // rows[program.feature_of[clause]]) for clause, n in run_counts(program, use, plan)]
 
 
 def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:
@@ -87,7 +115,7 @@ def violated(
     >>> violated(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
     [1]
     """
-    _check(program, (world,), examples, limit)
+    check_counts(program, (world,), examples, limit=limit)
     return _sum(
         program,
         lambda use: count_violated(use.shape, program.layout, world, parameters=use.parameters, examples=examples),
@@ -150,7 +178,7 @@ def count_differences(
     ...     count_differences(program, World(everyone)).tolist()
     [1]
     """
-    _check(program, (first, second), examples, limit)
+    check_counts(program, (first, second), examples, limit=limit)
     change = _sum(
         program,
         lambda use: count_difference(
@@ -159,6 +187,64 @@ def count_differences(
     )
     difference: Counts = -program.signs().astype(object) * change
     return difference
+
+
+def check_counts(
+    program: Program, worlds: Iterable[World], examples: TableName | None = None, *, limit: int | None
+) -> None:
+    """Refuse to count the clauses in some worlds if that would enumerate more groundings than a limit.
+
+    Parameters
+    ----------
+    program : Program
+    worlds : iterable of World
+    examples : TableName, optional
+    limit : int or None
+
+    Raises
+    ------
+    GroundingLimitError
+        As `sqlrl.ground.limits.check_count`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> check_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS), [OBSERVED], limit=0)
+    """
+    if limit is None:
+        return
+    for use in program.shapes.values():
+        for world in worlds:
+            check_count(program, use, limit, world, examples)
+
+
+def check_any_world(program: Program, examples: TableName | None = None, *, limit: int | None) -> None:
+    r"""Refuse, before there is a world, to count what in every world would enumerate more groundings than a limit.
+
+    The fewer query atoms are true, the less is enumerated: so this looks at the world in which none is, and reads no label.
+
+    Parameters
+    ----------
+    program, examples, limit
+        As for `check_counts`.
+
+    Raises
+    ------
+    GroundingLimitError
+        As `sqlrl.ground.limits.check_count`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
+    >>> check_any_world(sample_program(text, ["Smokes"], FRIENDS), limit=5)
+    Traceback (most recent call last):
+    sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
+    """
+    if limit is None:
+        return
+    with program.shown(pa.table({"atom": pa.array([], pa.int64())})) as none:
+        check_counts(program, [World(none)], examples, limit=limit)
 
 
 def violated_by_evidence(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
@@ -193,15 +279,6 @@ def _zeros(program: Program) -> Counts:
     counts = np.empty(program.clause_count, dtype=object)
     counts[:] = 0
     return counts
-
-
-def _check(program: Program, worlds: Iterable[World], examples: TableName | None, limit: int | None) -> None:
-    """Refuse to count what would enumerate more groundings than the limit in some world."""
-    if limit is None:
-        return
-    for use in program.shapes.values():
-        for world in worlds:
-            check_count(program, use, limit, world, examples)
 
 
 def _sum(program: Program, plan: Plan) -> Counts:

@@ -12,10 +12,15 @@ from sqlrl.ground.program import Program
 from sqlrl.plan import violations
 
 
-def decided_false(program: Program, examples: TableName | None = None) -> Counts:
+def decided_false(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
     r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
 
     It is `Network.evidence_violated` without grounding.
+
+    Parameters
+    ----------
+    program, examples, limit
+        As for `sqlrl.ground.counts.violated_by_evidence`.
 
     Returns
     -------
@@ -28,7 +33,7 @@ def decided_false(program: Program, examples: TableName | None = None) -> Counts
     >>> decided_false(sample_program(text, ["Smokes"], FRIENDS)).tolist()
     [0, 2]
     """
-    found = violated_by_evidence(program, examples)
+    found = violated_by_evidence(program, examples, limit=limit)
     for shape_plan in plans(program, examples):
         use = shape_plan.use
         query = violations.violated_by_evidence(

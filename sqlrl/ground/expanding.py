@@ -39,7 +39,8 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
     Parameters
     ----------
     program : Program
-        Templates whose clauses the model lists are looked at; others grow by themselves.
+        Templates whose clauses the model lists are looked at; others grow by themselves, and those of a structure learner are
+        no templates that examples grow.
     examples : TableName, optional
 
     Returns
@@ -54,7 +55,7 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
     """
     combinations, touched = 0, []
     for i, bound in enumerate(program.features):
-        if bound.expansions is None:
+        if bound.expansions is None or bound.expansions.found:
             continue
         for instance in bound.instances:
             if not any(isinstance(term, Variable) for term in instance.arguments):

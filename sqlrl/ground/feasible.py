@@ -133,12 +133,15 @@ def _text(shape: Shape, names: dict[Slot, str]) -> str:
     """Print a ground clause; quantified variables keep their canonical names."""
 
     def literal(x: ShapeLiteral) -> str:
+        """Return a literal as text."""
         return f"{'' if x.positive else '!'}{x.predicate}({', '.join(names.get(s, str(s)) for s in x.terms)})"
 
     def equality(x: ShapeEquality) -> str:
+        """Return an equality as text."""
         return f"{names.get(x.left, str(x.left))} {'=' if x.positive else '!='} {names.get(x.right, str(x.right))}"
 
     def group(x: ShapeExists) -> str:
+        """Return an existential group as text."""
         inside = " ^ ".join([*map(literal, x.literals), *map(equality, x.equalities)])
         return f"EXIST {','.join(f'v{i}' for i in x.variables)} ({inside})"
 

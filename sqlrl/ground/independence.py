@@ -183,6 +183,7 @@ def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str,
     names = [name for name, _ in (*clause.variables, *inside)]
 
     def name(slot: Slot) -> str:
+        """Return the name of a variable, or the constant of a parameter."""
         return str(instance.arguments[slot.index]) if slot.parameter else names[slot.index]
 
     found = {"": frozenset(map(name, bound.restricted))}

@@ -100,6 +100,7 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
     """
 
     def describe(clause: int, literals: Sequence[int]) -> str:
+        """Return a ground clause as text, with its constants."""
         ids = network.atoms[np.abs(np.array(literals, dtype=np.int64)) - 1]
         texts = atom_texts(program, ids)
         ground = " v ".join(

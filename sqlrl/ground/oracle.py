@@ -17,7 +17,7 @@ from sqlrl.ground.assemble import ROWS_PER_BATCH, assemble, per_clause, plans, w
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.counts import Counts, violated_by_evidence
 from sqlrl.ground.feasible import check_evidence
-from sqlrl.ground.limits import limited
+from sqlrl.ground.limits import check_count, limited
 from sqlrl.ground.naming import describer
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program, ShapeUse
@@ -53,7 +53,7 @@ class ProgramOracle:
     examples : TableName, optional
         Table with a column `example`; all examples by default.
     limit : int, optional
-        The most ground clauses of one shape that a round may return.
+        The most ground clauses of one shape that a round may return, and the most groundings that counting may enumerate.
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
 
@@ -86,7 +86,7 @@ class ProgramOracle:
         ------
         InfeasibleError
             If the evidence makes every world impossible; shows the ground clause.
-        CountOverflowError
+        CountOverflowError, GroundingLimitError
             As `sqlrl.ground.assemble.ground_network`.
         """
         return self._network
@@ -96,7 +96,7 @@ class ProgramOracle:
         program, examples = self.program, self.examples
         atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
         index, pieces = AtomIndex(atoms.ids), list[Rows]()
-        evidence = violated_by_evidence(program, examples)
+        evidence = violated_by_evidence(program, examples, limit=self.limit)
         for use in self._uses():
             plan = few(
                 use.shape,
@@ -166,18 +166,36 @@ class ProgramOracle:
             multiplicity=np.array(rows.multiplicity),
         )
 
+    def check_counts(self, asked: BoolArray) -> None:
+        """Refuse, before there is a world, clauses that in no world could be counted within the limit.
+
+        Raises
+        ------
+        GroundingLimitError
+            As `counts`.
+        """
+        # The fewer atoms are true, the less is enumerated.
+        self._show(np.zeros(len(self._network.atoms), dtype=np.bool_))
+        self._check(self._asked_shapes(asked))
+
     def counts(self, world: BoolArray, asked: BoolArray) -> Counts:
-        """Return the exact n of the clauses asked for in a world, shape (m,); 0 for others."""
+        """Return the exact n of the clauses asked for in a world, shape (m,); 0 for others.
+
+        Raises
+        ------
+        GroundingLimitError
+            If counting would enumerate more groundings than the limit.
+        """
         program, m = self.program, self.program.clause_count
         violated = np.zeros(m, dtype=object)
         if not asked.any():
             return violated
         self._show(world)
-        features = {program.feature_of[clause] for clause in np.flatnonzero(asked).tolist()}
-        for shape in dict.fromkeys(x.shape for feature in features for x in program.features[feature].instances):
-            use = program.shapes[shape]
+        uses = self._asked_shapes(asked)
+        self._check(uses)
+        for use in uses:
             query = count_violated(
-                shape, program.layout, World(self._world), parameters=use.parameters, examples=self.examples
+                use.shape, program.layout, World(self._world), parameters=use.parameters, examples=self.examples
             )
             for clause, n in run_counts(program, use, query):
                 violated[clause] += n
@@ -230,6 +248,19 @@ class ProgramOracle:
             literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
             if any(bound.info(x).open for x in literals):
                 yield use
+
+    def _asked_shapes(self, asked: BoolArray) -> list[ShapeUse]:
+        """Return the shapes of clauses."""
+        program = self.program
+        features = {program.feature_of[clause] for clause in np.flatnonzero(asked).tolist()}
+        shapes = dict.fromkeys(x.shape for feature in features for x in program.features[feature].instances)
+        return [program.shapes[shape] for shape in shapes]
+
+    def _check(self, uses: Sequence[ShapeUse]) -> None:
+        """Refuse to count shapes in the world that is shown if that would enumerate more groundings than the limit."""
+        if self.limit is not None:
+            for use in uses:
+                check_count(self.program, use, self.limit, World(self._world), self.examples)
 
     def _show(self, world: BoolArray) -> None:
         """Show the true atoms of a world to SQL."""

@@ -6,7 +6,7 @@ constants that some example leaves open, found by `expand` (or, in a learned mod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -62,6 +62,10 @@ class BoundFeature:
         return self.rule.expansions if self.rule is not None else None
 
 
+ParameterRows = tuple[npt.NDArray[np.int64], Sequence[npt.NDArray[np.int32]]]
+"""Rows of a parameter table: the clauses, and for each parameter the ids of its constants."""
+
+
 @dataclass
 class ShapeUse:
     """The clauses of one shape.
@@ -75,12 +79,15 @@ class ShapeUse:
         The clauses of a shape without parameters; one that occurs twice counts twice.
     foreign : set of int
         Parameters for which some clause has a constant that the data do not have.
+    rows : int
+        Rows of the parameter table.
     """
 
     shape: Shape
     parameters: TableName | None
     clauses: list[int] = field(default_factory=list)
     foreign: set[int] = field(default_factory=set)
+    rows: int = 0
 
 
 class Program:
@@ -105,7 +112,8 @@ class Program:
     feature_of : list of int
         The feature of each clause.
     expansions : dict of int to TableName
-        For each template its expansion table `clause, plus0, plus1, ...`.
+        For each template its expansion table `clause, plus0, plus1, ...`; clauses that a structure learner found have none,
+        since no example adds to them.
 
     Examples
     --------
@@ -135,10 +143,13 @@ class Program:
         self._initial: list[float] = []
         self.constants, self._tables = constants, list(tables)
         constants.learn_instances(instance for f in self.features for instance in f.instances)
-        self._add_plain([i for i, f in enumerate(self.features) if not f.feature.plus])
-        for i, bound in enumerate(self.features):
-            if bound.feature.plus:
-                self._add_template(i)
+        rows: dict[Shape, list[ParameterRows]] = {}
+        with engine.transaction():
+            self._add_plain([i for i, f in enumerate(self.features) if not f.feature.plus], rows)
+            for i, bound in enumerate(self.features):
+                if bound.feature.plus:
+                    self._add_template(i, rows)
+            self._fill(rows)
 
     @property
     def helper_names(self) -> frozenset[str]:
@@ -174,10 +185,7 @@ class Program:
 
     def clauses_of(self, use: ShapeUse) -> int:
         """Return how many clauses a shape has."""
-        if use.parameters is None:
-            return len(use.clauses)
-        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(use.parameters))
-        return int(self.engine.fetch(size, step="count the clauses of a shape").column(0)[0].as_py())
+        return len(use.clauses) if use.parameters is None else use.rows
 
     def expand(self, examples: TableName | None = None) -> int:
         """Add clauses for the combinations of template constants that these examples leave open and that are new.
@@ -224,59 +232,70 @@ class Program:
             self.feature_of.append(feature)
             self._initial.append(weight)
 
-    def _add_plain(self, features: Sequence[int]) -> None:
-        """Number the clauses of rules without `+` variables and fill their rows of the parameter tables at once."""
-        rows: dict[Shape, list[tuple[int, Instance]]] = {}
+    def _add_plain(self, features: Sequence[int], rows: dict[Shape, list[ParameterRows]]) -> None:
+        """Number the clauses of rules without `+` variables, and note the rows of the parameter tables of each shape."""
+        members: dict[Shape, list[tuple[int, Instance]]] = {}
         for i in features:
             bound = self.features[i]
             clause = self.clause_count
             self._new_clauses(i, [bound.weight])
             for instance in bound.instances:
                 if instance.shape.parameters:
-                    rows.setdefault(instance.shape, []).append((clause, instance))
+                    members.setdefault(instance.shape, []).append((clause, instance))
                 else:
                     self._use(instance.shape).clauses.append(clause)
-        for shape, members in rows.items():
-            use = self._use(shape)
-            columns: list[npt.NDArray[np.int64] | npt.NDArray[np.int32]]
-            columns = [np.array([clause for clause, _ in members], dtype=np.int64)]
-            for k, kind in enumerate(shape.parameters):
-                ids = np.array([self.constants.of(kind)[m.arguments[k].name] for _, m in members], dtype=np.int32)
-                columns.append(ids)
-                if (ids < 0).any():
-                    use.foreign.add(k)
-            data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
-            use.parameters = self.constants.scratch("parameter", data)
+        for shape, found in members.items():
+            clauses = np.array([clause for clause, _ in found], dtype=np.int64)
+            ids = [
+                np.array([self.constants.of(kind)[m.arguments[k].name] for _, m in found], dtype=np.int32)
+                for k, kind in enumerate(shape.parameters)
+            ]
+            self._use(shape)
+            rows.setdefault(shape, []).append((clauses, ids))
 
     def _plus_types(self, feature: Feature) -> list[str]:
         kinds = dict(feature.variables)
         return [kinds[name] for name in feature.plus]
 
-    def _add_template(self, i: int) -> None:
-        """Create the expansion table of a template, with the clauses of a learned model if it has them."""
+    def _add_template(self, i: int, rows: dict[Shape, list[ParameterRows]]) -> None:
+        """Create the expansion table of a template; note the clauses of a learned model if it lists them."""
         bound = self.features[i]
-        kinds = self._plus_types(bound.feature)
-        known = bound.expansions
+        kinds, known = self._plus_types(bound.feature), bound.expansions
+        listed = () if known is None else known.rows
+        order = [] if known is None else [known.variables.index(name) for name in bound.feature.plus]
+        self.constants.learn((kind, row[j]) for kind, j in zip(kinds, order, strict=False) for row in listed)
+        clauses = np.arange(self.clause_count, self.clause_count + len(listed), dtype=np.int64)
+        columns = [np.zeros(0, dtype=np.int32) for _ in kinds]
+        for k, (kind, j) in enumerate(zip(kinds, order, strict=False)):
+            ids = self.constants.of(kind)
+            columns[k] = np.fromiter((ids[row[j]] for row in listed), dtype=np.int32, count=len(listed))
+        if known is None or not known.found:
+            named_columns = {f"plus{k}": values for k, values in enumerate(columns)}
+            self.expansions[i] = self.constants.scratch("expansion", pa.table({"clause": clauses, **named_columns}))
         if known is None:
-            empty = pa.table(
-                {
-                    "clause": pa.array([], pa.int64()),
-                    **{f"plus{j}": pa.array([], pa.int32()) for j in range(len(kinds))},
-                }
-            )
-            self.expansions[i] = self.constants.scratch("expansion", empty)
             return
-        order = [known.variables.index(name) for name in bound.feature.plus]
-        self.constants.learn((kind, row[j]) for kind, j in zip(kinds, order, strict=True) for row in known.rows)
-        clauses = np.arange(self.clause_count, self.clause_count + len(known.rows), dtype=np.int64)
-        columns = {
-            f"plus{k}": np.array([self.constants.of(kind)[row[j]] for row in known.rows], dtype=np.int32)
-            for k, (kind, j) in enumerate(zip(kinds, order, strict=True))
-        }
-        foreign = {name for k, name in enumerate(bound.feature.plus) if (columns[f"plus{k}"] < 0).any()}
-        self.expansions[i] = self.constants.scratch("expansion", pa.table({"clause": clauses, **columns}))
         self._new_clauses(i, known.weights)
-        self._insert_parameters(i, 0, foreign)
+        for instance in bound.instances:
+            if instance.shape.parameters:
+                ids_of = [
+                    columns[bound.feature.plus.index(term.name)]
+                    if isinstance(term, Variable)
+                    else np.full(len(clauses), self.constants.of(kind)[term.name], dtype=np.int32)
+                    for kind, term in zip(instance.shape.parameters, instance.arguments, strict=True)
+                ]
+                rows.setdefault(instance.shape, []).append((clauses, ids_of))
+            self._use(instance.shape).clauses.extend(() if instance.shape.parameters else clauses.tolist())
+
+    def _fill(self, rows: Mapping[Shape, Sequence[ParameterRows]]) -> None:
+        """Create parameter tables."""
+        for shape, pieces in rows.items():
+            use = self._use(shape)
+            columns = [np.concatenate([clauses for clauses, _ in pieces])]
+            columns += [np.concatenate([ids[k] for _, ids in pieces]) for k in range(len(shape.parameters))]
+            use.foreign |= {k for k, ids in enumerate(columns[1:]) if (ids < 0).any()}
+            use.rows = len(columns[0])
+            data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
+            use.parameters = self.constants.scratch("parameter", data)
 
     def _expand_template(self, i: int, examples: TableName | None) -> None:
         """Find new combinations for a template and add their rows."""
@@ -307,7 +326,7 @@ class Program:
         added = self.engine.fetch(size, step="count new clauses").column(0)[0].as_py()
         self._new_clauses(i, [bound.weight] * added)
         if added:
-            self._insert_parameters(i, first, set())
+            self._insert_parameters(i, first, added)
 
     def _completed(self, feature: Feature, instance: Instance, query: exp.Select) -> exp.Select:
         """Let `+` variables that a clause does not mention range over their types."""
@@ -321,7 +340,7 @@ class Program:
                 outer = outer.select(named(column("id", f"d{j}"), f"plus{j}"))
         return outer
 
-    def _insert_parameters(self, i: int, first: int, foreign: set[str]) -> None:
+    def _insert_parameters(self, i: int, first: int, added: int) -> None:
         """Copy the expansions of a template from clause `first` on into the parameter tables of its shapes."""
         bound = self.features[i]
         for instance in bound.instances:
@@ -331,15 +350,15 @@ class Program:
             for k, (kind, term) in enumerate(zip(shape.parameters, instance.arguments, strict=True)):
                 if isinstance(term, Variable):
                     value: exp.Expression = column(f"plus{bound.feature.plus.index(term.name)}")
-                    missing = term.name in foreign
                 else:
                     identity = self.constants.of(kind)[term.name]
-                    value, missing = exp.cast(integer(identity), exp.DataType.build("INT")), identity < 0
-                if missing:
-                    use.foreign.add(k)
+                    value = exp.cast(integer(identity), exp.DataType.build("INT"))
+                    if identity < 0:
+                        use.foreign.add(k)
                 select.append(named(value, f"k{k}"))
             rows = exp.select(*select).from_(table(self.expansions[i]))
             rows = rows.where(exp.GTE(this=column("clause"), expression=integer(first)))
+            use.rows += added if shape.parameters else 0
             if not shape.parameters:
                 ids = self.engine.fetch(rows, step="read clauses").column(0).to_pylist()
                 use.clauses.extend(ids)

@@ -106,6 +106,7 @@ def _filled(definition: ExistsLiteral, terms: Mapping[str, Term]) -> ExistsLiter
     """Put terms in place of the free variables of a definition; the quantified ones lose the `$` that sets them apart."""
 
     def term(old: Term) -> Term:
+        """Return a term with its constant, or with the name that the user gave it."""
         if not isinstance(old, Variable):
             return old
         return terms.get(old.name, Variable(old.name.replace("$", "")))

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
+from sqlrl.engine.nodes import column, conjunction, integer, join, named, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
+from sqlrl.plan.projection import Condition, Joined, project, rewritten
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source, some_example
@@ -44,7 +45,7 @@ class Body:
         self.known: dict[Slot, exp.Column] = {}
         self.prefix = prefix
         self.steps = Steps([], prefix=prefix)
-        self._inner: list[tuple[exp.Expression, list[exp.Expression]]] = []
+        self._inner: list[tuple[Source, list[exp.Expression]]] = []
         self._outer: list[tuple[exp.Expression, list[exp.Expression]]] = []
         self._where: list[exp.Expression] = []
         self._domains: set[tuple[Slot, Slot | None]] = set()
@@ -57,7 +58,7 @@ class Body:
 
     def join(self, source: Source) -> None:
         """Join a source on the slots that are known, and learn its others."""
-        self._inner.append((source.relation, connect(source, self.known)))
+        self._inner.append((source, connect(source, self.known)))
 
     def outer_join(self, source: Source) -> None:
         """Join a source whose slots are all known, keeping the rows that it does not match."""
@@ -135,6 +136,43 @@ class Body:
         """Add a condition."""
         self._where.append(condition)
 
+    def project(self, keep: Iterable[Slot]) -> None:
+        """Eliminate slots of which the query asks only whether they have a value, where that makes no result larger.
+
+        Nothing can be joined any more. The columns of `known` change.
+
+        Parameters
+        ----------
+        keep : iterable of Slot
+            Those whose values the query returns.
+        """
+        places = {(column.table, column.name): slot for slot, column in self.known.items()}
+        sources = {source.alias: source for source, _ in self._inner}
+        outer = {relation.alias_or_name for relation, _ in self._outer}
+        kept, fixed = set(keep), set[str]()
+
+        def condition(expression: exp.Expression) -> Condition:
+            """Return a condition with its slots; it, and sources of which it mentions more than slots, stay in the query."""
+            columns = [(column.table, column.name) for column in expression.find_all(exp.Column)]
+            slots = {places[x] for x in columns if x in places}
+            more = {alias for alias, name in columns if alias in sources and (alias, name) not in places}
+            fixed.update(more)
+            kept.update(slot for alias in more for _, slot in sources[alias].columns)
+            if more or any(alias in outer for alias, _ in columns):
+                kept.update(slots)
+            return Condition(expression, frozenset(slots))
+
+        movable = [condition(x) for x in self._where]
+        for _, on in self._outer:
+            for x in on:
+                condition(x)
+        whole = Joined(tuple(sources.values()), tuple(movable))
+        left = project(whole, frozenset(kept), frozenset(fixed), self.known, self.steps)
+        self.known = {}
+        self._inner = [(source, connect(source, self.known)) for source in left.sources]
+        self._where = [rewritten(x.expression, places, self.known) for x in left.conditions]
+        self._outer = [(relation, [rewritten(x, places, self.known) for x in on]) for relation, on in self._outer]
+
     def select(self, columns: Iterable[exp.Expression]) -> exp.Select:
         """Return the query; each condition stands at the first join where all that it mentions is known."""
         query = exp.select(*columns)
@@ -142,15 +180,15 @@ class Body:
         inner = self._inner
         if self._outer and not inner:
             # An outer join keeps the rows of what stands before it: of a clause without variables there is one.
-            inner = [(subquery(exp.select(named(integer(1), "one")), f"{self.prefix}one"), [])]
-        for i, (relation, on) in enumerate(inner):
+            alias = f"{self.prefix}one"
+            inner = [(Source(subquery(exp.select(named(integer(1), "one")), alias), alias, ()), [])]
+        for i, (source, on) in enumerate(inner):
             if i == 0:
-                query = query.from_(relation, copy=False)
+                query = query.from_(source.relation, copy=False)
                 conditions = on + conditions
             else:
-                kind = "INNER" if on else "CROSS"
-                query = query.join(relation, on=conjunction(on), join_type=kind, copy=False)
+                query = join(query, source.relation, conjunction(on), "INNER" if on else "CROSS")
         for relation, on in self._outer:
-            query = query.join(relation, on=conjunction(on) or exp.true(), join_type="LEFT", copy=False)
+            query = join(query, relation, conjunction(on) or exp.true(), "LEFT")
         where = conjunction(conditions)
         return self.steps.before(query if where is None else query.where(where, copy=False))

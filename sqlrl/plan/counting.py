@@ -88,6 +88,7 @@ def _violated(bound: BoundShape, part: IndependentPart, context: Context, world:
     shared = dict[ShapeLiteral | ShapeExists, tuple[exp.Query, int]]()
 
     def relation(x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
+        """Return the true tuples of a literal or group, planned once."""
         if x not in shared:
             shared[x] = true_query(whole, x, world)
         return shared[x]
@@ -166,6 +167,23 @@ def count_groundings(
     context = Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
     single = term_query(context, [], (), 1, equalities=False)
     return total_query(context, [] if single is None else [single])
+
+
+def alike_groundings(shape: Shape, layout: Layout) -> tuple[object, ...] | None:
+    """Return what the number of groundings of a shape's clauses depends on; None if it depends on their constants.
+
+    Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> [(str(slot), kind, owners) for slot, kind, owners in alike_groundings(friends_smoke(), people())[0]]
+    [('v0', 'person', ()), ('v1', 'person', ())]
+    """
+    bound = bind(shape, layout)
+    variables = tuple((slot, bound.kind(slot), bound.owners.get(slot, ())) for slot in bound.variables)
+    asked = (*bound.restricted, *(owner for _, _, owners in variables for owner in owners))
+    return None if any(slot.parameter for slot in asked) else (variables, bound.restricted)
 
 
 def count_difference(

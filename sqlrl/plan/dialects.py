@@ -40,11 +40,13 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     exact = exp.DataType.build(_INTEGERS[dialect], dialect=dialect)
 
     def widened(node: exp.Expression) -> exp.Expression:
+        """Cast what a sum adds in place of the sum, which would overflow before."""
         if isinstance(node, exp.Cast) and node.to.is_type(_INT128) and isinstance(node.this, exp.Sum):
             return exp.Sum(this=exp.cast(node.this.this, node.to))
         return node
 
     def replaced(node: exp.Expression) -> exp.Expression:
+        """Return the dialect's type for 128-bit integers."""
         return exact.copy() if isinstance(node, exp.DataType) and node.is_type(_INT128) else node
 
     return query.transform(widened).transform(replaced)

@@ -83,6 +83,7 @@ def expand(
             body.where(exp.false())
     if opened:
         body.where(reduce(lambda a, b: exp.Or(this=a, expression=b), opened))
+    body.project(places.values())
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
     return body.select(columns or [named(integer(1), "one")]).distinct()
 
@@ -129,9 +130,11 @@ def _free(instance: Instance) -> tuple[Shape, dict[str, Slot]]:
             parameters.append(kind)
 
     def literal(x: ShapeLiteral) -> ShapeLiteral:
+        """Return a literal over the new slots."""
         return ShapeLiteral(x.predicate, x.positive, tuple(slots.get(s, s) for s in x.terms))
 
     def equality(x: ShapeEquality) -> ShapeEquality:
+        """Return an equality over the new slots."""
         return ShapeEquality(x.positive, slots.get(x.left, x.left), slots.get(x.right, x.right))
 
     exists = tuple(

@@ -223,6 +223,7 @@ def _part_term(
     guards, _ = split_parts(part.bound)
 
     def relation(x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
+        """Return the true tuples of a closed literal or group."""
         # Witnesses of a closed group are sought in all examples: which are asked for is a matter of the whole clause.
         return true_query(replace(context, examples=None), x, OBSERVED)
 

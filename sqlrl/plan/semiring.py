@@ -13,7 +13,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count
+from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, join, named, star_count
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.sources import Source, connect
 
@@ -273,6 +273,5 @@ def _join(query: exp.Select, factors: Sequence[Factor], known: dict[Slot, exp.Co
             where = conjunction(on)
             query = query if where is None else query.where(where, copy=False)
         else:
-            kind = "INNER" if on else "CROSS"
-            query = query.join(relation, on=conjunction(on), join_type=kind, copy=False)
+            query = join(query, relation, conjunction(on), "INNER" if on else "CROSS")
     return query

@@ -73,12 +73,14 @@ def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
     columns = argument_columns(info)
 
     def atoms_of(world: World) -> exp.Select:
+        """Select the query atoms that are true in a world."""
         if world.atoms is None:
             assert info.atoms is not None
             return exp.select(column("atom")).from_(table(info.atoms)).where(column("truth"))
         return exp.select(column("atom")).from_(table(world.atoms))
 
     def only(here: World, there: World, change: int) -> exp.Select:
+        """Select the tuples that are true in one world only."""
         assert info.atoms is not None
         changed = exp.Except(this=atoms_of(here), expression=atoms_of(there), distinct=True)
         query = exp.select(*(column(c, "a") for c in columns), named(integer(change), "change"))

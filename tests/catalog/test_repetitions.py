@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.errors import LoadError
+from sqlrl.errors import CatalogError, LoadError
+from sqlrl.logic.mln import parse_mln
 
 AGAIN = 'remove them or pass duplicates="drop".'
 
@@ -88,3 +93,76 @@ def test_numbers_that_are_equal(catalog: Catalog) -> None:
         catalog.load("P", [("1", True), ("2", True), ("1.0", True)], types=["year"], truth=1)
     with pytest.raises(LoadError, match=r"contradictory facts: \(1\) is both true and false \(rows 1 and 2\)"):
         catalog.load("P", [("1", True), ("1.0", False)], types=["year"], truth=1)
+
+
+Row = tuple[str, str | None, bool]
+
+
+def arrow(rows: list[Row]) -> pa.Table:
+    return pa.table(dict(zip("abt", map(pa.array, zip(*rows, strict=True)), strict=True)))
+
+
+HELD: dict[str, Callable[[list[Row]], object]] = {
+    "the tuples": lambda rows: rows,
+    "an Arrow table": arrow,
+    "an Arrow reader": lambda rows: arrow(rows).to_reader(max_chunksize=1000),
+    "a pandas frame": lambda rows: arrow(rows).to_pandas(),
+    "a polars frame": lambda rows: pl.DataFrame(rows, schema=["a", "b", "t"], orient="row"),
+}
+
+
+@pytest.mark.parametrize(("label", "types"), [*((label, ["s", "s"]) for label in HELD), ("an Arrow table", None)])
+def test_sources_held_in_python_name_rows(label: str, types: list[str] | None) -> None:
+    """More rows than one thread takes at a time: their numbers are those of the source all the same."""
+    right: list[Row] = [(f"x{i}", f"y{i}", True) for i in range(150_000)]
+    faults: list[tuple[dict[int, Row], str]] = [
+        ({140_000: ("x", None, True)}, "1 row has NULL for argument 2 (row 140001): fill or remove it."),
+        (
+            {140_000: ("x130000", "y130000", False), 149_000: right[100]},
+            (
+                "contradictory facts: (x130000, y130000) is both true and false (rows 130001 and 140001): remove one of each.\n"
+                f"  duplicate facts: (x100, y100) occurs 2 times (rows 101 and 149001): {AGAIN}"
+            ),
+        ),
+    ]
+    for wrong, message in faults:
+        rows = [wrong.get(i, row) for i, row in enumerate(right)]
+        catalog = Catalog(connect(":memory:", threads=2))
+        with pytest.raises(LoadError) as raised:
+            catalog.load("P", HELD[label](rows), types=types, truth=2)
+        assert str(raised.value) == f"P from {label}: {message}"
+
+
+def test_rows_of_a_frame_whose_index_is_another() -> None:
+    """A row is counted from 1 as it stands, whatever pandas calls it."""
+    frame = pd.DataFrame({"a": ["x", None]}, index=[7, 3])
+    with pytest.raises(LoadError, match=r"NULL for argument 1 \(row 2\)"):
+        Catalog(connect(":memory:")).load("P", frame, types=["s"])
+
+
+def test_rows_keep_their_numbers_where_duplicates_were_dropped_before_types_were_known(catalog: Catalog) -> None:
+    catalog.set_numeric("year")
+    catalog.load("P", [("7",), ("8",), ("8",), ("later",), ("5",)], duplicates="drop")
+    assert catalog.predicates()["P"].rows == 4
+    with pytest.raises(CatalogError, match=r"no number, such as 'later' \(row 4\)"):
+        catalog.declare(parse_mln("P(year)\n1 P(x)"))
+
+
+def test_texts_of_one_number_are_duplicates_once_types_are_known(catalog: Catalog) -> None:
+    catalog.set_numeric("year")
+    catalog.load("P", [("7",), ("8",), ("7.0",), ("7",)], duplicates="drop")
+    catalog.declare(parse_mln("P(year)\n1 P(x)"))
+    assert catalog.predicates()["P"].rows == 2
+
+
+@pytest.mark.parametrize("label", HELD)
+def test_a_scope_names_the_rows_without_a_constant(catalog: Catalog, label: str) -> None:
+    rows: list[Row] = [("a", "b", True), ("c", None, True), ("d", "e", True), ("f", None, False)]
+    with pytest.raises(LoadError) as raised:
+        catalog.scope("P", HELD[label](rows))
+    assert str(raised.value) == f"the scope of P from {label} has NULL constants (rows 2, 4): leave those rows out."
+
+
+def test_a_scope_from_a_query_does_not_run_it_again(catalog: Catalog) -> None:
+    with pytest.raises(LoadError, match=r"has NULL constants: leave those rows out"):
+        catalog.scope("P", "select 'a' union all select null")

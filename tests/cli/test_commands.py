@@ -207,6 +207,21 @@ def test_explain_shows_sql_plan_and_estimate(run: Run, project: Project) -> None
     assert {"shape", "clauses", "estimate", "sql", "plan", "at_most"} == set(rows[0])
 
 
+def test_explain_says_what_hard_clauses_cost(run: Run, project: Project, tmp_path: Path) -> None:
+    model = tmp_path / "hard.mln"
+    text = (project / "chain.mln").read_text(encoding="utf-8")
+    model.write_text(text + "Next(p1, p2) ^ InField(c, f, p1) => InField(c, f, p2).\n", encoding="utf-8")
+    arguments = ("explain", project / "cite.duckdb", "--model", model)
+    block, chain = run(*arguments, "--hard", "--json").rows()
+    assert (block["counted"], block["inexpensive"]) == ("block", True)
+    assert (chain["degree"], chain["inexpensive"]) == (2, True)
+    assert chain["factors"] > 0
+    assert "inexpensive" in run(*arguments, "--hard").out
+    fewer = run(*arguments, "--hard", "--json", "--examples", project / "test.txt").rows()
+    assert 0 < fewer[1]["factors"] < chain["factors"]
+    assert "--examples goes with --hard" in run(*arguments, "--examples", project / "test.txt").err
+
+
 def test_sql_prints_json_of_every_type(run: Run, project: Project) -> None:
     query = "select 2::hugeint ** 0 as h, 1.5 as d, 'inf'::double as i, null as n, date '2020-01-02' as t, [1, 2] as l, {'a': 'é'} as s"
     (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()

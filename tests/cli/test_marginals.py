@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
+import sqlrl
 from tests.cli.conftest import Project, Run
 
 
@@ -106,7 +108,13 @@ def test_why_is_kept_for_sql(run: Run, project: Project) -> None:
         (["--atom", "Cancer(Anna)", "--example", "x"], "no query atom of an example 'x'"),
     ],
 )
-def test_atoms_that_are_not_there(run: Run, project: Project, arguments: list[str], message: str) -> None:
+def test_atoms_that_are_not_there(
+    run: Run, project: Project, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(*_: object, **__: object) -> None:
+        raise AssertionError("predicted before the atom was looked up")
+
+    monkeypatch.setattr("sqlrl.database.Database.predict", too_late)
     done = run("why", *options(project), *arguments)
     assert done.code == 1
     assert message in done.err
@@ -115,3 +123,16 @@ def test_atoms_that_are_not_there(run: Run, project: Project, arguments: list[st
 def test_why_needs_an_atom_and_a_database_to_keep_it_in(run: Run, project: Project) -> None:
     assert run("why", *options(project)).code == 2
     assert run("why", *options(project), "--atom", "Cancer(Anna)", "--keep").code == 2
+
+
+def test_a_command_warns_once(run: Run, tmp_path: Path) -> None:
+    """`why` binds its model for the atom, for the prediction and for the reasons."""
+    with sqlrl.connect(tmp_path / "people.duckdb") as db:
+        db.load("Friends", [("Anna", "Bob")], types=("person", "person"))
+        db.load("Smokes", [("Anna",), ("Bob",)], types=("person",), target=True)
+        db.scope("Smokes", "select 'Anna'")
+    model = tmp_path / "model.mln"
+    model.write_text("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(x)\n")
+    done = run("why", tmp_path / "people.duckdb", "--model", model, "--atom", "Smokes(Anna)")
+    assert done.code == 0, done.err
+    assert done.err.count("1 label of Smokes lies outside the scope") == 1

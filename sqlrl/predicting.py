@@ -1,0 +1,304 @@
+"""The most probable world of a model: found by our solvers, or read from what an outside solver answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.asking import Asking
+from sqlrl.errors import InputError
+from sqlrl.evaluate import Scores
+from sqlrl.exporting import check_weights, names_of
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.counts import check_any_world
+from sqlrl.ground.expanding import unseen
+from sqlrl.ground.naming import describer
+from sqlrl.inferred import into_tables
+from sqlrl.keeping import add_observed, keep_prediction
+from sqlrl.logic.model import Model
+from sqlrl.models import GROUNDING_LIMIT, check_limit_option
+from sqlrl.prediction import Prediction
+
+if TYPE_CHECKING:
+    from sqlrl.catalog.layout import TableName
+    from sqlrl.ground.network import Network
+    from sqlrl.ground.program import Program
+    from sqlrl.solve.choose import Method
+    from sqlrl.solve.exporting.solutions import Format
+    from sqlrl.solve.result import MPEResult
+
+
+class Predicting(Asking):
+    """`Models`, questions about single atoms, and predictions.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    console : Console, optional
+        As for `Data`.
+    """
+
+    def predict(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        into: str | None = None,
+        replace: bool = False,
+        method: Method | Literal["cutting-plane"] = "auto",
+        limit: int | None = GROUNDING_LIMIT,
+        deterministic_limit: float | None = None,
+        seed: int = 0,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Prediction:
+        r"""Predict the most probable world. Labels are never read.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        examples : list of names, query, relation or frame, optional
+        into : str, optional
+            A table to create with the true atoms of the open predicate (of several: `into`_predicate).
+        replace : bool
+            Whether tables of that name may be replaced.
+        method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat", "cutting-plane"}
+            "auto" takes for each connected component the cheapest one that is exact for it; see `sqlrl.solve.mpe.mpe`.
+            "cutting-plane" finds the same optimum, but grounds only what some best world so far does not meet: for networks
+            that are too large to ground.
+        limit : int or None
+            The most ground clauses of one shape; of "cutting-plane": that a round may return. Also the most groundings that counting
+            may enumerate, which "cutting-plane" and `keep` do where many positive literals of a clause share variables.
+        deterministic_limit : float, optional
+            CP-SAT's limit for each connected component, in its deterministic seconds.
+        seed : int
+        keep : bool
+            Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
+            predicted atom has a label, `evaluate` adds the counts of the observed world.
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; or the table cannot be created, which is noticed before anything is solved.
+        GroundingLimitError
+            Names the clause, where it stands, and the number of groundings.
+        InfeasibleError
+            Hard clauses cannot all hold; shows a conflicting set.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> prediction.table()["person"]
+        ['Bob', 'Chris']
+        """
+        from sqlrl.ground.oracle import ProgramOracle
+        from sqlrl.solve.choose import Method
+        from sqlrl.solve.cutting import cutting_planes, recounted
+        from sqlrl.solve.mpe import mpe
+
+        methods = (*get_args(Method), "cutting-plane")
+        if method not in methods:
+            raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, methods))}")
+        options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
+
+        def cut(program: Program, chosen: TableName | None) -> tuple[Network, MPEResult]:
+            """Ground and solve by cutting planes."""
+            oracle = ProgramOracle(program, chosen, limit=limit)
+            found = cutting_planes(oracle, program.weights(), deterministic_limit=deterministic_limit, seed=seed)
+            return recounted(oracle, found) if keep else found.network, found.result
+
+        def solve(program: Program, network: Network) -> MPEResult:
+            """Solve a whole network."""
+            assert method != "cutting-plane"
+            return mpe(
+                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+                describe=describer(program, network),
+            )  # fmt: skip
+
+        return self._predicted(
+            model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
+            query=query, cut=cut if method == "cutting-plane" else None,
+        )  # fmt: skip
+
+    def read_solution(
+        self,
+        model: Model,
+        path: str | Path,
+        *,
+        format: Format | None = None,
+        exported: str | Path | None = None,
+        bound: bool = False,
+        examples: Any = None,
+        into: str | None = None,
+        replace: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Prediction:
+        r"""Make a prediction of the world that an outside solver found for an exported model.
+
+        Parameters
+        ----------
+        model : Model
+            The one that was exported, and the same `examples`, `drop` and `query`.
+        path : str or Path
+            What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
+            UAI competitions.
+        format : {"wcnf", "lp", "uai"}, optional
+            How the model was exported; by default the words of the file tell.
+        exported : str or Path, optional
+            The exported file: the table beside it must list the atoms that the data have now.
+        bound : bool
+            Bound the gap by the linear relaxation; else it is infinite, since nothing that the solver says is taken over.
+        examples, into, replace, limit, keep, drop, query
+            As in `predict`.
+
+        Raises
+        ------
+        InputError
+            With the line: the file is damaged or belongs to another network; with the ground clause: its world violates a
+            hard one.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)"
+        >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2 3 0\n")
+        ...     prediction = db.read_solution(model, Path(folder, "answer"))
+        >>> prediction.table()["person"], prediction.objective
+        (['Anna', 'Bob', 'Chris'], 10.5)
+        """
+        from sqlrl.solve.exporting import solutions
+        from sqlrl.solve.weighed import weigh
+
+        def solve(program: Program, network: Network) -> MPEResult:
+            """Take the world that the file names."""
+            return solutions.read_solution(
+                weigh(network, program.weights()), path, format, names=names_of(program, network), exported=exported,
+                describe=describer(program, network), bound=bound,
+            )  # fmt: skip
+
+        options = {"method": "file", "path": str(path), "bound": bound}
+        return self._predicted(
+            model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
+            query=query,
+        )  # fmt: skip
+
+    def _predicted(
+        self,
+        model: Model,
+        solve: Callable[[Program, Network], MPEResult],
+        options: Mapping[str, Any],
+        *,
+        examples: Any,
+        into: str | None,
+        replace: bool,
+        limit: int | None,
+        keep: bool,
+        drop: Iterable[str],
+        query: Iterable[str],
+        cut: Callable[[Program, TableName | None], tuple[Network, MPEResult]] | None = None,
+    ) -> Prediction:
+        """Ground a model, take the world that `solve` finds, and write and keep it; `options` are kept with it.
+
+        `cut` grounds what it needs and solves in its place.
+        """
+        check_weights(model)
+        check_limit_option(limit)
+        if keep or into is not None:
+            self.catalog.store.check_writable()
+        drop, query = tuple(drop), tuple(query)
+        start = time.perf_counter()
+        working = self.console.progress("predicting")
+        with working, self.program(model, drop=drop, query=query) as program:
+            if into is not None:
+                self.engine.check_free(into_tables(program.public_layout, into).values(), replace=replace)
+            with self.only(examples) as chosen:
+                program.expand(chosen)
+                if keep:
+                    check_any_world(program, chosen, limit=limit)
+                missing, ids = unseen(program, chosen), self._ids_of(chosen)
+                if cut is not None:
+                    network, result = cut(program, chosen)
+                    grounded = time.perf_counter() - result.report.seconds["solve"]
+                else:
+                    network = ground_network(program, chosen, limit=limit)
+                    grounded = time.perf_counter()
+                    result = solve(program, network)
+            seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
+            prediction = Prediction(
+                self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
+                ids, program.constants.foreign,
+                partial=cut is not None,
+                on_why=partial(self._why, model, drop, query, options.get("deterministic_limit"), options.get("seed", 0)),
+            )  # fmt: skip
+            if into is not None:
+                prediction.write(into, replace=replace)
+            if keep:
+                run = keep_prediction(prediction, program, options)
+                observe = partial(self._add_observed, run, model, ids, drop, query, limit)
+                prediction = dataclasses.replace(prediction, on_labels=observe, run=run)
+        return prediction
+
+    def _add_observed(
+        self,
+        run: int,
+        model: Model,
+        ids: npt.NDArray[np.int64],
+        drop: Iterable[str],
+        query: Iterable[str],
+        limit: int | None,
+    ) -> None:
+        """Complete the statistics of a kept prediction of some examples with what the labels say."""
+        with self.program(model, drop=drop, query=query) as program, program.only(ids) as chosen:
+            program.expand(chosen)
+            add_observed(self.records, run, program, chosen, limit=limit)
+
+    def evaluate(self, prediction: Prediction) -> Scores:
+        r"""Compare a prediction with the labels; see `Prediction.evaluate`.
+
+        Parameters
+        ----------
+        prediction : Prediction
+
+        Returns
+        -------
+        Scores
+
+        Raises
+        ------
+        InputError
+            No predicted atom has a label, or the prediction was made in another database.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+        >>> print(db.evaluate(db.predict(rules)))
+        F1 100.00 (precision 100.00, recall 100.00); 2 of 2 examples all right
+        """
+        prediction.check_current(self.engine)
+        return prediction.evaluate()

@@ -1,0 +1,104 @@
+"""`sqlrl learn` with every learner, and runs that are resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sqlrl.cli.learning import ESTIMATORS, Learner
+from tests.cli.conftest import Project, Run
+
+CHOICES = {
+    "adagrad": ["--lambda", "0.01", "--eta", "0.5", "--delta", "2"],
+    "cda": ["--sigma", "0.01", "--update", "prediction", "--label-loss", "f1"],
+    "mira": ["--label-loss", "f1", "--last"],
+    "subgradient": ["--sigma", "0.1", "--update", "maximal", "--ties", "first"],
+    "perceptron": ["--passes", "2"],
+    "cd": ["--counts", "gibbs", "--sweeps", "2", "--eta", "0.2"],
+}
+
+
+def arguments(project: Project, *more: str) -> list[object]:
+    some = project / "some.txt"
+    some.write_text("\n".join((project / "train.txt").read_text(encoding="utf-8").split()[:12]), encoding="utf-8")
+    return ["learn", project / "cite.duckdb", "--model", project / "chain.mln", "--examples", some, *more]
+
+
+@pytest.mark.parametrize("learner", Learner)
+def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> None:
+    done = run(*arguments(project, "--learner", learner, *CHOICES[learner], "--json"))
+    assert done.code == 0, done.err
+    assert sum(row["weight"] not in (None, 0) for row in done.rows()) > 50
+    query = "select learner, parameters from sqlrl.run order by run desc limit 1"
+    (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()
+    assert row["learner"] == ESTIMATORS[learner]
+    kept = json.loads(row["parameters"])
+    wanted = {"adagrad": ("regularization", 0.01), "cda": ("label_loss", "f1"), "mira": ("average", False)}
+    wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}
+    name, value = wanted[learner]
+    assert kept[name] == value
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--sigma", "1"], ["--sigma is an option of cda and subgradient", "adagrad"]),
+        (["--learner", "mira", "--update", "maximal"], ["--update is an option of cda and subgradient", "mira"]),
+        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad and cd", "perceptron"]),
+        (["--learner", "cda", "--label-loss", "f1"], ["--label-loss f1 cannot go with --update maximal", "a sum over atoms"]),
+        (["--learner", "cda", "--sigma", "0"], ["--sigma 0"]),
+        (["--learner", "cd", "--sweeps", "0"], ["--sweeps 0: give an integer of at least 1"]),
+        (["--resume", "999"], ["there is no run 999 to resume"]),
+        (["--resume", "0"], ["--resume 0: give an integer of at least 1"]),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_named(run: Run, project: Project, options: list[str], words: list[str]) -> None:
+    done = run(*arguments(project, *options))
+    said = " ".join(done.err.replace("│", " ").split())
+    assert done.code != 0
+    assert all(word in said for word in words), said
+    assert "Traceback" not in said
+
+
+def test_checkpoints_need_a_file(run: Run, project: Project, tmp_path: Path) -> None:
+    evidence = tmp_path / "data.db"
+    evidence.write_text("P(A)\n", encoding="utf-8")
+    done = run("learn", "-e", evidence, "--model", project / "chain.mln", "--checkpoint")
+    assert done.code != 0
+    assert "--checkpoint and --resume need a database file" in " ".join(done.err.replace("│", " ").split())
+
+
+STOPPED = """
+import os, signal, sys
+from sqlrl.learn import OnlineLearner
+from sqlrl.cli import main
+original, calls = OnlineLearner.learn_many, []
+def learn(self, window):
+    calls.append(1)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return original(self, window)
+OnlineLearner.learn_many = learn
+sys.argv[0] = "sqlrl"
+main()
+"""
+
+
+def test_ctrl_c_says_how_to_go_on(run: Run, project: Project) -> None:
+    options = ["--window", "3", "--learner", "cda", "--order", "shuffle", "--seed", "5"]
+    command = [sys.executable, "-c", STOPPED, *map(str, arguments(project, *options, "--checkpoint"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode in (130, -signal.SIGINT), done.stderr
+    (row,) = run("sql", project / "cite.duckdb", "select max(run) as run from sqlrl.run", "--json").rows()
+    assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
+    resumed = run(*arguments(project, *options, "--resume", str(row["run"]), "--json"))
+    assert resumed.code == 0, resumed.err
+    whole = run(*arguments(project, *options, "--json"))
+    assert resumed.rows() == whole.rows()
+    other = run(*arguments(project, *options, "--passes", "2", "--resume", str(row["run"])))
+    assert f"run {row['run']} is done" in other.err
