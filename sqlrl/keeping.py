@@ -14,6 +14,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.decided import decided_false
+from sqlrl.ground.passing import observed_counts
 from sqlrl.ground.program import Program
 from sqlrl.marginals import Marginals, method_names
 from sqlrl.models import GROUNDING_LIMIT
@@ -144,13 +145,47 @@ def learned_statistics(
     GroundingLimitError
         Counting would enumerate more.
     """
-    change, open_ = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
-    change[support.column("clause").to_numpy()] = support.column("delta_n").to_pylist()
+    open_ = np.full(program.clause_count, 0, dtype=object)
     open_[: len(opened)] = opened
     total, violated = counts.groundings(program, examples), decided_false(program, examples, limit=limit)
     found = by_evidence(program, total, open_, violated)
-    found |= {"n_observed": counts.true_counts(program, examples=examples, limit=limit), "delta_n": change}
+    observed = counts.true_counts(program, examples=examples, limit=limit)
+    found |= {"n_observed": observed, "delta_n": _by_clause(support, program)}
     return statistics_table(shown, found)
+
+
+def added_statistics(
+    program: Program,
+    examples: TableName,
+    support: pa.Table,
+    shown: npt.NDArray[np.int64],
+    *,
+    limit: int | None = GROUNDING_LIMIT,
+) -> pa.Table:
+    """Return the statistics of clauses that no window had grounded, from one pass over their ground clauses.
+
+    Parameters
+    ----------
+    program, examples, support, shown, limit
+        As for `learned_statistics`.
+
+    Raises
+    ------
+    GroundingLimitError
+        Counting clauses without an open literal would enumerate more.
+    """
+    seen, total = observed_counts(program, examples, limit=limit), counts.groundings(program, examples)
+    found = by_evidence(program, total, seen.open, seen.evidence_violated)
+    found["n_observed"] = np.where(program.signs() > 0, total - seen.violated, seen.violated)
+    found["delta_n"] = _by_clause(support, program)
+    return statistics_table(shown, found)
+
+
+def _by_clause(support: pa.Table, program: Program) -> Counts:
+    """Return delta n of every clause; 0 for those without a row."""
+    change = np.full(program.clause_count, 0, dtype=object)
+    change[support.column("clause").to_numpy()] = support.column("delta_n").to_pylist()
+    return change
 
 
 def by_evidence(program: Program, total: Counts, opened: Counts, violated: Counts) -> dict[str, Counts]:

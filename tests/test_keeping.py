@@ -14,7 +14,8 @@ import sqlrl
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.decided import decided_false
-from sqlrl.keeping import learned_statistics
+from sqlrl.ground.oracle import ProgramOracle
+from sqlrl.keeping import added_statistics, learned_statistics
 
 DOCS = ["d1", "d2", "d3"]
 WORDS = [("d1", "a"), ("d1", "b"), ("d2", "b"), ("d3", "c"), ("d3", "a")]
@@ -200,3 +201,19 @@ def test_statistics_of_learning_heed_a_limit() -> None:
         found = learned_statistics(program, chosen, none, support, np.arange(2))
     # Of 3 * 3**9 groundings those of Anna hold in which some y is Bob.
     assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]
+
+
+def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -> None:
+    db = database()
+    model = sqlrl.parse_mln(
+        TEXT + "Word(d, w) => Word(d, a)\nClass(d, c) ^ Class(d, e) => Good(d)", query=("Class", "Good")
+    )
+    support = pa.table({"clause": [0, 2], "delta_n": [5, -1]})
+    for examples in ([0, 1, 2], [1]):
+        with db.program(model, training=True) as program, program.only(np.array(examples)) as chosen:
+            program.expand(chosen)
+            shown = np.arange(program.clause_count)
+            opened = ProgramOracle(program, chosen, check=False).opened()
+            expected = learned_statistics(program, chosen, opened, support, shown)
+            assert sum(expected.column("open").drop_null().to_pylist()) > 0
+            assert added_statistics(program, chosen, support, shown).equals(expected)

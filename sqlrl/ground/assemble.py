@@ -181,8 +181,9 @@ def assemble(
     opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
     for rows in pieces:
         empty, unit, longer = rows.split()
-        evidence += per_clause(empty, m)
-        opened += per_clause(unit, m) + per_clause(longer, m)
+        add_per_clause(evidence, empty)
+        add_per_clause(opened, unit)
+        add_per_clause(opened, longer)
         unit_parts.append(unit)
         row_parts.append(longer)
     check_sizes(program, opened)
@@ -235,23 +236,28 @@ def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
         raise CountOverflowError(f"{place} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
 
 
-def per_clause(rows: Rows, m: int) -> npt.NDArray[np.object_]:
-    """Add up the multiplicities of rows by clause, exactly; shape (m,).
+def add_per_clause(total: npt.NDArray[np.object_], rows: Rows) -> None:
+    """Add the multiplicities of rows to the totals of their clauses, exactly; `total` has shape (m,).
 
     Examples
     --------
-    >>> per_clause(Rows(*(np.array(x) for x in ([1, 1], [-2, -2], [1, 1], [1, 3]))), 3).tolist()
+    >>> total = np.full(3, 0, dtype=object)
+    >>> add_per_clause(total, Rows(*(np.array(x) for x in ([1, 1], [-2, -2], [1, 1], [1, 3]))))
+    >>> total.tolist()
     [0, 4, 0]
     """
     size, clause, multiplicity = len(rows.clause), single(rows.clause), single(rows.multiplicity)
+    if not size:
+        return
     if clause is not None and multiplicity is not None:
-        counts = np.full(m, 0, dtype=object)
-        counts[clause] = multiplicity * size
-        return counts
-    fits = not size or int(rows.multiplicity.max()) * size <= INT64_MAX
-    found = np.zeros(m, np.int64) if fits else np.full(m, 0, dtype=object)
-    np.add.at(found, rows.clause, rows.multiplicity if fits else rows.multiplicity.astype(object))
-    return found.astype(object)
+        total[clause] += multiplicity * size
+        return
+    # A shape has few of the clauses: nothing here takes time for all m.
+    clauses, places = np.unique(rows.clause, return_inverse=True)
+    fits = int(rows.multiplicity.max()) * size <= INT64_MAX
+    found = np.zeros(len(clauses), np.int64) if fits else np.full(len(clauses), 0, dtype=object)
+    np.add.at(found, places, rows.multiplicity if fits else rows.multiplicity.astype(object))
+    total[clauses] += found.astype(object)
 
 
 def _units(

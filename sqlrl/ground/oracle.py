@@ -13,13 +13,14 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer
-from sqlrl.ground.assemble import ROWS_PER_BATCH, assemble, per_clause, plans, with_clause
+from sqlrl.ground.assemble import ROWS_PER_BATCH, add_per_clause, assemble, with_clause
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.counts import Counts, violated_by_evidence
 from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.limits import check_count, limited
 from sqlrl.ground.naming import describer
 from sqlrl.ground.network import BoolArray, Network
+from sqlrl.ground.passing import passing
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, read_rows
 from sqlrl.ground.running import run_counts
@@ -227,16 +228,9 @@ class ProgramOracle:
 
         All ground clauses pass by, batch by batch; none is kept.
         """
-        program, m = self.program, self.program.clause_count
-        index, none, opened = AtomIndex(self._network.atoms), np.zeros(m, dtype=object), np.zeros(m, dtype=object)
-        for shape_plan in plans(program, self.examples):
-            use, plan = shape_plan.use, shape_plan.plan
-            batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-            for batch in narrowed(batches, plan, program, use, none):
-                rows = read_rows([batch], plan, index, 0, m)
-                rows = rows.take(rows.length > 0)
-                for each in [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]:
-                    opened += per_clause(each, m)
+        none, opened = (np.zeros(self.program.clause_count, dtype=object) for _ in range(2))
+        for rows in passing(self.program, self._network.atoms, self.examples, none):
+            add_per_clause(opened, rows.take(rows.length > 0))
         return opened
 
     # ---- queries ---------------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def read_rows(
     packing = Packing.of(len(plan.signs), index.size, clauses if plan.has_clause else 1) if plain else None
     if packing is not None:
         return _read_packed(batches, plan, index, clause, packing)
-    parts = [_read_batch(batch, plan, index, clause) for batch in batches if batch.num_rows]
+    parts = [read_batch(batch, plan, index, clause) for batch in batches if batch.num_rows]
     if not parts:
         return by_clause([])
     rows = Rows(*(_joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True)))
@@ -213,7 +213,17 @@ def _integers(batch: pa.RecordBatch, name: str) -> IntArray:
     return np.asarray(values, dtype=np.int64)
 
 
-def _read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, clause: int) -> Rows:
+def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, clause: int) -> Rows:
+    """Return the ground clauses of a batch in its order, tautologies dropped; parameters as for `read_rows`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.grounding import ground
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
+    >>> read_batch(batch, ground(friends_smoke(), people()), AtomIndex(np.array([5, 6, 7])), 0).literals.tolist()
+    [3, 1]
+    """
     size = batch.num_rows
     clauses = _integers(batch, "clause") if plan.has_clause else repeated(clause, size)
     multiplicity = _integers(batch, "multiplicity") if plan.has_multiplicity else repeated(1, size)

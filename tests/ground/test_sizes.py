@@ -10,7 +10,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground import counts as sql
-from sqlrl.ground.assemble import check_sizes, ground_network, per_clause
+from sqlrl.ground.assemble import add_per_clause, check_sizes, ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.expanding import Unseen, unseen
@@ -213,7 +213,8 @@ def test_combinations_never_seen_in_training_are_counted() -> None:
 
 def test_sums_of_multiplicities_do_not_wrap() -> None:
     rows = Rows(np.array([0, 0, 1]), np.zeros(0, np.int64), np.zeros(3, np.int64), np.array([2**62, 2**62, 3]))
-    opened = per_clause(rows, 2)
+    opened = np.full(2, 0, dtype=object)
+    add_per_clause(opened, rows)
     assert opened.tolist() == [2**63, 3]
     model = parse_mln("Smokes(p)\nKnown(p)\n1 Smokes(a)\n1 Known(a) => Smokes(a)", query=("Smokes",))
     with (

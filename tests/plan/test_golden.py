@@ -53,6 +53,7 @@ CASES = {
     "expand_template": ("expand", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "expand_counted": ("expand", CITATIONS, "Token(+w, p, c) ^ Token(v, q, d) => InField(c, +f, p)"),
     "expand_chain": ("expand", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
+    "expand_projected": ("expand", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +f, q)"),
     "count_template": ("count", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "count_path": ("count", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
