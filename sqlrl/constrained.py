@@ -170,6 +170,8 @@ class ConstrainedTraining:
         if self.mode not in get_args(Mode):
             raise InputError(f"mode={self.mode!r}: choose {', '.join(map(repr, get_args(Mode)))}")
         kind = type(self.learner).__name__
+        if isinstance(self.learner, type):
+            raise InputError(f"learner must be an estimator, not its class: call it, as in {self.learner.__name__}()")
         if not all(callable(getattr(self.learner, name, None)) for name in ("fit", "get_params")):
             raise InputError(
                 f"learner must be an estimator of weights such as sqlrl.CDA(), not an object of type {kind}"

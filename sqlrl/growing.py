@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +14,16 @@ from sqlglot import exp
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
+from sqlrl.errors import ModelError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.facts import read_facts
 from sqlrl.ground.naming import atom_texts
-from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.keeping import learned_statistics
-from sqlrl.learn.protocols import Checkpoint
+from sqlrl.keeping import added_statistics
+from sqlrl.learn.protocols import Checkpoint, TrainingRecord
+from sqlrl.logic.model import Model
 from sqlrl.logic.modes import Modes, format_modes
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.symmetry import parameter_symmetries
@@ -65,6 +67,7 @@ class GrowingStream(TrainingStream):
         modes.check(
             {name: len(info.types) for name, info in shown.items()}, [name for name, info in shown.items() if info.open]
         )
+        _check_examples(modes, shown, program.layout.example_type)
         self.modes = modes
         self._parts = ClosedParts(program.layout)
         self._words: dict[str, list[str]] = {}
@@ -84,6 +87,11 @@ class GrowingStream(TrainingStream):
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved; the modes must be the same, whatever file they come from."""
         return super().resume(run, learner, {**parameters, "modes": format_modes(self.modes)})
+
+    def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
+        """Make the learned model and keep it with the run; of the modes the text is kept, not the name of their file."""
+        parameters = {**record.parameters, "modes": format_modes(self.modes)}
+        return super().model(weights, replace(record, parameters=parameters))
 
     @property
     def clause_count(self) -> int:
@@ -145,8 +153,7 @@ class GrowingStream(TrainingStream):
             delta_n[own] = support.column("delta_n").to_numpy()[ids]
             counted = pa.table({"clause": np.arange(added.clause_count), "delta_n": delta_n})
             with added.only(self.examples) as chosen:
-                opened = ProgramOracle(added, chosen).opened()
-                found = learned_statistics(added, chosen, opened, counted, own)
+                found = added_statistics(added, chosen, counted, own)
             shapes = shape_table(added)
         steps = pa.array([self.additions[i].step for i in order], pa.int64())
         listed = _replaced(listed, clause=ids, rule=listed.column("rule").to_numpy() + len(base.model.rules))
@@ -213,6 +220,18 @@ def _replaced(data: pa.Table, **columns: npt.NDArray[np.generic]) -> pa.Table:
         place = data.column_names.index(name)
         data = data.set_column(place, name, pa.array(values).cast(data.schema.field(name).type))
     return data
+
+
+def _check_examples(modes: Modes, predicates: Mapping[str, PredicateInfo], example_type: str | None) -> None:
+    """Refuse modes that keep the names of examples: a clause would be about one example, and examples are independent."""
+    for name in modes.in_paths():
+        mode, kinds = modes.of[name], predicates[name].types
+        if any(kept and kind == example_type for kept, kind in zip(mode.constants, kinds, strict=True)):
+            line = f"{modes.path}:{mode.line}: " if mode.line else ""
+            raise ModelError(
+                f"{line}the mode of {name} keeps constants of {example_type}, the examples, so that a clause would be about a "
+                "single one: take the '#' (or 'c') away there"
+            )
 
 
 def _target(info: PredicateInfo, program: Program) -> Target:

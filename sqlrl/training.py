@@ -15,6 +15,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
+from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.keeping import learned_statistics
@@ -121,6 +122,10 @@ class TrainingStream:
         query = query.where(exp.EQ(this=column("example"), expression=exp.convert(example)))
         name: str = self._program.engine.fetch(query, step="name an example").column(0)[0].as_py()
         return name
+
+    def atom_text(self, atom: int) -> str:
+        """Return the text of a query atom."""
+        return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""

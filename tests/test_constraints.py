@@ -173,7 +173,7 @@ def test_each_mode_enforces_what_the_thesis_says(mode: str) -> None:
     assert alone.weights_.tolist() == fit.learner_.weights_.tolist()
     scores = db.evaluate(db.predict(fit.model_))
     assert scores.f1 > 0.8
-    assert set(fit.seconds_) == {"selecting", "grounding", "learning"}
+    assert set(fit.seconds_) == {"selecting", "grounding", "learning", "statistics"}
 
 
 def test_predictions_keep_the_hard_clauses() -> None:
@@ -228,6 +228,7 @@ def test_it_shows_what_it_did() -> None:
     [
         (ConstrainedTraining(sqlrl.CDA(), mode="both"), "mode='both': choose 'none'"),  # type: ignore[arg-type]
         (ConstrainedTraining("CDA"), "learner must be an estimator"),  # type: ignore[arg-type]
+        (ConstrainedTraining(sqlrl.CDA), "call it, as in CDA"),  # type: ignore[arg-type]
         (ConstrainedTraining(sqlrl.CDA(), growth=-1), "growth=-1"),
     ],
 )

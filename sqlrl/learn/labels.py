@@ -25,12 +25,13 @@ class Names:
 
     Parameters
     ----------
-    clause, example : callable
-        The text of a clause and the name of an example, from their ids.
+    clause, example, atom : callable
+        The text of a clause, the name of an example and the text of a query atom, from their ids.
     """
 
     clause: Callable[[int], str] = "clause {}".format
     example: Callable[[int], str] = str
+    atom: Callable[[int], str] = "atom {}".format
 
 
 def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, names: Names) -> None:
@@ -94,6 +95,17 @@ class InfeasibleTruth:
         example = np.concatenate([self.example, other.example])
         _, first = np.unique(np.stack([clause, example]), axis=1, return_index=True)
         return InfeasibleTruth(clause[first], example[first], np.concatenate([self.count, other.count])[first])
+
+    def of(self, examples: IntArray) -> InfeasibleTruth:
+        """Those of some examples.
+
+        Examples
+        --------
+        >>> InfeasibleTruth(np.array([0, 0]), np.array([3, 4]), np.array([1, 2])).of(np.array([4])).count.tolist()
+        [2]
+        """
+        mine = np.isin(self.example, examples)
+        return InfeasibleTruth(self.clause[mine], self.example[mine], self.count[mine])
 
     def describe(self, names: Names) -> str:
         """The clauses with their counts, one a line, those of most examples first."""

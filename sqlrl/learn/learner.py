@@ -210,7 +210,7 @@ class OnlineLearner:
         network, truth, parameters = window.network, window.truth, self.parameters
         check_labelled(network, window.labelled, window.examples, self.names)
         check_prior(network)
-        broken = infeasible_truth(network, truth)
+        broken = infeasible_truth(network, truth).of(window.examples)
         policy = parameters.on_infeasible_truth
         if policy == "error" and len(broken.clause):
             raise broken.error(self.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -112,7 +113,7 @@ class OnlineEstimator:
     infeasible_ : InfeasibleTruth
         Hard clauses that labels violate.
     seconds_ : dict of str to float
-        Wall time of `grounding` and `learning`.
+        Wall time of `grounding`, `learning` and, at the end, `statistics`: making the model and exact counts of its clauses.
     run_ : int
         The run's number in `sqlrl.run`.
 
@@ -288,7 +289,7 @@ class OnlineEstimator:
         started, name = datetime.now(UTC), type(self).__name__
         order: Ordering = {"size": self.window, "order": self.order, "seed": parameters.seed, "passes": self.passes}
         with self._windows(db, model, examples, order) as stream:
-            names = Names(stream.clause_text, stream.example_name)
+            names = Names(stream.clause_text, stream.example_name, stream.atom_text)
             saving = checkpoint or resume is not None
             if resume is None:
                 saved = None
@@ -308,7 +309,9 @@ class OnlineEstimator:
             weights = learner.averaged_weights() if self.average else last
             support, steps = learner.support(), run.all_steps()
             record = TrainingRecord(name, self.get_params(), parameters.seed, started, run.seconds, steps, support)
+            start = time.perf_counter()
             learned = db.learned_model(stream.program, weights, record)
+            run.seconds["statistics"] = time.perf_counter() - start
             program = stream.program
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"

@@ -107,6 +107,10 @@ class TrainingStream(Protocol):
         """Return the name of an example."""
         ...
 
+    def atom_text(self, atom: int) -> str:
+        """Return the text of a query atom."""
+        ...
+
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun, with what `TrainingRecord` says; return its number. Called once, before anything else."""
         ...

@@ -53,10 +53,10 @@ class Learned:
 
 
 def describer(network: Network, names: Names) -> Callable[[int, Sequence[int]], str]:
-    """Words for a ground clause of a network: its atoms by id and the text of its clause."""
+    """Words for a ground clause of a network: its atoms and the text of its clause."""
 
     def describe(clause: int, literals: Sequence[int]) -> str:
-        words = " v ".join(f"{'' if x > 0 else '!'}atom {network.atoms[abs(x) - 1]}" for x in literals)
+        words = " v ".join(f"{'' if x > 0 else '!'}{names.atom(int(network.atoms[abs(x) - 1]))}" for x in literals)
         whose = names.clause(int(network.clauses[clause])) if clause >= 0 else "given atom of the same block"
         return f"{words} ({whose})"
 

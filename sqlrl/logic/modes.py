@@ -93,6 +93,10 @@ class Modes:
         """Return the modes in the one-line form."""
         return format_modes(self)
 
+    def __repr__(self) -> str:
+        """Return the call that makes them."""
+        return f"parse_modes({_text(self)!r})"
+
     def in_paths(self) -> tuple[str, ...]:
         """Return the predicates that paths may have, sorted."""
         return tuple(sorted(name for name, mode in self.of.items() if mode.recall))
@@ -169,6 +173,10 @@ def format_modes(modes: Modes) -> str:
     for name in modes.of:
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the predicate name {name!r}: rename it")
+    return _text(modes)
+
+
+def _text(modes: Modes) -> str:
     return "".join(f"modeP({mode.recall}, {name}({_places(mode)}))\n" for name, mode in modes.of.items())
 
 

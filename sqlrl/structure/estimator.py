@@ -16,7 +16,7 @@ from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
 from sqlrl.learn.running import Learner
-from sqlrl.logic.modes import Modes, format_modes, read_modes
+from sqlrl.logic.modes import Modes, read_modes
 from sqlrl.structure.learner import OSLLearner
 from sqlrl.structure.protocols import GrowingDatabase, GrowingStream
 from sqlrl.structure.settings import OSLParameters
@@ -44,7 +44,7 @@ class OSL(OnlineEstimator):
         Lambda, eta and delta of ADAGRAD_FB; see `AdaGrad`.
     pool : int
         Examples whose candidates are counted together, 1 in the paper: a clause is then added after the last of them if its
-        delta n over all of them suffices.
+        delta n over all of them suffices. The last examples of a window are a smaller pool, so `window` should be a multiple.
     longest_only : bool
         Do not add clauses that are sub-clauses of longer ones that are added at the same step (the paper's future work).
     look_ahead : bool
@@ -104,11 +104,31 @@ class OSL(OnlineEstimator):
         self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
         self.pool, self.longest_only, self.look_ahead = pool, longest_only, look_ahead
 
-    def get_params(self) -> dict[str, object]:
-        """Return the constructor's arguments by name, modes as text."""
-        found = super().get_params()
-        modes = self.modes
-        return found | {"modes": format_modes(modes) if isinstance(modes, Modes) else str(modes)}
+    def learner(  # type: ignore[override]
+        self, types: Mapping[str, tuple[str, ...]], *, names: Names | None = None
+    ) -> OSLLearner:
+        """Return a learner with these parameters that has learned nothing: it takes windows of facts, without a database.
+
+        Parameters
+        ----------
+        types : mapping of str to tuple of str
+            The types of the arguments of each predicate.
+        names : Names, optional
+            Words for clauses and examples in messages.
+
+        Returns
+        -------
+        OSLLearner
+            With `learn_one` and `learn_many`.
+
+        Raises
+        ------
+        InputError, ParseError
+            A parameter is out of range, or the modes cannot be read.
+        """
+        parameters = self.parameters()
+        assert isinstance(parameters, OSLParameters)
+        return OSLLearner(parameters, self._modes(), types, names=names)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.own if name != "modes"}

@@ -14,9 +14,9 @@ What the paper leaves open:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,9 @@ import pyarrow as pa
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.rows import Rows
-from sqlrl.learn.adagrad import AdaGradState, averaged_weights, weights_now
-from sqlrl.learn.arrays import Tally
-from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
+from sqlrl.learn.adagrad import averaged_weights, weights_now
+from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.learn.learner import check_prior
-from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.reports import WindowReport
 from sqlrl.learn.slices import Slices, cut, example_network
 from sqlrl.learn.stepping import describer
@@ -40,13 +38,11 @@ from sqlrl.structure.additions import (
     Addition,
     KnownClauses,
     accepted_of,
-    from_arrays,
-    patterns_from_text,
-    patterns_to_text,
-    to_arrays,
 )
 from sqlrl.structure.appended import appended
+from sqlrl.structure.changes import Changes, change_table, step_table
 from sqlrl.structure.growing import Growing, update, weights_before
+from sqlrl.structure.kept import Kept, from_state, nothing_kept, to_state
 from sqlrl.structure.pathfinding.accepted import NONE, AcceptedClauses
 from sqlrl.structure.pathfinding.hypergraph import build_hypergraph
 from sqlrl.structure.pathfinding.patterns import PatternBook
@@ -54,23 +50,6 @@ from sqlrl.structure.protocols import GrowingWindow
 from sqlrl.structure.search import Found, Mistakes, WindowSearch, edges_of_atoms, most_neighbours
 from sqlrl.structure.settings import OSLParameters
 from sqlrl.structure.worlds import two_worlds
-
-
-class _Changes(NamedTuple):
-    # What a step (from 1) changed.
-    step: int
-    clause: IntArray
-    delta_n: IntArray
-    weight: FloatArray
-
-
-class _Kept(NamedTuple):
-    # All that a learner remembers between windows.
-    steps: int
-    model: Growing
-    added: Growing
-    additions: tuple[Addition, ...]
-    infeasible: InfeasibleTruth
 
 
 @dataclass
@@ -88,7 +67,7 @@ class _Pass:
     target: BoolArray
     predicted: BoolArray
     rows: list[tuple[int, int, float, int, int, float, float]] = field(default_factory=list)
-    changes: list[_Changes] = field(default_factory=list)
+    changes: list[Changes] = field(default_factory=list)
     pooled: list[Mistakes] = field(default_factory=list)
     waiting: int = 0
 
@@ -125,7 +104,7 @@ class OSLLearner:
         self.book = PatternBook(modes, types)
         self._types = dict(types)
         self._known = KnownClauses()
-        self._kept = _Kept(0, Growing.empty(), Growing.empty(), (), no_infeasible_truth())
+        self._kept = nothing_kept()
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
@@ -179,17 +158,7 @@ class OSLLearner:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything needed to go on later, as plain arrays; see `OnlineLearner.state`."""
-        kept = self._kept
-        arrays: dict[str, npt.NDArray[Any]] = {"steps": np.array(kept.steps, dtype=np.int64)}
-        for name, growing in (("model", kept.model), ("added", kept.added)):
-            arrays |= {f"{name}_{key}": x for key, x in growing.state._asdict().items() if key != "steps"}
-            arrays |= {f"{name}_{key}": x for key, x in growing.tally._asdict().items()}
-        arrays |= {f"addition_{key}": x for key, x in to_arrays(kept.additions).items()}
-        text = patterns_to_text(x.shape for x in self.book.patterns).encode()
-        arrays["patterns"] = np.frombuffer(text, dtype=np.uint8).astype(np.int64)
-        infeasible = kept.infeasible
-        arrays |= {f"infeasible_{key}": getattr(infeasible, key) for key in ("clause", "example", "count")}
-        return {name: x.copy() for name, x in arrays.items()}
+        return to_state(self._kept, (x.shape for x in self.book.patterns))
 
     @classmethod
     def from_state(
@@ -209,25 +178,9 @@ class OSLLearner:
             The arrays are not those of an OSL learner.
         """
         learner = cls(parameters, modes, types, names=names)
-        empty = learner.state()
-        if set(empty) - set(state):
-            raise InputError(f"a state of this learner has the arrays {', '.join(empty)}")
-        taken = {name: np.array(state[name], dtype=array.dtype) for name, array in empty.items()}
-        for shape in patterns_from_text(taken["patterns"].astype(np.uint8).tobytes().decode()):
+        learner._kept, patterns = from_state(state)
+        for shape in patterns:
             learner.book.number_of(shape)
-        steps = int(taken["steps"])
-        parts = []
-        for name in ("model", "added"):
-            blank = Growing.empty()
-            arrays = {key: taken[f"{name}_{key}"] for key in (*blank.state._fields[1:], *blank.tally._fields)}
-            values = AdaGradState(0, *(arrays[key] for key in blank.state._fields[1:]))
-            tally = Tally(*(arrays[key] for key in blank.tally._fields))
-            parts.append(Growing(values, tally, len(values.weight)))
-        additions = from_arrays(
-            {key.removeprefix("addition_"): x for key, x in taken.items() if key.startswith("addition_")}
-        )
-        infeasible = InfeasibleTruth(*(taken[f"infeasible_{key}"] for key in ("clause", "example", "count")))
-        learner._kept = _Kept(steps, parts[0], parts[1], tuple(additions), infeasible)
         learner._recognise_additions()
         return learner
 
@@ -238,6 +191,24 @@ class OSLLearner:
             self._known.add(variant.shape, variant.rows(row))
 
     # ---- learning -------------------------------------------------------------------------------------------
+
+    def learn_one(self, window: GrowingWindow, example: int) -> WindowReport:
+        """Take one step, from one example of a window; as `learn_many`.
+
+        Parameters
+        ----------
+        window : GrowingWindow
+        example : int
+            One of its examples.
+
+        Raises
+        ------
+        InputError
+            As `learn_many`; or the example is not in the window.
+        """
+        if example not in window.examples:
+            raise InputError(f"example {self.names.example(example)} is not in the window")
+        return self._learned(window, np.array([example], dtype=np.int64))
 
     def learn_many(self, window: GrowingWindow) -> WindowReport:
         """Take one step for each example of a window, in its order: predict, compare, find clauses, update.
@@ -256,36 +227,32 @@ class OSLLearner:
         InputError, ConflictError, NumericError
             As `OnlineLearner.learn_many`.
         """
+        return self._learned(window, window.examples)
+
+    def _learned(self, window: GrowingWindow, examples: IntArray) -> WindowReport:
         start = time.perf_counter()
         kept = self._kept
-        check_labelled(window.network, window.labelled, window.examples, self.names)
+        check_labelled(window.network, window.labelled, examples, self.names)
         check_prior(window.network)
-        broken = infeasible_truth(window.network, window.truth)
+        broken = infeasible_truth(window.network, window.truth).of(examples)
         policy = self.parameters.on_infeasible_truth
         if policy == "error" and len(broken.clause):
             raise broken.error(self.names)
-        examples = window.examples
         if policy == "skip":
             examples = examples[~np.isin(examples, broken.example)]
         run = self._begin(window, examples)
         places = {int(example): place for place, example in enumerate(window.examples)}
         for k, example in enumerate(examples.tolist()):
             self._step(run, k, places[example], example, last=k == len(examples) - 1)
-        steps = pa.Table.from_arrays(
-            [
-                pa.array(column, type=kind.type)
-                for column, kind in zip(_columns(run.rows, len(STEP_SCHEMA)), STEP_SCHEMA, strict=True)
-            ],
-            schema=STEP_SCHEMA,
-        )
+        steps = step_table(run.rows)
         model, added = run.model.trimmed(), run.added.trimmed()
         if not all(np.all(np.isfinite(x)) for part in (model, added) for x in (part.state.weight, part.state.total)):
             raise NumericError(f"weights grew beyond the range of floats: {self.parameters.remedy}")
-        report = WindowReport(steps, run.predicted, _change_table(run.changes), time.perf_counter() - start)
+        report = WindowReport(steps, run.predicted, change_table(run.changes), time.perf_counter() - start)
         # One assignment, so that Ctrl-C cannot leave half a window behind.
         self._known, self._kept = (
             run.known,
-            _Kept(kept.steps + len(examples), model, added, tuple(run.additions), kept.infeasible.joined(broken)),
+            Kept(kept.steps + len(examples), model, added, tuple(run.additions), kept.infeasible.joined(broken)),
         )
         return report
 
@@ -369,10 +336,10 @@ class OSLLearner:
                 np.concatenate([small.clauses[own], FIRST + added]),
             )
             changed = np.flatnonzero(counts)
-            run.changes.append(_Changes(step, ids[changed], counts[changed], np.concatenate(after)[changed]))
+            run.changes.append(Changes(step, ids[changed], counts[changed], np.concatenate(after)[changed]))
             run.changes += [] if new is None else [new]
 
-    def _grow(self, run: _Pass, step: int, example: int) -> _Changes | None:
+    def _grow(self, run: _Pass, step: int, example: int) -> Changes | None:
         """Algorithm 1, lines 7 to 20 and 28 to 35: add the clauses that tell labels and predictions apart."""
         found = run.search.candidates(run.pooled, run.target) if run.pooled else []
         first = run.added.size
@@ -385,7 +352,7 @@ class OSLLearner:
         run.added = run.added.with_room(first + len(delta_n))
         clauses, counts = first + np.arange(len(delta_n), dtype=np.int64), np.array(delta_n, dtype=np.int64)
         weights = update(run.added.state, run.added.tally, clauses, counts, step, self.parameters.rates)
-        return _Changes(step, FIRST + clauses, counts, weights)
+        return Changes(step, FIRST + clauses, counts, weights)
 
     def _new_clauses(self, run: _Pass, x: Found, step: int, example: int, number: int) -> IntArray:
         """Add those of some candidates that are new, numbered from `number` on; return their numbers, `NONE` for the others."""
@@ -412,21 +379,3 @@ def _with_added(small: Network, run: _Pass, place: int) -> tuple[Network, IntArr
     literals = np.sign(rows.literals) * (run.slices.place[np.abs(rows.literals) - 1] + 1)
     local = Rows(clause.astype(np.int64), literals.astype(np.int64), rows.length, rows.multiplicity)
     return appended(small, FIRST + added, local), added
-
-
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
-    return [[row[i] for row in rows] for i in range(width)]
-
-
-def _change_table(changes: Sequence[_Changes]) -> pa.Table:
-    """Changes as rows of `WindowReport.changes`: ascending by step, then clause."""
-    none = np.zeros(0, dtype=np.int64)
-    steps = [none, *(np.full(len(x.clause), x.step - 1, dtype=np.int64) for x in changes)]
-    return pa.table(
-        {
-            "step": np.concatenate(steps),
-            "clause": np.concatenate([none, *(x.clause for x in changes)]),
-            "delta_n": np.concatenate([none, *(x.delta_n for x in changes)]),
-            "weight": np.concatenate([np.zeros(0), *(x.weight for x in changes)]),
-        }
-    )

@@ -35,6 +35,7 @@ def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
     variables, plus = names[: len(shape.variables)], names[len(shape.variables) :]
 
     def term(slot: Slot) -> Term:
+        """Return the variable of a slot."""
         return Variable(plus[slot.index], plus=True) if slot.parameter else Variable(variables[slot.index])
 
     start, *rest = (Atom(x.predicate, tuple(map(term, x.terms))) for x in shape.literals)

@@ -149,6 +149,9 @@ def test_hard_clauses_have_no_weight_and_labels_may_break_them(parameters: Param
     with pytest.raises(InputError, match="3 examples, among them 0, violate hard clauses"):
         strict.learn_many(infeasible())
     assert strict.steps == 0
+    # Labels of other examples of the window do not matter.
+    strict.learn_one(infeasible(), 2)
+    assert (strict.steps, len(strict.infeasible.clause)) == (1, 0)
 
 
 @every

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.errors import InputError, NotFittedError
+from sqlrl.errors import InfeasibleError, InputError, NotFittedError
 from sqlrl.learn import OnlineEstimator
 from tests.learn.oracles import one_minus_f1
 
@@ -132,6 +132,16 @@ def test_examples_without_query_atoms_alone_are_refused() -> None:
         sqlrl.CDA().fit(database, model, ["d2"])
     assert database.sql("select status from sqlrl.run").fetchall() == [("failed",)]
     assert sqlrl.CDA().fit(database, model).n_steps_ == 2
+
+
+def test_hard_clauses_that_cannot_hold_are_named_with_their_atoms() -> None:
+    database = sqlrl.connect()
+    database.load("Word", [("d1", "a")], types=["doc", "word"], example="doc")
+    database.load("Liked", [("d1",)], types=["doc"], target=True)
+    rules = 'Word(doc, word)\nLiked(doc)\nLiked(d).\nWord(d, "a") => !Liked(d).'
+    with pytest.raises(InfeasibleError, match=r'\n  Liked\("d1"\) \(Liked\(d\)\.\)\n  !Liked\("d1"\)') as caught:
+        sqlrl.AdaGrad().fit(database, sqlrl.parse_mln(rules))
+    assert caught.value.__notes__ == ["while predicting example d1"]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ class Stream:
     def example_name(self, example: int) -> str:
         return f"citation {example}"
 
+    def atom_text(self, atom: int) -> str:
+        return f"text of atom {atom}"
+
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         self.begun = (learner, dict(parameters), seed)
         return 1
@@ -102,7 +105,7 @@ def test_fit_is_the_learner_over_the_windows() -> None:
     assert fit.clauses().column_names == ["clause", "support", "updates", "delta_n", "weight"]
     assert [(p.window, p.windows, p.steps) for p in seen] == [(1, 4, 8), (2, 4, 16), (3, 4, 24), (4, 4, 30)]
     assert sum(p.loss for p in seen) == sum(fit.steps_["loss"].to_pylist())
-    assert set(fit.seconds_) == {"grounding", "learning"}
+    assert set(fit.seconds_) == {"grounding", "learning", "statistics"}
     assert data.stream is not None
     assert sum(changes.num_rows for changes in data.stream.written) == sum(fit.support_["updates"].to_pylist())
     assert data.record is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import sqlrl
@@ -152,6 +154,32 @@ def test_longest_only_adds_no_sub_clause(folder: Path) -> None:
     assert set(longest) < set(all_of_them)
 
 
+def test_parameters_make_the_same_estimator(folder: Path) -> None:
+    first = learner(pool=2)
+    again = sqlrl.OSL(**first.get_params())  # type: ignore[arg-type]
+    assert again.get_params() == first.get_params()
+    assert "parse_modes('modeP(2, Token(#.,+,.))" in repr(again)
+    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+    trained = sqlrl.ConstrainedTraining(first, mode="ibt").fit(db, model, examples=TRAIN[:5])
+    assert trained.learner_.added().num_rows > 0
+
+
+def test_a_window_is_learned_example_by_example(folder: Path) -> None:
+    db, model, modes = loaded(folder), sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
+    with db.training_windows(model, examples=TRAIN[:6], modes=modes) as stream:
+        types = dict(stream.types)  # type: ignore[attr-defined]
+        whole, single = learner().learner(types), learner().learner(types)
+        for window in stream:
+            report = whole.learn_many(window)  # type: ignore[arg-type]
+            steps = [single.learn_one(window, int(x)).steps for x in window.examples]  # type: ignore[arg-type]
+            assert pa.concat_tables(steps).equals(report.steps)
+            with pytest.raises(InputError, match="not in the window"):
+                single.learn_one(window, 999)  # type: ignore[arg-type]
+    assert len(whole.additions) > 10
+    assert single.additions == whole.additions
+    assert np.array_equal(single.weights, whole.weights)
+
+
 @pytest.mark.parametrize("look_ahead", [False, True])
 def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
     # S of the four others is false, being out of scope, so that evidence violates T => S; with Q it depends on the world.
@@ -164,7 +192,9 @@ def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
     model = sqlrl.parse_mln("T(ex, p, q)\nS(ex, p)\nQ(ex, q)\nQ(e, y)")
     modes = sqlrl.parse_modes("modeP(1, T(., -, -))\nmodeP(1, S(., -))\nmodeP(1, Q(., -))")
     added = sqlrl.OSL(modes, 3, 3, look_ahead=look_ahead).fit(db, model).added()
-    assert added.select(["clause", "delta_n"]).to_pylist() == [{"clause": "Q(e, q) ^ T(e, p, q) => S(e, p)", "delta_n": 5}]
+    assert added.select(["clause", "delta_n"]).to_pylist() == [
+        {"clause": "Q(e, q) ^ T(e, p, q) => S(e, p)", "delta_n": 5}
+    ]
 
 
 def test_modes_must_fit_the_model(folder: Path) -> None:
@@ -173,6 +203,10 @@ def test_modes_must_fit_the_model(folder: Path) -> None:
         (MODES + "modeP(1, Tokn(.))", "Tokn"),
         ("modeP(2, Token(#., +, .))\nmodeP(2, InField(., #., +))", "Next has no mode"),
         (MODES.replace("Next(-, -)", "Next(-)"), "Next"),
+        (
+            MODES.replace("InField(., #.", "InField(#., #."),
+            ":4: the mode of InField keeps constants of bib, the examples",
+        ),
     ):
         with pytest.raises(ModelError, match=problem):
             sqlrl.OSL(sqlrl.parse_modes(modes)).fit(db, model)
@@ -195,7 +229,11 @@ def test_bad_input_is_refused(folder: Path) -> None:
 def test_modes_may_be_a_file(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "chain.modes"
     path.write_text(MODES)
-    fit = sqlrl.OSL(path, 2, 2).fit(loaded(folder), sqlrl.parse_mln(MODEL), examples=TRAIN[:5])
-    assert fit.get_params()["modes"] == str(path)
+    db = loaded(folder)
+    fit = sqlrl.OSL(path, 2, 2).fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN[:5])
+    assert fit.get_params()["modes"] == path
+    # The file may change: the run keeps what it said.
+    kept = db.sql("select parameters ->> 'modes' from sqlrl.run").fetchall()
+    assert kept == [(str(sqlrl.parse_modes(MODES)),)]
     with pytest.raises(InputError, match="cannot read the file"):
         sqlrl.OSL(tmp_path / "none.modes").fit(loaded(folder), sqlrl.parse_mln(MODEL))

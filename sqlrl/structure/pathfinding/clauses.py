@@ -100,6 +100,7 @@ def _atoms(shape: Shape, names: Sequence[str]) -> list[tuple[Atom, bool]]:
     variables = variable_names(shape.variables)
 
     def term(slot: Slot) -> Term:
+        """Return the variable or constant of a slot."""
         return Constant(names[slot.index]) if slot.parameter else Variable(variables[slot.index])
 
     return [(Atom(x.predicate, tuple(map(term, x.terms))), x.positive) for x in shape.literals]
