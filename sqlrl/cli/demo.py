@@ -115,7 +115,8 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         (folder / "model.mln").write_text(MODEL, encoding="utf-8")
         save_model(fit.model_, folder / "learned.mln")
         run.message(f"model.mln, learned.mln and cite.duckdb are in {folder}")
-    run.message(f"{seconds:.1f} s, of which grounding and learning {sum(fit.seconds_.values()):.1f} s")
+    learning = fit.seconds_["grounding"] + fit.seconds_["learning"]
+    run.message(f"{seconds:.1f} s, of which grounding and learning {learning:.1f} s")
     if run.as_json:
         held_out = {"f1": 100 * scores.f1, "example_accuracy": 100 * scores.example_accuracy}
         print_json([{"citations": citations, "seed": seed, "clauses": len(fit.weights_), **held_out, "fields": answer}])

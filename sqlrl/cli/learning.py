@@ -282,7 +282,8 @@ class Learning:
             if value is None or value is False:
                 continue
             if self.learner not in learners:
-                whose = " and ".join(learners)
+                *others, last = learners
+                whose = f"{', '.join(others)} and {last}" if others else last
                 raise typer.BadParameter(
                     f"{option} is an option of {whose}: {self.learner} has no such number or choice"
                 )

@@ -13,6 +13,8 @@ import pytest
 from sqlrl.cli.learning import ESTIMATORS, Learner
 from tests.cli.conftest import Project, Run
 
+MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
+
 CHOICES = {
     "adagrad": ["--lambda", "0.01", "--eta", "0.5", "--delta", "2"],
     "cda": ["--sigma", "0.01", "--update", "prediction", "--label-loss", "f1"],
@@ -20,13 +22,27 @@ CHOICES = {
     "subgradient": ["--sigma", "0.1", "--update", "maximal", "--ties", "first"],
     "perceptron": ["--passes", "2"],
     "cd": ["--counts", "gibbs", "--sweeps", "2", "--eta", "0.2"],
+    "osl": [
+        "--modes",
+        "modes.txt",
+        "--max-length",
+        "3",
+        "--min-count-difference",
+        "2",
+        "--pool",
+        "2",
+        "--lambda",
+        "0.01",
+    ],
 }
 
 
 def arguments(project: Project, *more: str) -> list[object]:
     some = project / "some.txt"
+    (project / "modes.txt").write_text(MODES, encoding="utf-8")
     some.write_text("\n".join((project / "train.txt").read_text(encoding="utf-8").split()[:12]), encoding="utf-8")
-    return ["learn", project / "cite.duckdb", "--model", project / "chain.mln", "--examples", some, *more]
+    found = [project / name if name == "modes.txt" else name for name in more]
+    return ["learn", project / "cite.duckdb", "--model", project / "chain.mln", "--examples", some, *found]
 
 
 @pytest.mark.parametrize("learner", Learner)
@@ -40,6 +56,7 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     kept = json.loads(row["parameters"])
     wanted = {"adagrad": ("regularization", 0.01), "cda": ("label_loss", "f1"), "mira": ("average", False)}
     wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}
+    wanted |= {"osl": ("max_length", 3)}
     name, value = wanted[learner]
     assert kept[name] == value
 
@@ -49,7 +66,14 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     [
         (["--sigma", "1"], ["--sigma is an option of cda and subgradient", "adagrad"]),
         (["--learner", "mira", "--update", "maximal"], ["--update is an option of cda and subgradient", "mira"]),
-        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad and cd", "perceptron"]),
+        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd and osl", "perceptron"]),
+        (["--modes", "modes.txt"], ["--modes is an option of osl: adagrad has no such number or choice"]),
+        (["--learner", "mira", "--longest-only"], ["--longest-only is an option of osl: mira"]),
+        (["--learner", "osl", "--modes", "modes.txt", "--sigma", "1"], ["--sigma is an option of cda and subgradient: osl"]),
+        (["--learner", "osl"], ["--learner osl needs --modes FILE"]),
+        (["--learner", "osl", "--modes", "absent.txt"], ["absent.txt"]),
+        (["--learner", "osl", "--modes", "modes.txt", "--max-length", "0"], ["--max-length 0: give an integer of at least 1"]),
+        (["--learner", "osl", "--modes", "modes.txt", "--min-count-difference", "0"], ["--min-count-difference 0"]),
         (["--learner", "cda", "--label-loss", "f1"], ["--label-loss f1 cannot go with --update maximal", "a sum over atoms"]),
         (["--learner", "cda", "--sigma", "0"], ["--sigma 0"]),
         (["--learner", "cd", "--sweeps", "0"], ["--sweeps 0: give an integer of at least 1"]),

@@ -1,0 +1,140 @@
+"""`sqlrl learn --learner osl`: the clauses that were added, and runs that are resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Project, Run
+
+MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
+
+EMPTY = """\
+Token(token, position, bib)
+Next(position, position)
+InField(bib, field, position)
+
+InField(c, f1, p) ^ (f1 != f2) => !InField(c, f2, p).
+"""
+
+
+def arguments(project: Project, *more: str | Path, model: str = EMPTY, modes: str = MODES) -> list[str | Path]:
+    for name, text in (("modes.txt", modes), ("start.mln", model)):
+        (project / name).write_text(text, encoding="utf-8")
+    some = project / "some.txt"
+    some.write_text("\n".join((project / "train.txt").read_text(encoding="utf-8").split()[:12]), encoding="utf-8")
+    database, start, found = project / "cite.duckdb", project / "start.mln", project / "modes.txt"
+    return ["learn", database, "--model", start, "--examples", some, "--learner", "osl", "--modes", found, *more]
+
+
+def test_what_was_added_is_printed_with_step_and_cause(run: Run, project: Project) -> None:
+    done = run(*arguments(project, "--min-count-difference", "2", "--out", project / "learned.mln", "--rows", "5"))
+    assert done.code == 0, done.err
+    strongest, added, validation = done.out.split("\n\n")
+    assert strongest.startswith("strongest clauses\n")
+    title, header, _, *rows = added.splitlines()
+    assert title == "clauses that were added, and the wrong atom that caused each"
+    assert header.split() == ["step", "clause", "weight", "example", "wrong_atom", "delta_n"]
+    assert rows[0].split()[0] == "0"
+    assert 'InField("' in rows[0]
+    assert len(rows) == 6
+    assert validation.startswith("progressive validation")
+    query = "select count(*) as n from sqlrl.added_clauses where run = (select max(run) from sqlrl.run)"
+    (kept,) = run("sql", project / "cite.duckdb", query, "--json").rows()
+    assert f"12 examples, {kept['n']} clauses, {kept['n']} of them new" in done.err
+    assert (project / "learned.mln").read_text(encoding="utf-8").count("InField(") > kept["n"]
+
+
+def test_json_rows_say_what_caused_a_clause(run: Run, project: Project) -> None:
+    chain = (project / "chain.mln").read_text(encoding="utf-8")
+    done = run(*arguments(project, "--json", "--max-length", "3", model=chain))
+    assert done.code == 0, done.err
+    query = "select clause, step, example, wrong_atom, delta_n from sqlrl.added_clauses"
+    query += " where run = (select max(run) from sqlrl.run)"
+    kept = {row["clause"]: row for row in run("sql", project / "cite.duckdb", query, "--json").rows()}
+    new = [row for row in done.rows() if row["step"] is not None]
+    assert {row["clause"] for row in new} == set(kept)
+    for row in new:
+        cause = kept[row["clause"]]
+        assert [row[name] for name in ("step", "example", "wrong_atom", "first_delta_n")] == [
+            cause[name] for name in ("step", "example", "wrong_atom", "delta_n")
+        ]
+    own = [row for row in done.rows() if row["step"] is None]
+    assert sum(row["weight"] != 0 for row in own) > 20
+    assert all(row["wrong_atom"] is None and row["first_delta_n"] is None for row in own)
+
+
+def test_the_model_alone_on_standard_output(run: Run, project: Project) -> None:
+    done = run(*arguments(project, "--out", "-", "--min-count-difference", "3"))
+    assert done.code == 0, done.err
+    assert "clauses that were added" not in done.out
+    assert "=>" in done.out
+    learned = project / "learned.mln"
+    learned.write_text(done.out, encoding="utf-8")
+    test = project / "test.txt"
+    predicted = run("infer", project / "cite.duckdb", "--model", learned, "--examples", test, "--missing", "allow")
+    assert predicted.code == 0, predicted.err
+
+
+def test_extensions_reach_the_learner(run: Run, project: Project) -> None:
+    done = run(
+        *arguments(project, "--longest-only", "--look-ahead", "--pool", "3", "--eta", "0.5", "--delta", "2", "--json")
+    )
+    assert done.code == 0, done.err
+    query = "select parameters from sqlrl.run order by run desc limit 1"
+    (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()
+    found = json.loads(row["parameters"])
+    wanted = {"longest_only": True, "look_ahead": True, "pool": 3, "learning_rate": 0.5, "delta": 2.0, "max_length": 4}
+    assert {name: found[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("modes", "words"),
+    [
+        ("modeP(2, Token(#-,+,.)\n", ["modes.txt:1:", "^"]),
+        ("modeP(-1, Next(-,-))\n", ["the recall is -1"]),
+        (MODES + "modeP(1, Nxt(-,-))\n", ["Nxt"]),
+        ("modeP(1, Next(-,-))\n", ["Token", "InField"]),
+        ("", ["there are no modes"]),
+    ],
+)
+def test_bad_modes_are_named(run: Run, project: Project, modes: str, words: list[str]) -> None:
+    done = run(*arguments(project, modes=modes))
+    assert done.code == 1
+    assert all(word in done.err for word in words), done.err
+    assert "Traceback" not in done.err
+
+
+STOPPED = """
+import os, signal, sys
+from sqlrl.structure.learner import OSLLearner
+from sqlrl.cli import main
+original, calls = OSLLearner.learn_many, []
+def learn(self, window):
+    calls.append(1)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return original(self, window)
+OSLLearner.learn_many = learn
+sys.argv[0] = "sqlrl"
+main()
+"""
+
+
+def test_a_run_goes_on_after_ctrl_c(run: Run, project: Project) -> None:
+    options = ["--window", "3", "--order", "shuffle", "--seed", "5"]
+    command = [sys.executable, "-c", STOPPED, *map(str, arguments(project, *options, "--checkpoint"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode in (130, -signal.SIGINT), done.stderr
+    (row,) = run("sql", project / "cite.duckdb", "select max(run) as run from sqlrl.run", "--json").rows()
+    assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
+    resumed = run(*arguments(project, *options, "--resume", str(row["run"]), "--json"))
+    assert resumed.code == 0, resumed.err
+    whole = run(*arguments(project, *options, "--json"))
+    assert resumed.rows() == whole.rows()
+    assert sum(row["step"] is not None for row in whole.rows()) > 50
