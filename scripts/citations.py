@@ -36,6 +36,9 @@ CITESEER: dict[str, tuple[str, ...]] = {
 }
 """The predicates of the model for isolated segmentation, with the types of their arguments in the order of the files' columns."""
 
+WITHOUT_TOKEN = ("FirstNonAuthorTitleTkn", "FirstIn")
+"""Predicates with facts at positions that have no token."""
+
 RENAMED = {
     "Fauthor": "fauthor", "Ftitle": "ftitle", "Fvenue": "fvenue", "P00": "p00", "P01": "p01", "TPERIOD": "tperiod",
 }  # fmt: skip
@@ -82,7 +85,25 @@ def load_citeseer(
     for name in predicates:
         types, target = CITESEER[name], name == "InField"
         source = labels if target and labels is not None else Path(folder) / f"{name.lower()}.parquet"
+        if name in WITHOUT_TOKEN:
+            source = at_tokens(folder, name)
         db.load(name, source, types=types, example="bib" if "bib" in types else None, target=target)
+
+
+def at_tokens(folder: str | Path, name: str) -> pa.Table:
+    """Return the facts (bib, position) of a predicate at positions that have a token.
+
+    `FirstIn` and `FirstNonAuthorTitleTkn` say of 905 citations that what they look for comes at the position after the last token,
+    which is their way to say that it never comes. Such a position would be one more to predict, and its transition one more to
+    learn from; of the model's rules none is lost, since they ask for positions after it.
+    """
+    facts = pq.read_table(Path(folder) / f"{name.lower()}.parquet")
+    tokens = pq.read_table(Path(folder) / "token.parquet")
+    names = tokens.column_names
+    bib, position = (names[CITESEER["Token"].index(kind)] for kind in ("bib", "position"))
+    return facts.join(tokens.select([bib, position]), facts.column_names, [bib, position], "left semi").sort_by(
+        [(column, "ascending") for column in facts.column_names]
+    )
 
 
 def load_cora(db: sqlrl.Database, folder: str | Path) -> pa.Table:

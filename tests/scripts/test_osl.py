@@ -1,0 +1,112 @@
+"""The experiment with OSL on CiteSeer: models, modes, jobs and the arithmetic of its table, without learning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from citations import CITESEER, TOPICS
+from citeseer_osl import (
+    MODES,
+    ORDERS,
+    PAPER,
+    QUICK_CITATIONS,
+    QUICK_FILE,
+    Job,
+    Outcome,
+    estimator,
+    make_jobs,
+    read_modes,
+    starting_model,
+    summarise,
+)
+from harness import Measured, Options
+
+import sqlrl
+from tests.scripts.topics import write_topics
+
+WEIGHTS = [system for system in PAPER if system.startswith("ADAGRAD")]
+CLAUSES = [system for system in PAPER if system.startswith("OSL")]
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    return write_topics(tmp_path)
+
+
+def test_the_papers_modes_leave_all_other_predicates_out(tmp_path: Path) -> None:
+    modes = read_modes(tmp_path, "paper").of
+    assert set(modes) == set(CITESEER)
+    assert {name: mode.recall for name, mode in modes.items() if mode.recall} == {"Token": 2, "Next": 1, "InField": 2}
+    assert (modes["Token"].places, modes["Token"].constants) == ((".", "+", "."), (True, False, False))
+    assert (modes["Next"].places, modes["Next"].constants) == (("-", "-"), (False, False))
+    assert (modes["InField"].places, modes["InField"].constants) == ((".", ".", "-"), (False, True, False))
+    assert all(len(mode.places) == len(CITESEER[name]) for name, mode in modes.items())
+
+
+def test_the_modes_of_the_file_are_for_the_same_predicates(data_folder: Path) -> None:
+    modes = read_modes(data_folder / "citeseer", "file").of
+    assert {name: len(mode.places) for name, mode in modes.items()} == {n: len(t) for n, t in CITESEER.items()}
+
+
+def test_what_learning_starts_from(data_folder: Path) -> None:
+    empty, chain, ism = (starting_model(data_folder / "citeseer", start) for start in ("Empty", "LC_0", "ISM"))
+    assert [rule.hard for rule in empty.rules] == [True]
+    assert [rule.hard for rule in chain.rules] == [False, False, True]
+    assert sum(rule.hard for rule in ism.rules) == 3
+    assert len(ism.rules) > 15
+
+
+def test_every_row_order_and_fold_is_a_job(options: Options) -> None:
+    jobs = make_jobs(options)
+    assert len(jobs) == len(set(jobs)) == (len(WEIGHTS) + len(MODES) * len(CLAUSES)) * (1 + ORDERS) * 4
+    assert {job.seed for job in jobs} == {None, 3, 4, 5}
+    assert all((job.modes is None) == (job.system in WEIGHTS) for job in jobs)
+    assert all(not set(job.fold.train) & set(job.fold.test) for job in jobs)
+    assert {job.fold.name for job in make_jobs(replace(options, fold="reasoning"))} == {"reasoning"}
+
+
+def test_quick_runs_every_row_once(options: Options) -> None:
+    jobs = make_jobs(replace(options, quick=True))
+    assert {(job.fold.name, job.seed, len(job.fold.test)) for job in jobs} == {(TOPICS[0], None, QUICK_CITATIONS)}
+    assert sorted(job.system for job in jobs) == sorted(PAPER)
+    assert [job.system for job in jobs if job.modes == "file"] == [QUICK_FILE]
+
+
+def test_every_row_has_its_learner(options: Options) -> None:
+    for job in make_jobs(options):
+        if job.modes == "file":
+            continue
+        learner = estimator(job)
+        assert (learner.order, learner.random_state) == (("file", None) if job.seed is None else ("shuffle", job.seed))
+        found = learner.get_params()
+        assert [found[name] for name in ("regularization", "learning_rate", "delta", "passes")] == [0.001, 1, 1, 1]
+        if job.system in CLAUSES:
+            assert isinstance(learner, sqlrl.OSL)
+            assert (learner.max_length, learner.min_count_difference) == (4, 2 if "M2" in job.system else 1)
+
+
+def test_the_papers_rows_and_our_means_and_deviations(options: Options) -> None:
+    jobs = make_jobs(options)
+
+    def result(job: Job) -> Measured[Outcome]:
+        f1 = 90.0 + TOPICS.index(job.fold.name) + (0 if job.seed is None else 2 * (job.seed - 4))
+        added = 0 if job.modes is None else 10 if job.modes == "file" else 20
+        return Measured(Outcome(f1, 50, 100, added, 2.5, 1), 9, 300)
+
+    rows = summarise(jobs, [result(job) for job in jobs])
+    assert len(rows) == len(PAPER) + 2 * len(WEIGHTS) + 4 * len(CLAUSES)
+    last = [row for row in rows if row["system"] == "OSL-M1-Empty"]
+    shown = [(row["whose"], row["modes"], row["order"], row["added"]) for row in last]
+    assert shown == [
+        ("paper", None, "one", None),
+        ("ours", "file", "file", 10),
+        ("ours", "file", "3 seeded", 10),
+        ("ours", "paper", "file", 20),
+        ("ours", "paper", "3 seeded", 20),
+    ]
+    assert (last[0]["f1"], last[0]["clauses"], last[0]["seconds"]) == (94.03, 15212, 15435.6)
+    assert (last[1]["f1"], last[1]["sd_folds"], last[1]["sd_orders"]) == (91.5, 1.29, None)
+    assert (last[2]["f1"], last[2]["sd_folds"], last[2]["sd_orders"]) == (91.5, 1.29, 2)
+    assert (last[2]["accuracy"], last[2]["clauses"], last[2]["seconds"], last[2]["memory_mb"]) == (50, 100, 2.5, 300)
