@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 import sqlrl
 
-SIGMAS = (0.00001, 0.0001, 0.001, 0.01, 0.1)
+SIGMAS = (0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0)
 
 
 class Estimator(Protocol):

@@ -95,6 +95,7 @@ def solve(make: Callable[..., Problem], arguments: tuple[object, ...], method: M
         "presolve_seconds": round(fixing, 3),
         "seconds": round(time.perf_counter() - start, 4),
         "objective": round(report.objective - report.constant, 4),
+        "bound": round(report.bound - report.constant, 4),
         "gap": report.gap,
         "chosen": ", ".join(dict.fromkeys(c.method for c in report.choices)),
         "memory_mb": round(peak_memory_mb()),
