@@ -39,6 +39,7 @@ from sqlrl.training import Learned, TrainingStream
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 class GrowingStream(TrainingStream):
@@ -71,6 +72,8 @@ class GrowingStream(TrainingStream):
         self.modes = modes
         self._parts = ClosedParts(program.layout)
         self._words: dict[str, list[str]] = {}
+        # Clauses of the program that windows have said.
+        self._read = 0
         self._book: PatternBook | None = None
         self.additions: tuple[Addition, ...] = ()
         self._causes: pa.Table | None = None
@@ -110,23 +113,32 @@ class GrowingStream(TrainingStream):
                     window.labelled,
                     read_facts(program, self.modes.in_paths(), examples, window.examples),
                     WindowBindings(program, examples, window.examples, window.network.atoms, parts=self._parts),
-                    [x for use in program.shapes.values() for x in self._single(use)],
+                    self._new_clauses(),
                     targets,
                 )
 
-    def _single(self, use: ShapeUse) -> Iterator[tuple[Shape, Constants]]:
-        """Yield the clauses of a shape that are formulas of their own, with the least of the rows that stand for them."""
+    def _new_clauses(self) -> list[tuple[Shape, Constants]]:
+        """Return the clauses that have come since the last window and are formulas of their own."""
+        program, first = self._program, self._read
+        if first == program.clause_count:
+            return []
+        alone = np.array([len(bound.instances) == 1 for bound in program.features], dtype=np.bool_)
+        of_clause = alone[np.array(program.feature_of, dtype=np.int64)]
+        self._read = program.clause_count
+        return [x for use in program.shapes.values() for x in self._single(use, first, of_clause)]
+
+    def _single(self, use: ShapeUse, first: int, of_clause: BoolArray) -> Iterator[tuple[Shape, Constants]]:
+        """Yield the clauses of a shape from `first` on that `of_clause` marks, with the least of the rows that stand for them."""
         program, shape = self._program, use.shape
         if shape.equalities or shape.exists:
             return
-        alone = np.array([len(bound.instances) == 1 for bound in program.features], dtype=np.bool_)
-        of_clause = alone[np.array(program.feature_of, dtype=np.int64)] if program.feature_of else alone[:0]
         if use.parameters is None:
-            if any(of_clause[clause] for clause in use.clauses):
+            if any(of_clause[clause] for clause in use.clauses if clause >= first):
                 yield shape, np.zeros((1, 0), dtype=np.int32)
             return
         names = [f"k{k}" for k in range(len(shape.parameters))]
         query = exp.select(column("clause"), *(column(name) for name in names)).from_(table(use.parameters))
+        query = query.where(column("clause") >= exp.convert(first))
         found = program.engine.fetch(query, step="read the clauses of a shape")
         rows = np.stack([found.column(name).to_numpy() for name in names], axis=1).astype(np.int32)
         yield shape, least_rows(rows[of_clause[found.column("clause").to_numpy()]], parameter_symmetries(shape))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, NumericError
-from sqlrl.ground.network import FloatArray, Network
+from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.arrays import Tally, new_tally
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
 from sqlrl.learn.parameters import Parameters
@@ -208,15 +208,7 @@ class OnlineLearner:
         """
         start = time.perf_counter()
         network, truth, parameters = window.network, window.truth, self.parameters
-        check_labelled(network, window.labelled, window.examples, self.names)
-        check_prior(network)
-        broken = infeasible_truth(network, truth).of(window.examples)
-        policy = parameters.on_infeasible_truth
-        if policy == "error" and len(broken.clause):
-            raise broken.error(self.names)
-        examples = window.examples
-        if policy == "skip":
-            examples = examples[~np.isin(examples, broken.example)]
+        examples, broken = admitted(window, window.examples, parameters, self.names)
         kept, size = self._kept, max(self.clauses, 1 + int(network.clauses.max(initial=-1)))
         state, tally = grown(kept.state, size), Tally(*(longer(x, size) for x in kept.tally))
         local, counters = chosen(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
@@ -239,8 +231,37 @@ class OnlineLearner:
         return report
 
 
-def check_prior(network: Network) -> None:
-    """Refuse soft evidence that is not finite."""
+def admitted(
+    window: Window, examples: IntArray, parameters: Parameters, names: Names
+) -> tuple[IntArray, InfeasibleTruth]:
+    """Check that a window can be learned from; return the examples to learn from, and the hard clauses that labels violate.
+
+    Parameters
+    ----------
+    window : Window
+    examples : int64 array
+        The wanted ones, in order; those whose labels violate hard clauses are left out if the parameters say so.
+    parameters : Parameters
+    names : Names
+
+    Raises
+    ------
+    InputError
+        An atom has no label, or labels violate hard clauses and `on_infeasible_truth` is "error".
+    NumericError
+        Soft evidence is not finite.
+    """
+    check_labelled(window.network, window.labelled, examples, names)
+    _check_prior(window.network)
+    broken = infeasible_truth(window.network, window.truth).of(examples)
+    if parameters.on_infeasible_truth == "error" and len(broken.clause):
+        raise broken.error(names)
+    if parameters.on_infeasible_truth == "skip":
+        examples = examples[~np.isin(examples, broken.example)]
+    return examples, broken
+
+
+def _check_prior(network: Network) -> None:
     wrong = np.flatnonzero(~np.isfinite(network.prior))
     if len(wrong):
         raise NumericError(

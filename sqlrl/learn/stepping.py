@@ -26,7 +26,7 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.rules import State
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
-from sqlrl.learn.worlds import exact_world, relaxed_world, sampled_world
+from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.solve.components import split
 from sqlrl.solve.forest import compile_forest
 from sqlrl.solve.randomness import Stream
@@ -121,17 +121,9 @@ class _Pass:
         self._refresh(k)
         network, atoms, clauses = example_network(self.slices, k)
         weights, describe = work.now[clauses], describer(network, self.names)
-        find = relaxed_world if chosen.inference == "relaxed" else exact_world
         loss = chosen.augmentation * self.window.loss[atoms] if chosen.augmentation > 0 else None
         try:
-            if chosen.one_world:
-                work.predicted[atoms] = work.target[atoms] = find(
-                    network, weights, loss, seed=chosen.seed, describe=describe
-                )
-            else:
-                work.predicted[atoms] = find(network, weights, None, seed=chosen.seed, describe=describe)
-                if loss is not None:
-                    work.target[atoms] = find(network, weights, loss, seed=chosen.seed, describe=describe)
+            work.predicted[atoms], work.target[atoms] = two_worlds(network, weights, loss, chosen, describe)
         except InfeasibleError as error:
             raise self._placed(error, int(self.slices.examples[k])) from None
         if chosen.sweeps > 0:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.learn.parameters import Parameters
 from sqlrl.solve.choose import LARGE
 from sqlrl.solve.conflict import Describe
 from sqlrl.solve.mpe import mpe
@@ -29,6 +30,43 @@ def exact_world(
 ) -> BoolArray:
     """The most probable world; with `loss`, shape (n,), added for each true atom. Raises what `mpe` raises."""
     return mpe(network, weights, loss=loss, seed=seed, describe=describe).world
+
+
+def two_worlds(
+    network: Network, weights: FloatArray, loss: FloatArray | None, parameters: Parameters, describe: Describe
+) -> tuple[BoolArray, BoolArray]:
+    """The predicted world and the one that is learned from: the same without a loss, or where one has to serve both.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    weights : float array, shape (m,)
+    loss : float array, shape (n,), or None
+        Added for each true atom of the second.
+    parameters : Parameters
+        How worlds are found.
+    describe : callable
+        Words for ground clauses.
+
+    Raises
+    ------
+    InfeasibleError
+        The hard clauses cannot all hold.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.settings import PerceptronParameters
+    >>> from sqlrl.solve.sample import network
+    >>> one = network(1, [(0, [1])])
+    >>> [x.tolist() for x in two_worlds(one, np.array([-0.5]), np.ones(1), PerceptronParameters(), lambda *_: "")]
+    [[False], [True]]
+    """
+    find = relaxed_world if parameters.inference == "relaxed" else exact_world
+    first = find(network, weights, loss if parameters.one_world else None, seed=parameters.seed, describe=describe)
+    if loss is None or parameters.one_world:
+        return first, first
+    return first, find(network, weights, loss, seed=parameters.seed, describe=describe)
 
 
 def relaxed_world(

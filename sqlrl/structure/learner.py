@@ -26,8 +26,8 @@ from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.rows import Rows
 from sqlrl.learn.adagrad import averaged_weights, weights_now
-from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
-from sqlrl.learn.learner import check_prior
+from sqlrl.learn.labels import InfeasibleTruth, Names
+from sqlrl.learn.learner import admitted
 from sqlrl.learn.reports import WindowReport
 from sqlrl.learn.slices import Slices, cut, example_network
 from sqlrl.learn.stepping import describer
@@ -49,7 +49,7 @@ from sqlrl.structure.pathfinding.patterns import PatternBook
 from sqlrl.structure.protocols import GrowingWindow
 from sqlrl.structure.search import Found, Mistakes, WindowSearch, edges_of_atoms, most_neighbours
 from sqlrl.structure.settings import OSLParameters
-from sqlrl.structure.worlds import two_worlds
+from sqlrl.structure.worlds import step_worlds
 
 
 @dataclass
@@ -232,14 +232,7 @@ class OSLLearner:
     def _learned(self, window: GrowingWindow, examples: IntArray) -> WindowReport:
         start = time.perf_counter()
         kept = self._kept
-        check_labelled(window.network, window.labelled, examples, self.names)
-        check_prior(window.network)
-        broken = infeasible_truth(window.network, window.truth).of(examples)
-        policy = self.parameters.on_infeasible_truth
-        if policy == "error" and len(broken.clause):
-            raise broken.error(self.names)
-        if policy == "skip":
-            examples = examples[~np.isin(examples, broken.example)]
+        examples, broken = admitted(window, examples, self.parameters, self.names)
         run = self._begin(window, examples)
         places = {int(example): place for place, example in enumerate(window.examples)}
         for k, example in enumerate(examples.tolist()):
@@ -301,7 +294,7 @@ class OSLLearner:
         truth = run.truth[atoms]
         loss = np.where(small.helper, 0.0, np.where(truth, -1.0, 1.0)) * parameters.augmentation
         try:
-            predicted, target = two_worlds(
+            predicted, target = step_worlds(
                 network, weights, loss if parameters.augmentation > 0 else None, parameters, describer(network, self.names)
             )  # fmt: skip
         except InfeasibleError as error:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.shapes import Shape, Slot
-from sqlrl.logic.terms import And, Atom, Formula, Implies, Not, Or, Term, Variable
+from sqlrl.logic.terms import Atom, Formula, Term, Variable
 from sqlrl.structure.additions import Addition, kinds_of
-from sqlrl.structure.pathfinding.clauses import variable_names
+from sqlrl.structure.pathfinding.clauses import formula_of, variable_names
 from sqlrl.structure.pathfinding.patterns import PatternBook
 
 
@@ -38,10 +38,7 @@ def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
         """Return the variable of a slot."""
         return Variable(plus[slot.index], plus=True) if slot.parameter else Variable(variables[slot.index])
 
-    start, *rest = (Atom(x.predicate, tuple(map(term, x.terms))) for x in shape.literals)
-    if horn:
-        return Implies(And(tuple(rest)) if len(rest) > 1 else rest[0], start), plus
-    return Or(tuple(Not(atom) for atom in (start, *rest))), plus
+    return formula_of([Atom(x.predicate, tuple(map(term, x.terms))) for x in shape.literals], horn=horn), plus
 
 
 def rules_of(

@@ -6,13 +6,13 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.parameters import Parameters
-from sqlrl.learn.worlds import exact_world, relaxed_world
+from sqlrl.learn.worlds import two_worlds
 from sqlrl.solve.conflict import Describe
 from sqlrl.solve.forest import compile_forest
 from sqlrl.solve.structure import compile_network
 
 
-def two_worlds(
+def step_worlds(
     network: Network, weights: FloatArray, loss: FloatArray | None, parameters: Parameters, describe: Describe
 ) -> tuple[BoolArray, BoolArray]:
     """Return the most probable world, and the one that is most probable with a loss added.
@@ -40,7 +40,7 @@ def two_worlds(
     >>> from sqlrl.solve.sample import network
     >>> from sqlrl.structure.settings import OSLParameters
     >>> loss = np.array([1.0, 1.0])
-    >>> worlds = two_worlds(network(2, [(0, [1])]), np.array([-0.5]), loss, OSLParameters(), lambda *_: "")
+    >>> worlds = step_worlds(network(2, [(0, [1])]), np.array([-0.5]), loss, OSLParameters(), lambda *_: "")
     >>> [world.tolist() for world in worlds]
     [[False, False], [True, True]]
     """
@@ -57,11 +57,4 @@ def two_worlds(
             target = np.zeros(len(network.atoms), dtype=np.bool_)
             program.solve(unary, pairs, target)
             return predicted, target
-    find = relaxed_world if parameters.inference == "relaxed" else exact_world
-    if parameters.one_world:
-        world = find(network, weights, loss, seed=parameters.seed, describe=describe)
-        return world, world
-    predicted = find(network, weights, None, seed=parameters.seed, describe=describe)
-    if loss is None:
-        return predicted, predicted
-    return predicted, find(network, weights, loss, seed=parameters.seed, describe=describe)
+    return two_worlds(network, weights, loss, parameters, describe)

@@ -67,14 +67,24 @@ def rule_of(shape: Shape, names: Sequence[str], *, horn: bool = False, weight: f
     0.5 InField(b, "fvenue", p2) ^ Next(p1, p2) => InField(b, "ftitle", p1)
     """
     atoms = [atom for atom, _ in _atoms(shape, names)]
-    formula: Formula
-    if horn and len(atoms) > 1:
-        formula = Implies(atoms[1] if len(atoms) == 2 else And(tuple(atoms[1:])), atoms[0])
-    elif horn:
-        formula = atoms[0]
-    else:
-        formula = Or(tuple(map(Not, atoms))) if len(atoms) > 1 else Not(atoms[0])
-    return Rule(formula, weight)
+    return Rule(formula_of(atoms, horn=horn), weight)
+
+
+def formula_of(atoms: Sequence[Atom], *, horn: bool) -> Formula:
+    """Return the clause of a path's atoms, the start first: an implication of the start if it is positive, else a disjunction.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.printer import format_formula
+    >>> format_formula(formula_of([Atom("Smokes", (Variable("x"),))], horn=False))
+    '!Smokes(x)'
+    """
+    start, *rest = atoms
+    if not horn:
+        return Or(tuple(map(Not, atoms))) if rest else Not(start)
+    if not rest:
+        return start
+    return Implies(And(tuple(rest)) if len(rest) > 1 else rest[0], start)
 
 
 def variable_names(types: Sequence[str]) -> tuple[str, ...]:
