@@ -4,7 +4,8 @@ Huynh and Mooney, "Online Structure Learning for Markov Logic Networks" (2011), 
 minCountDiff 2 (M2) and 1 (M1), and ADAGRAD_FB, which learns weights alone, from the linear chain LC_0, from the isolated
 segmentation model (ISM), and from nothing. One pass, lambda = 0.001, eta = delta = 1, paths of at most 4 atoms, averaged
 weights, most probable worlds without loss augmentation; parameters are the paper's, none is chosen here. In file order and in
-three seeded orders, with the modes of `osl-modes.txt` and with the modes that the paper prints.
+three seeded orders, with the modes of `osl-modes.txt` and with the modes that the paper prints. What goes beyond the paper
+(sub-clauses dropped, candidates pooled, look-ahead, two passes) are rows of two systems in file order, with the paper's modes.
 
 From nothing there are no weighted rules, but at most one field a position, as in all models here.
 
@@ -16,8 +17,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from citations import CITESEER, EXCLUSION, TOPICS, load_citeseer, read_ism, topic_folds
 from harness import Measured, Options, Row, publish, read_options, run_jobs
@@ -39,6 +41,16 @@ PAPER: dict[str, tuple[float, float, float, int]] = {
 }
 """F1 with its deviation over folds, minutes, and clauses with a weight other than 0."""
 
+
+class Extra(TypedDict, total=False):
+    """Arguments of `sqlrl.OSL` that are off by default."""
+
+    longest_only: bool
+    pool: int
+    look_ahead: bool
+    passes: int
+
+
 Kind = Literal["file", "paper"]
 MODES: tuple[Kind, ...] = ("file", "paper")
 """The modes of `osl-modes.txt`, and those that the paper prints."""
@@ -55,25 +67,38 @@ modec(InField(v, c, v))
 
 IN_PRINTED = ("Token", "Next", "InField")
 
+BEYOND: dict[str, Extra] = {
+    "longest only": {"longest_only": True},
+    "pool of 8": {"pool": 8},
+    "look-ahead": {"look_ahead": True},
+    "two passes": {"passes": 2},
+}
+"""What the paper does not have, each off by default."""
+BEYOND_SYSTEMS = ("OSL-M2-LC_0", "OSL-M1-ISM")
+
 ORDERS = 3
 QUICK_CITATIONS = 6
 QUICK_FILE = "OSL-M2-LC_0"
 """The only row that is run with the modes of the file with `--quick`: they have more patterns, each a query."""
 
 COLUMNS = (
-    "system", "whose", "modes", "order", "f1", "sd_folds", "sd_orders", "accuracy", "clauses", "added", "seconds", "memory_mb",
+    "system", "whose", "modes", "beyond", "order", "f1", "sd_folds", "sd_orders", "accuracy", "clauses", "added", "seconds", "memory_mb",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One training and test; `modes` is None for a learner of weights, `seed` None for the order of the file."""
+    """One training and test; `modes` is None for a learner of weights, `seed` None for the order of the file.
+
+    `beyond` is a name in `BEYOND`, or None for the paper's learner.
+    """
 
     folder: str
     system: str
     modes: Kind | None
     seed: int | None
     fold: Fold[str]
+    beyond: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +141,8 @@ def estimator(job: Job) -> OnlineEstimator:
         return sqlrl.AdaGrad(order=order, random_state=job.seed)
     least = 2 if "-M2-" in job.system else 1
     modes = read_modes(Path(job.folder), job.modes)
-    return sqlrl.OSL(modes, 4, least, order=order, random_state=job.seed)
+    extra = BEYOND[job.beyond] if job.beyond is not None else {}
+    return sqlrl.OSL(modes, 4, least, order=order, random_state=job.seed, **extra)
 
 
 def run(job: Job) -> Outcome:
@@ -153,7 +179,11 @@ def make_jobs(options: Options) -> list[Job]:
         rows = [
             (system, modes) for system, modes in rows if modes is None or (modes == "file") == (system == QUICK_FILE)
         ]
-    return [Job(str(folder), system, modes, seed, fold) for seed in seeds for system, modes in rows for fold in chosen]
+    jobs = [Job(str(folder), system, modes, seed, fold) for seed in seeds for system, modes in rows for fold in chosen]
+    further = [(system, name) for system in BEYOND_SYSTEMS for name in BEYOND]
+    if options.quick:
+        further = further[:2]
+    return jobs + [Job(str(folder), system, "paper", None, fold, name) for system, name in further for fold in chosen]
 
 
 def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list[Row]:
@@ -163,11 +193,11 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
     for system, (f1, deviation, minutes, clauses) in PAPER.items():
         paper = {"system": system, "whose": "paper", "order": "one", "f1": f1, "sd_folds": deviation}
         rows.append(paper | {"clauses": clauses, "seconds": round(60 * minutes, 1)})
-        for modes in (None, *MODES):
-            for seeded in (False, True):
-                mine = [(j, r) for j, r in runs if (j.system, j.modes, j.seed is not None) == (system, modes, seeded)]
-                if mine:
-                    rows.append({"system": system, "whose": "ours", "modes": modes, **_row(mine)})
+        for modes, beyond, seeded in product((None, *MODES), (None, *BEYOND), (False, True)):
+            row = (system, modes, beyond, seeded)
+            mine = [(j, r) for j, r in runs if (j.system, j.modes, j.beyond, j.seed is not None) == row]
+            if mine:
+                rows.append({"system": system, "whose": "ours", "modes": modes, "beyond": beyond, **_row(mine)})
     return [{column: row.get(column) for column in COLUMNS} for row in rows]
 
 
@@ -204,13 +234,14 @@ def main() -> None:
         run_jobs(run, warm, options.console(), "warm-up")
     results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
     details: list[Row] = [
-        {"system": j.system, "modes": j.modes, "seed": j.seed, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
+        {"system": j.system, "modes": j.modes, "beyond": j.beyond, "seed": j.seed, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
         for j, r in zip(jobs, results, strict=True)
     ]  # fmt: skip
     title = "CiteSeer, OSL, leave one topic out" + (" (quick: a slice, one topic)" if options.quick else "")
     if options.fold is not None:
         title += f"; only {options.fold}"
     parameters = {"max_length": 4, "regularization": 0.001, "learning_rate": 1, "delta": 1, "modes": MODES}
+    parameters |= {"beyond": BEYOND}
     publish("citeseer_osl", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
 
 
