@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 from citations import CITESEER, TOPICS
 from citeseer_osl import (
+    BEYOND,
+    BEYOND_SYSTEMS,
     MODES,
     ORDERS,
     PAPER,
@@ -60,7 +63,11 @@ def test_what_learning_starts_from(data_folder: Path) -> None:
 
 def test_every_row_order_and_fold_is_a_job(options: Options) -> None:
     jobs = make_jobs(options)
-    assert len(jobs) == len(set(jobs)) == (len(WEIGHTS) + len(MODES) * len(CLAUSES)) * (1 + ORDERS) * 4
+    paper, beyond = ([job for job in jobs if (job.beyond is None) is plain] for plain in (True, False))
+    assert len(paper) == len(set(paper)) == (len(WEIGHTS) + len(MODES) * len(CLAUSES)) * (1 + ORDERS) * 4
+    assert {(job.system, job.beyond) for job in beyond} == set(product(BEYOND_SYSTEMS, BEYOND))
+    assert len(beyond) == len(set(beyond)) == len(BEYOND_SYSTEMS) * len(BEYOND) * 4
+    assert {job.seed for job in beyond} == {None}
     assert {job.seed for job in jobs} == {None, 3, 4, 5}
     assert all((job.modes is None) == (job.system in WEIGHTS) for job in jobs)
     assert all(not set(job.fold.train) & set(job.fold.test) for job in jobs)
@@ -70,7 +77,8 @@ def test_every_row_order_and_fold_is_a_job(options: Options) -> None:
 def test_quick_runs_every_row_once(options: Options) -> None:
     jobs = make_jobs(replace(options, quick=True))
     assert {(job.fold.name, job.seed, len(job.fold.test)) for job in jobs} == {(TOPICS[0], None, QUICK_CITATIONS)}
-    assert sorted(job.system for job in jobs) == sorted(PAPER)
+    assert sorted(job.system for job in jobs if job.beyond is None) == sorted(PAPER)
+    assert [job.beyond for job in jobs if job.beyond is not None] == list(BEYOND)[:2]
     assert [job.system for job in jobs if job.modes == "file"] == [QUICK_FILE]
 
 
@@ -81,8 +89,12 @@ def test_every_row_has_its_learner(options: Options) -> None:
         learner = estimator(job)
         assert (learner.order, learner.random_state) == (("file", None) if job.seed is None else ("shuffle", job.seed))
         found = learner.get_params()
-        assert [found[name] for name in ("regularization", "learning_rate", "delta", "passes")] == [0.001, 1, 1, 1]
+        assert [found[name] for name in ("regularization", "learning_rate", "delta")] == [0.001, 1, 1]
+        assert found["passes"] == (2 if job.beyond == "two passes" else 1)
         if job.system in CLAUSES:
+            off = {"longest_only": False, "pool": 1, "look_ahead": False}
+            changed = {name for name, value in off.items() if found[name] != value}
+            assert len(changed) == (job.beyond not in (None, "two passes"))
             assert isinstance(learner, sqlrl.OSL)
             assert (learner.max_length, learner.min_count_difference) == (4, 2 if "M2" in job.system else 1)
 
@@ -96,7 +108,9 @@ def test_the_papers_rows_and_our_means_and_deviations(options: Options) -> None:
         return Measured(Outcome(f1, 50, 100, added, 2.5, 1), 9, 300)
 
     rows = summarise(jobs, [result(job) for job in jobs])
-    assert len(rows) == len(PAPER) + 2 * len(WEIGHTS) + 4 * len(CLAUSES)
+    assert len(rows) == len(PAPER) + 2 * len(WEIGHTS) + 4 * len(CLAUSES) + len(BEYOND_SYSTEMS) * len(BEYOND)
+    beyond = [(row["system"], row["beyond"]) for row in rows if row["beyond"] is not None]
+    assert beyond == [(system, name) for system in PAPER if system in BEYOND_SYSTEMS for name in BEYOND]
     last = [row for row in rows if row["system"] == "OSL-M1-Empty"]
     shown = [(row["whose"], row["modes"], row["order"], row["added"]) for row in last]
     assert shown == [
