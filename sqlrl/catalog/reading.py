@@ -76,6 +76,7 @@ class ReadingStore(Store):
         CatalogError
             If the table holds what is to be kept.
         """
+        super().changing(table)
         if table in self._copied:
             return
         rows = exp.select("*").from_(self.table(table))

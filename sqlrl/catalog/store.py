@@ -121,16 +121,20 @@ class Store:
         self.catalog, self.schema = engine.home
         self._on_created = on_created
         self._created: set[str] = set()
+        # Rows of records that were read in the open transaction, by table; None outside, where others may write.
+        self._read: dict[str, list[dict[str, Any]]] | None = None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Open a transaction that ends with what `on_created` does."""
         with self.engine.transaction():
+            before, self._read = self._read, {}
             try:
                 yield
                 if self._on_created is not None and self._created:
                     self._on_created(self, frozenset(self._created))
             finally:
+                self._read = before if before is None else {}
                 self._created.clear()
 
     @contextmanager
@@ -171,6 +175,8 @@ class Store:
 
     def changing(self, table: str) -> None:
         """Make ready for rows of a table to be added or deleted."""
+        if self._read is not None:
+            self._read.pop(table, None)
 
     def name(self, table: str) -> TableName:
         """Return the full name of one of our tables."""
@@ -252,33 +258,39 @@ class Store:
 
     # ---- records ----------------------------------------------------------------------------------------
 
+    def _records(self, table: str, columns: list[str], order: list[str], step: str) -> list[dict[str, Any]]:
+        """Return the rows of a table of records, read once in a transaction until they change."""
+        if self._read is not None and table in self._read:
+            return self._read[table]
+        query = exp.select(*map(column, columns)).from_(self.table(table)).order_by(*map(column, order))
+        found = self.rows(query, step)
+        if self._read is not None:
+            self._read[table] = found
+        return found
+
     def types(self) -> dict[str, TypeRecord]:
         """Return the types by name, in order of their names."""
         names = [f.name for f in fields(TypeRecord)]
-        query = exp.select(*[column(n) for n in names]).from_(self.table("type")).order_by(column("type"))
-        return {row["type"]: TypeRecord(**row) for row in self.rows(query, "read the types")}
+        return {row["type"]: TypeRecord(**row) for row in self._records("type", names, ["type"], "read the types")}
 
     def predicates(self) -> dict[str, PredicateRecord]:
         """Return the predicates by name, in order of their names."""
         names = [f.name for f in fields(PredicateRecord) if f.name != "arguments"]
-        query = exp.select(*[column(n) for n in names]).from_(self.table("predicate")).order_by(column("predicate"))
-        found = exp.select("*").from_(self.table("argument")).order_by(column("predicate"), column("position"))
+        parts = [f.name for f in fields(ArgumentRecord)]
+        order = ["predicate", "position"]
         arguments: dict[str, list[ArgumentRecord]] = {}
-        for row in self.rows(found, "read the arguments"):
-            arguments.setdefault(row["predicate"], []).append(
-                ArgumentRecord(row["name"], row["type"], row["block"], row["example"])
-            )
+        for row in self._records("argument", [*order, *parts], order, "read the arguments"):
+            arguments.setdefault(row["predicate"], []).append(ArgumentRecord(**{name: row[name] for name in parts}))
         return {
             row["predicate"]: PredicateRecord(**row, arguments=tuple(arguments.get(row["predicate"], ())))
-            for row in self.rows(query, "read the predicates")
+            for row in self._records("predicate", names, ["predicate"], "read the predicates")
         }
 
     def sources(self) -> dict[tuple[str, str], SourceRecord]:
         """Return what was loaded by predicate and role, in order of both."""
         names = [f.name for f in fields(SourceRecord)]
-        query = exp.select(*[column(n) for n in names]).from_(self.table("source"))
-        query = query.order_by(column("predicate"), column("role"))
-        return {(row["predicate"], row["role"]): SourceRecord(**row) for row in self.rows(query, "read the sources")}
+        rows = self._records("source", names, ["predicate", "role"], "read the sources")
+        return {(row["predicate"], row["role"]): SourceRecord(**row) for row in rows}
 
     def save_source(self, record: SourceRecord) -> None:
         """Write what was loaded."""
@@ -304,9 +316,12 @@ class Store:
 
     def state(self, key: str) -> str | None:
         """Return an entry of the state, None if it is absent."""
-        query = exp.select(column("value")).from_(self.table("state")).where(column("key").eq(exp.convert(key)))
-        found = self.rows(query, f"read {key}")
-        return str(found[0]["value"]) if found else None
+        found = [
+            row["value"]
+            for row in self._records("state", ["key", "value"], ["key"], "read the state")
+            if row["key"] == key
+        ]
+        return str(found[0]) if found else None
 
     def set_state(self, key: str, value: str) -> None:
         """Write an entry of the state."""
