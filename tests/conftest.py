@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 # A shared machine makes single cases slow, so no deadline; a fixed choice of cases makes a failure repeatable.
 settings.register_profile(
-    "sqlrl", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "sqlrl", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
 # For a longer search by hand: HYPOTHESIS_PROFILE=search
 settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
