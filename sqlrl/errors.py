@@ -131,6 +131,22 @@ class LoadWarning(SqlrlWarning):
     """Data were loaded, but perhaps not as they were meant."""
 
 
+class BiasWarning(SqlrlWarning):
+    """A language bias says what has no effect: an unknown setting, a mode without a determination."""
+
+
+class ConvergenceWarning(SqlrlWarning):
+    """A learner stopped before it reached the precision that was asked for."""
+
+
+class NothingFoundWarning(SqlrlWarning):
+    """A learner of clauses found none that is acceptable."""
+
+
+class ValidationWarning(SqlrlWarning):
+    """Held-out labels say little about the parameter that they are to choose."""
+
+
 class ScopeWarning(SqlrlWarning):
     """Labels lie outside the scope, so that they are not learned from and cannot be predicted."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from sqlrl.catalog.fitting import warn_of_types
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout
 from sqlrl.catalog.reading import open_store
-from sqlrl.catalog.store import PredicateRecord, TypeRecord
+from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
@@ -32,6 +32,9 @@ class Catalog:
     Parameters
     ----------
     engine : DuckDBEngine
+    follow : callable, optional
+        Called when the facts of predicates changed, with the store and their names; loads what was derived from them and
+        returns its predicates (`sqlrl.defined`).
 
     Raises
     ------
@@ -50,8 +53,10 @@ class Catalog:
     (3, 3)
     """
 
-    def __init__(self, engine: DuckDBEngine) -> None:
-        self.engine = engine
+    def __init__(
+        self, engine: DuckDBEngine, follow: Callable[[Store, Collection[str]], list[str]] | None = None
+    ) -> None:
+        self.engine, self._follows = engine, follow
         self.store = open_store(engine)
         open_layout(self.store)
 
@@ -144,7 +149,9 @@ class Catalog:
             quote=quote,
         )
         known = self.store.types()
-        loading.load(self.store, predicate, source, options)
+        with self.store.writing():
+            loading.load(self.store, predicate, source, options)
+            self._follow({predicate})
         if known and types is not None:
             warn_of_types(predicate, types, known)
 
@@ -206,7 +213,9 @@ class Catalog:
         2
         """
         options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
-        evidence.load_evidence(self.store, source, model, options)
+        with self.store.writing():
+            evidence.load_evidence(self.store, source, model, options)
+            self._follow(model.predicates)
 
     def declare(self, model: Model) -> None:
         """Take over the declarations of a model: types, blocks, constants. Facts that waited for their types are encoded.
@@ -334,7 +343,9 @@ class Catalog:
         LoadError
             If a source is gone or its new content cannot be loaded; nothing has changed then.
         """
-        return refreshing.refresh(self.store)
+        with self.store.writing():
+            loaded = refreshing.refresh(self.store)
+            return sorted({*loaded, *self._follow(loaded)})
 
     def resolve(self) -> None:
         """Give types to facts that wait for a model, from the names of their columns (`position` from `position1`)."""
@@ -351,6 +362,10 @@ class Catalog:
     def types(self) -> dict[str, TypeRecord]:
         """Return what is recorded of each type."""
         return self.store.types()
+
+    def _follow(self, changed: Collection[str]) -> list[str]:
+        """Load what follows from predicates whose facts changed, and return its predicates."""
+        return self._follows(self.store, changed) if self._follows is not None else []
 
     def _type(self, name: str) -> TypeRecord:
         """Return a type that exists."""

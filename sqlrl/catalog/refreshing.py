@@ -160,6 +160,8 @@ def check_sources(store: Store) -> None:
 def changed_sources(store: Store) -> list[SourceRecord]:
     """Return the loads whose source can be read again and has other content now; tables, views and queries are read.
 
+    Definitions follow what they use when that is loaded again.
+
     Raises
     ------
     LoadError
@@ -167,7 +169,7 @@ def changed_sources(store: Store) -> list[SourceRecord]:
     """
     changed = []
     for record in store.sources().values():
-        if record.kind in ("object", "relation"):
+        if record.kind in ("object", "relation", "definition"):
             continue
         options = LoadOptions(**json.loads(record.options))
         with open_source(store.engine, record.source, options.dialect) as source:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlrl.logic.bias import Bias
+from sqlrl.logic.bias_parser import parse_bias, read_bias
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.evidence import EvidenceAtom, format_evidence, parse_evidence, read_evidence
 from sqlrl.logic.expansions import expand
@@ -15,6 +17,7 @@ from sqlrl.logic.signs import split_model
 from sqlrl.logic.terms import Clause, Constant, Feature, Literal, Predicate, Variable
 
 __all__ = [
+    "Bias",
     "Clause",
     "Constant",
     "EvidenceAtom",
@@ -33,10 +36,12 @@ __all__ = [
     "format_formula",
     "format_model",
     "models_equal",
+    "parse_bias",
     "parse_evidence",
     "parse_formula",
     "parse_mln",
     "parse_modes",
+    "read_bias",
     "read_evidence",
     "read_mln",
     "read_model",

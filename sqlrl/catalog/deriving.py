@@ -1,0 +1,221 @@
+"""A language bias derived from the types and keys of the data, where no modes are given.
+
+The rules, for each closed predicate with facts:
+
+1. An argument that has another value in every fact is a *key*: it determines the others. Each key is the input of one mode
+   with recall 1, the other arguments are its outputs.
+2. Without a key each argument in turn is the input of one mode with recall `*`, the others are outputs.
+3. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
+   for each such output, and one in which all of them are constants.
+
+The arguments of the target are inputs. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
+Sharma (1995) derive modes from functional dependencies in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlglot import exp
+
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, argument_columns
+from sqlrl.engine.nodes import column, integer, named, star_count, union_all
+from sqlrl.errors import CatalogError, InputError
+from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode, Place
+
+CONSTANTS = 16
+"""The most values of an argument whose constants clauses may name, unless the caller says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How many facts a predicate has, and how many values each of its arguments has in them.
+
+    Parameters
+    ----------
+    facts : int
+    values : tuple of int
+        One for each argument.
+    apart : tuple of int, optional
+        The same with equal values of different examples apart, where examples stand beside the arguments.
+
+    Examples
+    --------
+    >>> Keys(4, (4, 2)).keys, Keys(4, (4, 2)).enumerable(16)
+    ((0,), (1,))
+    """
+
+    facts: int
+    values: tuple[int, ...]
+    apart: tuple[int, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The arguments that determine the others, in an example."""
+        values = self.values if self.apart is None else self.apart
+        return tuple(i for i, number in enumerate(values) if number == self.facts)
+
+    def enumerable(self, most: int) -> tuple[int, ...]:
+        """Return the arguments with few values, each in two facts or more on average."""
+        return tuple(i for i, number in enumerate(self.values) if number <= most and 2 * number <= self.facts)
+
+
+def modes_of(predicate: str, types: Sequence[str], keys: Keys, constants: int = CONSTANTS) -> tuple[Mode, ...]:
+    """Return the modes that the types and keys of a predicate suggest, by the rules of this module.
+
+    Parameters
+    ----------
+    predicate : str
+    types : sequence of str
+        One for each argument.
+    keys : Keys
+    constants : int
+        The most values of an argument that may be a constant.
+
+    Examples
+    --------
+    >>> for mode in modes_of("size", ["drug", "value"], Keys(40, (40, 3))):
+    ...     print(mode)
+    1, size(+drug,-value)
+    1, size(+drug,#value)
+    >>> [str(mode) for mode in modes_of("friends", ["person", "person"], Keys(90, (40, 40)))]
+    ['*, friends(+person,-person)', '*, friends(-person,+person)']
+    """
+    few = keys.enumerable(constants)
+    found: list[Mode] = []
+    for input_ in keys.keys or range(len(types)):
+        outputs = [i for i in few if i != input_]
+        chosen: list[tuple[int, ...]] = [(), *((i,) for i in outputs)]
+        if len(outputs) > 1:
+            chosen.append(tuple(outputs))
+        recall = 1 if keys.keys else None
+        found += [Mode(predicate, _places(types, input_, constant), recall) for constant in chosen]
+    return tuple(found) if types else (Mode(predicate, (), 1),)
+
+
+def _places(types: Sequence[str], input_: int, constants: Collection[int]) -> tuple[Place, ...]:
+    def kind(i: int) -> Literal["+", "-", "#"]:
+        return INPUT if i == input_ else CONSTANT if i in constants else OUTPUT
+
+    return tuple(Place(kind(i), type_) for i, type_ in enumerate(types))
+
+
+def derive_bias(store: Store, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
+    """Derive a language bias for a target from the types and keys of the data.
+
+    Besides the records of the catalog one query is run, whatever the number of predicates.
+
+    Parameters
+    ----------
+    store : Store
+    target : str
+        The predicate to learn.
+    body : collection of str, optional
+        Predicates that bodies may have; by default all closed ones with facts.
+    constants : int
+        The most values of an argument that may be a constant; 0 for no constants.
+
+    Returns
+    -------
+    Bias
+        With the types of the database.
+
+    Raises
+    ------
+    CatalogError
+        An unknown predicate, a body predicate that is open or the target itself, unknown types, or no closed predicate.
+    InputError
+        `constants` is negative.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.catalog import Catalog
+    >>> from sqlrl.engine.connecting import connect
+    >>> catalog = Catalog(connect(":memory:"))
+    >>> catalog.load(
+    ...     "Size", [("d1", "small"), ("d2", "small"), ("d3", "large"), ("d4", "large")], types=["drug", "size"]
+    ... )
+    >>> catalog.load("Better", [("d1", "d2")], types=["drug", "drug"], target=True)
+    >>> print(derive_bias(catalog.store, "Better"), end="")
+    :- modeh(1, Better(+drug,+drug)).
+    :- modeb(1, Size(+drug,-size)).
+    :- modeb(1, Size(+drug,#size)).
+    """
+    if constants < 0:
+        raise InputError(
+            f"constants is {constants}: expected 0 (none) or the most values of an argument that may be one"
+        )
+    records, sources = store.predicates(), store.sources()
+    if target not in records:
+        raise CatalogError(
+            f"there is no predicate {target!r}{did_you_mean(nearest_names(target, records))}; load its facts first."
+        )
+    closed = {name: sources[name, "fact"] for name, record in records.items() if _closed(record, sources)}
+    closed.pop(target, None)
+    chosen = closed if body is None else _chosen(closed, target, body, records)
+    if not chosen:
+        raise CatalogError(
+            f"there is no closed predicate beside {target}: load facts that clauses can have in their bodies."
+        )
+    head = Mode(target, tuple(Place(INPUT, type_) for type_ in records[target].known_types()), 1)
+    keys = _count(store, [(records[name], source) for name, source in chosen.items()])
+    modes = [mode for name in chosen for mode in modes_of(name, records[name].known_types(), keys[name], constants)]
+    return replace(Bias(head, tuple(modes)), path=f"modes of {target}, derived from types and keys")
+
+
+def _closed(record: PredicateRecord, sources: dict[tuple[str, str], SourceRecord]) -> bool:
+    roles = [role for name, role in sources if name == record.predicate]
+    return roles == ["fact"] and record.scope is None
+
+
+def _chosen(
+    closed: dict[str, SourceRecord], target: str, body: Collection[str], records: dict[str, PredicateRecord]
+) -> dict[str, SourceRecord]:
+    """Return the named predicates; all that cannot stand in a body are named at once."""
+    if isinstance(body, str):
+        raise InputError(f"body must be a list of predicates, not {body!r}")
+    faults: list[str] = []
+    for name in body:
+        if name not in records:
+            faults.append(f"there is no predicate {name!r}{did_you_mean(nearest_names(name, records))}")
+        elif name == target:
+            faults.append(f"{name} is the target: a body has closed predicates only")
+        elif name not in closed:
+            faults.append(f"{name} is open: a body has closed predicates only")
+    if faults:
+        raise CatalogError("\n".join(faults))
+    return {name: source for name, source in closed.items() if name in set(body)}
+
+
+def _count(store: Store, chosen: Sequence[tuple[PredicateRecord, SourceRecord]]) -> dict[str, Keys]:
+    """Count facts and values of all predicates in one query."""
+    widest = max(len(record.arguments) for record, _ in chosen)
+    queries = [_counts(store, number, record, source, widest) for number, (record, source) in enumerate(chosen)]
+    rows = store.rows(union_all(queries), "count the values of arguments")
+    found: dict[str, Keys] = {}
+    for row in sorted(rows, key=lambda r: int(r["predicate"])):
+        record = chosen[row["predicate"]][0]
+        values, apart = (
+            tuple(int(row[f"{kind}{i}"]) for i in range(len(record.arguments))) for kind in ("values", "apart")
+        )
+        found[record.predicate] = Keys(int(row["facts"]), values, apart)
+    return found
+
+
+def _counts(store: Store, number: int, record: PredicateRecord, source: SourceRecord, widest: int) -> exp.Select:
+    """Return the query of one row: the number of a predicate, of its facts, and of the values of each argument."""
+    outputs: list[exp.Expr] = [named(integer(number), "predicate"), named(star_count(), "facts")]
+    for i, name in enumerate(argument_columns(widest)):
+        there = i < len(record.arguments)
+        values = _distinct(name) if there else integer(0)
+        apart = _distinct("example", name) if there and source.example else values.copy()
+        outputs += [named(values, f"values{i}"), named(apart, f"apart{i}")]
+    query = exp.select(*outputs).from_(store.table(source.storage))
+    return query.where(column("truth")) if source.signed else query
+
+
+def _distinct(*names: str) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=[column(name) for name in names]))

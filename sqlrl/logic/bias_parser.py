@@ -1,0 +1,375 @@
+"""The parser of Aleph's mode files: modes, determinations and settings, with errors that point at the text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from sqlrl.errors import BiasWarning, InputError, ParseError, warn
+from sqlrl.logic.bias import KINDS, Bias, Mode, Place, Setting
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, nearest
+from sqlrl.logic.prolog import LONGEST_NUMBER, PrologParser
+from sqlrl.logic.statements import read_text
+from sqlrl.wording import counted
+
+EVALUATIONS = ("coverage", "compression", "accuracy", "laplace", "mestimate", "auto_m")
+"""Values of the setting `evalfn` that sqlrl has, by Aleph's names."""
+
+
+def _whole(least: int) -> Callable[[Setting], str]:
+    expected = f"an integer of {least} or more"
+    return lambda value: "" if type(value) is int and value >= least else expected
+
+
+def _real(least: float, most: float, expected: str) -> Callable[[Setting], str]:
+    return lambda value: "" if type(value) in (int, float) and least <= float(value) <= most else expected
+
+
+_EFFECTIVE: Mapping[str, Callable[[Setting], str]] = {
+    "i": _whole(1),
+    "clauselength": _whole(1),
+    "minpos": _whole(1),
+    "noise": _whole(0),
+    "nodes": _whole(1),
+    "evalfn": lambda value: "" if value in EVALUATIONS else f"one of {', '.join(EVALUATIONS)}",
+    "minscore": _real(-math.inf, math.inf, "a number"),
+    "minacc": _real(0, 1, "a number from 0 to 1"),
+    "m": _real(0, math.inf, "a number of 0 or more"),
+}
+_TALK = ("verbosity", "interactive", "print", "prettyprint", "portray_examples", "portray_hypothesis",
+         "portray_literals", "portray_search", "record", "recordfile")  # fmt: skip
+# They load Aleph itself or tell Prolog how to read a file, and say nothing about clauses.
+_PLUMBING = (
+    "aleph",
+    "use_module",
+    "ensure_loaded",
+    "style_check",
+    "dynamic",
+    "discontiguous",
+    "multifile",
+    "if",
+    "endif",
+)
+_DIRECTIVES = ("modeh", "modeb", "mode", "determination", "set", "aleph_set")
+
+
+def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) -> Bias:
+    r"""Parse Aleph's mode declarations, determinations and settings.
+
+    Each is a directive, with or without its `:-`, and ends with a full stop; `%` and `/* */` mark comments. `mode(...)`
+    declares the head's mode where its predicate is the first argument of a determination, else a body's.
+
+    Parameters
+    ----------
+    text : str
+    source : str
+        The file, or a name for the text, in errors.
+    target : str, optional
+        The predicate to learn, where the text has modes for several heads.
+
+    Returns
+    -------
+    Bias
+        With the determinations of the target applied: body modes without one stand in `unused`.
+
+    Raises
+    ------
+    ParseError
+        The text does not parse; no head, several heads without `target`, or none for it; no body mode; a recall below 1;
+        a place without a type; a determination for a predicate without a mode; determinations, but none for the target;
+        a setting whose value is none of its values. The message shows the line with a caret.
+
+    Warns
+    -----
+    BiasWarning
+        Settings that sqlrl does not know, and body modes without a determination for any head, by name.
+
+    Examples
+    --------
+    >>> bias = parse_bias(":- modeh(1, great(+a,+a)).  % target\n:- modeb(*, x_subst(+a,-n,#b)).\n:- aleph_set(i, 2).")
+    >>> str(bias.body[0]), dict(bias.settings)
+    ('*, x_subst(+a,-n,#b)', {'i': 2})
+    >>> parse_bias(":- modeh(1, great(+a,+a)).\n:- modeb(0, size(+a,-b)).")
+    Traceback (most recent call last):
+        ...
+    sqlrl.errors.ParseError: <text>:2:10: the recall is 0: expected 1 or more, or '*' for no limit
+      :- modeb(0, size(+a,-b)).
+               ^
+    """
+    given: object = text
+    if not isinstance(given, str):
+        raise InputError(f"the text of a bias is a str, not {type(given).__name__}: read files with read_bias")
+    parser = _BiasParser(Source(text, source))
+    bias = parser.read(target)
+    if bias.unknown:
+        named = ", ".join(bias.unknown)
+        what = "this setting" if len(bias.unknown) == 1 else "these settings"
+        warn(f"{source}: sqlrl does not know {what} of Aleph, so it has no effect here: {named}", BiasWarning)
+    idle = {mode.predicate: mode for mode in bias.unused if mode.predicate not in parser.determined}
+    if idle:
+        example = f"determination({_signature(bias.head)}, {_signature(next(iter(idle.values())))})"
+        problem = f"modes without a determination are left out ({', '.join(idle)})"
+        warn(f"{source}: {problem}: add one, as in {example}", BiasWarning)
+    return bias
+
+
+def read_bias(path: str | Path, *, target: str | None = None) -> Bias:
+    r"""Read a mode file of Aleph's.
+
+    Parameters
+    ----------
+    path : str or Path
+    target : str, optional
+        The predicate to learn, where the file has modes for several heads.
+
+    Returns
+    -------
+    Bias
+
+    Raises
+    ------
+    ParseError
+        As in `parse_bias`; also for a missing file.
+
+    Warns
+    -----
+    BiasWarning
+        As in `parse_bias`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "great.modes").write_text(":- modeh(1, p(+a)).\n:- modeb(*, q(+a)).\n")
+    ...     print(read_bias(Path(folder, "great.modes")), end="")
+    :- modeh(1, p(+a)).
+    :- modeb(*, q(+a)).
+    """
+    return parse_bias(read_text(Path(path)), source=str(path), target=target)
+
+
+def _signature(mode: Mode) -> str:
+    return f"{mode.predicate}/{mode.arity}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Indicator:
+    """A predicate as `name/arity` in a determination."""
+
+    name: str
+    arity: int
+    token: Token
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.arity}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A mode and the token of its predicate."""
+
+    mode: Mode
+    token: Token
+
+
+class _BiasParser(PrologParser):
+    """Reads the directives of one text."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._heads: list[_Declared] = []
+        self._bodies: list[_Declared] = []
+        self._either: list[_Declared] = []
+        self._determinations: list[tuple[_Indicator, _Indicator]] = []
+        self._settings: dict[str, tuple[Setting, Token]] = {}
+
+    def read(self, target: str | None) -> Bias:
+        """Read all directives and put those of the target together."""
+        while self.token.kind != END:
+            self._directive()
+        for declared in self._either:
+            heads = {head.name for head, _ in self._determinations}
+            (self._heads if declared.mode.predicate in heads else self._bodies).append(declared)
+        self._check_arities()
+        head = self._head(target)
+        if not self._bodies:
+            raise ParseError(
+                "there is no modeb: expected modes of body literals, as modeb(*, q(+a,-b))", path=self.source.path
+            )
+        used, unused = self._determined(head)
+        values = {name: value for name, (value, _) in self._settings.items()}
+        known = {name: value for name, value in values.items() if name in _EFFECTIVE or name in _TALK}
+        unknown = {name: value for name, value in values.items() if name not in known}
+        return Bias(head.mode, used, known, unused, unknown, self.source.path)
+
+    @property
+    def determined(self) -> set[str]:
+        """The body predicates of all determinations."""
+        return {body.name for _, body in self._determinations}
+
+    # ---- directives -----------------------------------------------------------------------------------------
+
+    def _directive(self) -> None:
+        self.accept(":-")
+        start = self.token
+        if start.kind != NAME:
+            raise self.unexpected("a directive, as ':- modeb(*, q(+a,-b)).'")
+        kind = self.take().text
+        if kind in _PLUMBING:
+            self._skip()
+            return
+        if kind not in _DIRECTIVES:
+            hint = nearest(kind, _DIRECTIVES) or f": expected one of {', '.join(_DIRECTIVES)}"
+            facts = "" if hint.startswith(";") else "; load facts with db.load and write rules with db.define"
+            raise self.fault(f"there is no directive {kind!r}{hint}{facts}", start)
+        self.expect("(")
+        if kind == "determination":
+            first = self._indicator()
+            self.expect(",", " and the predicate that may stand in a body")
+            self._determinations.append((first, self._indicator()))
+        elif kind in ("set", "aleph_set"):
+            self._setting()
+        else:
+            into = {"modeh": self._heads, "modeb": self._bodies, "mode": self._either}[kind]
+            self._mode(into)
+        self.expect(")")
+        self.stop()
+
+    def _skip(self) -> None:
+        while self.token.kind not in ("stop", END):
+            self.take()
+        self.stop()
+
+    def _mode(self, into: list[_Declared]) -> None:
+        recall = self._recall()
+        self.expect(",", " after the recall")
+        name = self.name("the name of a predicate")
+        places: list[Place] = []
+        if self.accept("("):
+            places.append(self._place())
+            while self.accept(","):
+                places.append(self._place())
+            self.expect(")", " or ','")
+        mode = Mode(name.text, tuple(places), recall, self.source.line(name))
+        same = next((d for d in into if (d.mode.predicate, d.mode.places) == (mode.predicate, mode.places)), None)
+        if same is None:
+            into.append(_Declared(mode, name))
+        elif same.mode != mode:
+            raise self.fault(f"line {same.mode.line} has this mode with another recall: expected one of the two", name)
+
+    def _recall(self) -> int | None:
+        if self.accept("*"):
+            return None
+        start = self.token
+        minus = "-" if self.accept("-") else ""
+        if self.token.kind != NUMBER or not self.token.text.isdecimal():
+            raise self.unexpected("the recall, an integer of 1 or more or '*'")
+        text = minus + self.take().text
+        if int(text) < 1:
+            raise self.fault(f"the recall is {int(text)}: expected 1 or more, or '*' for no limit", start)
+        if len(text) > LONGEST_NUMBER:
+            raise self.fault(f"the recall is too large: expected at most {LONGEST_NUMBER} digits, or '*'", start)
+        return int(text)
+
+    def _place(self) -> Place:
+        if not self.at(*KINDS):
+            raise self.unexpected("'+type' (input), '-type' (output) or '#type' (a constant)")
+        kind = self.take()
+        if self.token.kind not in (NAME, STRING) or not self.token.text:
+            raise self.fault(f"the place '{kind.text}' has no type: expected a name after it, as {kind.text}drug", kind)
+        return Place(cast('Literal["+", "-", "#"]', kind.text), self.take().text)
+
+    def _indicator(self) -> _Indicator:
+        name = self.name("the name of a predicate with its number of arguments, as great/2")
+        self.expect("/", " and the number of arguments")
+        if self.token.kind != NUMBER or not self.token.text.isdecimal() or len(self.token.text) > LONGEST_NUMBER:
+            raise self.unexpected("the number of arguments")
+        return _Indicator(name.text, int(self.take().text), name)
+
+    def _setting(self) -> None:
+        name = self.name("the name of a setting")
+        self.expect(",", " and the value")
+        where = self.token
+        value = self._value()
+        expected = _EFFECTIVE[name.text](value) if name.text in _EFFECTIVE else ""
+        if expected:
+            end = self.tokens[self.position - 1].end
+            raise self.fault(f"{name.text} is {self.source.text[where.start : end]}: expected {expected}", where)
+        first = self._settings.setdefault(name.text, (value, name))
+        if first[0] != value:
+            line = self.source.line(first[1])
+            raise self.fault(f"line {line} sets {name.text} to {first[0]}: expected one value", where)
+
+    def _value(self) -> Setting:
+        """Read a number, a name or a quoted name; true and false are booleans, inf is a number."""
+        sign = self.take().text if self.at("-", "+") else ""
+        token = self.token
+        if token.kind == NUMBER:
+            text = sign + self.take().text
+            return int(text) if text.lstrip("+-").isdecimal() and len(text) <= 18 else float(text)
+        if token.kind in (NAME, STRING) and token.text in ("inf", "infinite"):
+            self.take()
+            return -math.inf if sign == "-" else math.inf
+        if sign or token.kind not in (NAME, STRING):
+            raise self.unexpected("the value of a setting: a number or a name")
+        self.take()
+        return {"true": True, "false": False}.get(token.text, token.text)
+
+    # ---- what belongs together --------------------------------------------------------------------------------
+
+    def _check_arities(self) -> None:
+        arities: dict[str, Mode] = {}
+        for declared in [*self._heads, *self._bodies]:
+            first = arities.setdefault(declared.mode.predicate, declared.mode)
+            if first.arity != declared.mode.arity:
+                has = f"has {counted(declared.mode.arity, 'place')} here and {first.arity} in line {first.line}"
+                problem = f"{declared.mode.predicate} {has}: a predicate has one number of arguments"
+                raise self.fault(problem, declared.token)
+
+    def _head(self, target: str | None) -> _Declared:
+        names = list(dict.fromkeys(declared.mode.predicate for declared in self._heads))
+        if not names:
+            problem = "there is no modeh: expected the mode of the predicate to learn, as modeh(1, great(+a,+a))"
+            if self._bodies:
+                raise self.fault(problem, self._bodies[0].token)
+            raise ParseError(problem, path=self.source.path)
+        if target is not None and target not in names:
+            hint = nearest(target, names) or f": expected one of {', '.join(names)}"
+            raise ParseError(f"there is no modeh of the target {target!r}{hint}", path=self.source.path)
+        if target is None and len(names) > 1:
+            second = next(d for d in self._heads if d.mode.predicate != names[0])
+            choose = f"choose the predicate to learn, as target={names[0]!r}"
+            raise self.fault(f"there are modes for {len(names)} heads ({', '.join(names)}): {choose}", second.token)
+        chosen = [d for d in self._heads if d.mode.predicate == (target or names[0])]
+        if len(chosen) > 1:
+            problem = f"{chosen[1].mode.predicate} has another modeh in line {chosen[0].mode.line}: expected one for the target"
+            raise self.fault(problem, chosen[1].token)
+        return chosen[0]
+
+    def _determined(self, head: _Declared) -> tuple[tuple[Mode, ...], tuple[Mode, ...]]:
+        """Return the body modes that the target's determinations allow, and the rest."""
+        arities = {d.mode.predicate: d.mode.arity for d in [*self._heads, *self._bodies]}
+        for indicator in (i for pair in self._determinations for i in pair):
+            if indicator.name not in arities:
+                hint = nearest(indicator.name, arities) or ": declare one, or leave the determination out"
+                raise self.fault(f"{indicator} has a determination, but no mode{hint}", indicator.token)
+            if arities[indicator.name] != indicator.arity:
+                has = counted(arities[indicator.name], "place")
+                problem = f"the mode of {indicator.name} has {has}: expected {indicator.name}/{arities[indicator.name]}"
+                raise self.fault(problem, indicator.token)
+        modes = tuple(d.mode for d in self._bodies)
+        if not self._determinations:
+            return modes, ()
+        allowed = {body.name for target, body in self._determinations if target.name == head.mode.predicate}
+        used = tuple(mode for mode in modes if mode.predicate in allowed)
+        if not used:
+            first = _signature(modes[0])
+            problem = (
+                f"no determination lets a predicate with a modeb into bodies of {_signature(head.mode)}: expected some, "
+                f"as determination({_signature(head.mode)}, {first}), or no determinations at all"
+            )
+            raise self.fault(problem, head.token)
+        return used, tuple(mode for mode in modes if mode.predicate not in allowed)

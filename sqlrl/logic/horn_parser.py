@@ -1,0 +1,295 @@
+"""The parser of Horn definitions, in the project's convention of variables or in Prolog's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlrl.errors import InputError, ModelError, ParseError, UnsupportedError
+from sqlrl.logic.horn import ANONYMOUS, Definitions, HornAtom, HornRule
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token
+from sqlrl.logic.prolog import STOP, PrologParser
+from sqlrl.logic.terms import Constant, Term, Variable
+from sqlrl.wording import counted
+
+LOWER, UPPER = "lower", "upper"
+"""Conventions: which names are variables."""
+
+_EQUAL, _UNEQUAL = ("=", "=="), ("!=", "\\=", "\\==")
+_ORDER = ("<", ">", "=<", "<=", ">=", "<>")
+_ALTERNATIVE = (";", "|", "->")
+
+
+def parse_definitions(text: str, *, variables: str = LOWER, path: str = "<text>") -> Definitions:
+    r"""Parse Horn definitions: rules `head :- literal, literal.`, each ended by a full stop.
+
+    A literal is an atom, a negated atom (`!p(x)`, `not p(x)` or `\+ p(x)`) or a comparison (`x = y`, `x != y`; also `==`,
+    `\=`, `\==`). `_` is a variable that stands only once. `%` and `/* */` mark comments.
+
+    Parameters
+    ----------
+    text : str
+    variables : {"lower", "upper"}
+        Which names are variables. "lower", as in models: those that begin with a small letter; others, quoted names and
+        numbers are constants. "upper", as in Prolog and Aleph's background files: those that begin with a capital or `_`.
+    path : str
+        The file, or a name for the text, in errors.
+
+    Returns
+    -------
+    Definitions
+
+    Raises
+    ------
+    ParseError
+        The text does not parse; the message shows the line with a caret.
+    ModelError
+        A predicate with several numbers of arguments, a variable that no positive literal binds, a rule whose comparisons
+        never hold, or one of bare constants alone, in which the other convention would see variables.
+    UnsupportedError
+        Order comparisons, alternatives and terms with functions, by name.
+    InputError
+        `variables` is neither "lower" nor "upper".
+
+    Examples
+    --------
+    >>> text = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
+    >>> prolog = "ancestor(X, Y) :- parent(X, Y). ancestor(X, Z) :- parent(X, Y), ancestor(Y, Z)."
+    >>> str(parse_definitions(prolog, variables="upper")) == str(parse_definitions(text))
+    True
+    >>> parse_definitions(prolog)
+    Traceback (most recent call last):
+        ...
+    sqlrl.errors.ModelError: <text>:1:1: this rule has no variable: names that begin with a capital are constants here, as in models; pass variables="upper" for Prolog's convention
+      ancestor(X, Y) :- parent(X, Y). ancestor(X, Z) :- parent(X, Y), ancestor(Y, Z).
+      ^
+    """
+    given: object = text
+    if not isinstance(given, str):
+        raise InputError(f"the text of definitions is a str, not {type(given).__name__}")
+    if variables not in (LOWER, UPPER):
+        raise InputError(f'variables is {variables!r}: expected "lower" (as in models) or "upper" (as in Prolog)')
+    return _HornParser(Source(text, path), variables).read()
+
+
+@dataclass
+class _Body:
+    """What the parser has read of a rule's body."""
+
+    atoms: list[HornAtom] = field(default_factory=list)
+    negated: list[HornAtom] = field(default_factory=list)
+    equal: list[tuple[Term, Term, Token]] = field(default_factory=list)
+    unequal: list[tuple[Term, Term, Token]] = field(default_factory=list)
+
+
+class _HornParser(PrologParser):
+    """Reads the rules of one text."""
+
+    def __init__(self, source: Source, convention: str) -> None:
+        super().__init__(source)
+        self._convention = convention
+        self._arities: dict[str, tuple[int, Token]] = {}
+        self._names: dict[str, str] = {}
+        self._anonymous = self._bare = 0
+
+    def read(self) -> Definitions:
+        """Read all rules."""
+        rules: list[HornRule] = []
+        while self.token.kind != END:
+            rules.append(self._rule())
+        if not rules:
+            raise ParseError("there are no definitions: expected rules, as p(x) :- q(x, y).", path=self.source.path)
+        return Definitions(tuple(rules))
+
+    def _rule(self) -> HornRule:
+        start = self.token
+        self._names, self._anonymous, self._bare = {}, 0, 0
+        head, body = self._atom(), _Body()
+        if self.accept(":-"):
+            self._literal(body)
+            while self.accept(","):
+                self._literal(body)
+        if self.at(*_ALTERNATIVE, "^"):
+            fix = "',' between literals" if self.at("^") else "one rule for each alternative"
+            raise self.source.error(
+                UnsupportedError, f"'{self.token.text}' is no part of a rule: write {fix}", self.token
+            )
+        self.stop()
+        self._check_convention(body, start)
+        return _normal(head, body, self.source)
+
+    # ---- literals ---------------------------------------------------------------------------------------------
+
+    def _literal(self, body: _Body) -> None:
+        if self.at("!", "\\+"):
+            self.take()
+            body.negated.append(self._negated())
+        elif self.token.kind == NAME and self.token.text == "not" and self._next().kind in (NAME, STRING):
+            self.take()
+            body.negated.append(self._atom())
+        elif self.token.kind == NAME and self.token.text == "not" and self._opens():
+            self.take()
+            body.negated.append(self._negated())
+        elif self.token.kind in (NAME, STRING) and not self._compared():
+            body.atoms.append(self._atom())
+        else:
+            self._comparison(body)
+
+    def _negated(self) -> HornAtom:
+        """Read an atom that may stand in parentheses."""
+        enclosed = self.accept("(")
+        atom = self._atom()
+        if enclosed:
+            self.expect(")")
+        return atom
+
+    def _next(self) -> Token:
+        return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+
+    def _opens(self) -> bool:
+        return self._next().text == "(" and self._next().kind not in (STRING, STOP)
+
+    def _compared(self) -> bool:
+        following = self._next()
+        return following.kind not in (NAME, STRING, STOP) and following.text in (*_EQUAL, *_UNEQUAL, *_ORDER)
+
+    def _comparison(self, body: _Body) -> None:
+        left, sign = self._term("an atom or a comparison"), self.token
+        if self.at(*_ORDER):
+            problem = (
+                f"'{sign.text}' is not supported: only = and != compare; put it into a view or query and load that"
+            )
+            raise self.source.error(UnsupportedError, problem, sign)
+        if not self.at(*_EQUAL, *_UNEQUAL):
+            raise self.unexpected("'=' or '!='")
+        self.take()
+        right = self._term("a variable or a constant")
+        (body.equal if sign.text in _EQUAL else body.unequal).append((left, right, sign))
+
+    def _atom(self) -> HornAtom:
+        name = self.name("the name of a predicate")
+        terms: list[Term] = []
+        if self.accept("("):
+            terms.append(self._term("a variable or a constant"))
+            while self.accept(","):
+                terms.append(self._term("a variable or a constant"))
+            self.expect(")", " or ','")
+        known = self._arities.setdefault(name.text, (len(terms), name))
+        if known[0] != len(terms):
+            line = self.source.line(known[1])
+            problem = f"{name.text} has {counted(len(terms), 'argument')} here and {known[0]} in line {line}: expected as many"
+            raise self.source.error(ModelError, problem, name)
+        return HornAtom(name.text, tuple(terms), name.start)
+
+    def _term(self, expected: str) -> Term:
+        minus = self.token
+        if self.at("-") and self._next().kind == NUMBER:
+            self.take()
+            return Constant("-" + self.take().text)
+        if self.token.kind not in (NAME, STRING, NUMBER):
+            raise self.unexpected(expected)
+        token = self.take()
+        if self.at("("):
+            problem = f"{token.text}(...) is a function, which is not supported: expected a variable or a constant"
+            raise self.source.error(UnsupportedError, problem, minus)
+        if token.kind != NAME:
+            return Constant(token.text)
+        if token.text == "_":
+            self._anonymous += 1
+            return Variable(f"{ANONYMOUS}{self._anonymous}")
+        if not self._is_variable(token.text):
+            self._bare += 1
+            return Constant(token.text)
+        return Variable(self._variable(token.text))
+
+    def _is_variable(self, name: str) -> bool:
+        capital = name[0].isupper()
+        return name[0] == "_" or capital == (self._convention == UPPER)
+
+    def _variable(self, name: str) -> str:
+        """Return the name of a variable in the project's convention, another one for each of the rule's."""
+        if name not in self._names:
+            plain = name[0].lower() + name[1:]
+            while plain in self._names.values():
+                plain += "_"
+            self._names[name] = plain
+        return self._names[name]
+
+    def _check_convention(self, body: _Body, start: Token) -> None:
+        """Refuse rules of bare names without a variable, which are probably meant in the other convention."""
+        if not self._bare or self._names or self._anonymous or not (body.atoms or body.negated):
+            return
+        first, other, where = ("a capital", UPPER, "Prolog's convention")
+        here = ", as in models"
+        if self._convention == UPPER:
+            first, other, where, here = "a small letter", LOWER, "the convention of models", ", as in Prolog"
+        problem = (
+            f"this rule has no variable: names that begin with {first} are constants here{here}; "
+            f'pass variables="{other}" for {where}'
+        )
+        raise self.source.error(ModelError, problem, start)
+
+
+# ---- equalities and safety ------------------------------------------------------------------------------------
+
+
+def _normal(head: HornAtom, body: _Body, source: Source) -> HornRule:
+    """Return a rule with its equalities put into its terms, checked."""
+    same = _merged(body, source)
+    # Numbered in the order in which the rule is written again.
+    anonymous = [t for a in (head, *body.atoms, *body.negated) for t in a.terms if _is_anonymous(t) and t not in same]
+    renamed = {term: Variable(f"{ANONYMOUS}{number}") for number, term in enumerate(dict.fromkeys(anonymous), start=1)}
+
+    def put(atom: HornAtom) -> HornAtom:
+        merged = (same.get(term, term) for term in atom.terms)
+        return HornAtom(atom.predicate, tuple(renamed.get(term, term) for term in merged), atom.offset)
+
+    unequal: dict[tuple[Term, Term], Token] = {}
+    for left, right, sign in body.unequal:
+        pair = (same.get(left, left), same.get(right, right))
+        if pair[0] == pair[1]:
+            raise source.error(ModelError, "this comparison never holds: both sides are equal", sign)
+        if not all(isinstance(term, Constant) for term in pair):
+            unequal[pair] = sign
+    rule = HornRule(put(head), tuple(map(put, body.atoms)), tuple(map(put, body.negated)), tuple(unequal), source)
+    _check_safe(rule, unequal)
+    return rule
+
+
+def _is_anonymous(term: Term) -> bool:
+    return isinstance(term, Variable) and term.name.startswith(ANONYMOUS)
+
+
+def _merged(body: _Body, source: Source) -> dict[Term, Term]:
+    """Return what stands for each variable of the equalities: a constant, or the variable that stands first."""
+    same: dict[Term, Term] = {}
+    for left, right, sign in body.equal:
+        one, other = same.get(left, left), same.get(right, right)
+        if isinstance(one, Constant) and isinstance(other, Constant):
+            if one != other:
+                raise source.error(ModelError, "this comparison never holds: two constants differ", sign)
+            continue
+        gone, stays = (one, other) if isinstance(other, Constant) else (other, one)
+        same = {term: stays if found == gone else found for term, found in same.items()}
+        same[gone] = stays
+    return same
+
+
+def _check_safe(rule: HornRule, unequal: Mapping[tuple[Term, Term], Token]) -> None:
+    """Refuse variables that no positive literal binds."""
+    bound = {term for atom in rule.body for term in atom.terms}
+    places = [(term, rule.head.offset, "the head") for term in rule.head.terms]
+    places += [(term, atom.offset, "a negated literal") for atom in rule.negated for term in atom.terms]
+    places += [(term, sign.start, "a comparison") for pair, sign in unequal.items() for term in pair]
+    for term, offset, where in places:
+        if not isinstance(term, Variable) or term in bound:
+            continue
+        if not _is_anonymous(term):
+            fix = "; write _ for any constant" if where == "a negated literal" else ""
+            problem = (
+                f"{term.name} stands in {where}, but in no positive literal of the body: add one that binds it{fix}"
+            )
+            raise rule.source.error(ModelError, problem, offset)
+        if where != "a negated literal":
+            problem = f"_ stands in {where}: expected a variable that a positive literal binds, or a constant"
+            raise rule.source.error(ModelError, problem, offset)

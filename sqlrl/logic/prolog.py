@@ -1,0 +1,152 @@
+"""Prolog's signs: the lexer of Aleph's mode files and of Horn definitions, and a parser's steps over its tokens."""
+
+from __future__ import annotations
+
+import re
+
+from sqlrl.errors import ParseError
+from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Source, Token, unescape
+
+STOP = "stop"
+LONGEST_NUMBER = 9
+"""Digits of an integer that counts something."""
+
+_TOKEN = re.compile(
+    r"""(?P<space>[\s\u00a0\ufeff]+)
+      | (?P<comment>%[^\n]*|/\*(?s:.*?)\*/)
+      | (?P<open_comment>/\*)
+      | (?P<quoted>'(?:[^'\\\n]|''|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")
+      | (?P<open_quoted>['"])
+      | (?P<stop>\.(?=[\s%]|\Z))
+      | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+      | (?P<name>[^\W\d]\w*)
+      | (?P<sign>:-|\\\+|\\==|\\=|!=|==|=<|>=|<=|<>|[-+*/\#(){}\[\],=.!~^<>:;|?&@$\\])
+    """,
+    re.VERBOSE,
+)
+_BARE = re.compile(r"[^\W\d]\w*\Z")
+
+
+def tokenize_prolog(source: Source) -> list[Token]:
+    r"""Split a text into tokens; comments (`% ...`, `/* ... */`) and blanks vanish, the last token is the end.
+
+    A full stop before a blank, a comment or the end of the text is a token of the kind `STOP`. A quoted constant, in
+    single quotes (doubled within) or double ones, is a `STRING`.
+
+    Parameters
+    ----------
+    source : Source
+
+    Raises
+    ------
+    ParseError
+        A character that starts no token, a quoted constant or comment that does not end, an unknown escape.
+
+    Examples
+    --------
+    >>> [t.text for t in tokenize_prolog(Source(":- set(minscore, 0.6). % as in the paper"))]
+    [':-', 'set', '(', 'minscore', ',', '0.6', ')', '.', '']
+    """
+    tokens: list[Token] = []
+    text, offset = source.text, 0
+    while offset < len(text):
+        match = _TOKEN.match(text, offset)
+        if match is None:
+            raise source.error(ParseError, f"unexpected character {text[offset]!r}", offset)
+        kind, end = match.lastgroup or "", match.end()
+        if kind in ("open_comment", "open_quoted"):
+            what, mark = (
+                ("comment", "*/") if kind == "open_comment" else ("quoted constant", f"{text[offset]} in its line")
+            )
+            raise source.error(ParseError, f"this {what} does not end: expected {mark}", offset)
+        if kind == "number" and end < len(text) and (text[end].isalpha() or text[end] == "_"):
+            problem = "a name starts with a letter: quote a constant that starts with a digit"
+            raise source.error(ParseError, problem, offset)
+        if kind == "quoted":
+            body = text[offset + 1 : end - 1]
+            body = body.replace("''", "\\'") if text[offset] == "'" else body
+            tokens.append(Token(STRING, unescape(body, source, offset + 1), offset, end))
+        elif kind not in ("space", "comment"):
+            tokens.append(
+                Token({"name": NAME, "number": NUMBER, "stop": STOP}.get(kind, SIGN), match.group(), offset, end)
+            )
+        offset = end
+    tokens.append(Token(END, "", len(text), len(text)))
+    return tokens
+
+
+def quoted(name: str) -> str:
+    r"""Return a name as Prolog's signs write it: bare where it can be, else in single quotes.
+
+    Examples
+    --------
+    >>> print(quoted("x_subst"), quoted("a drug's"), quoted("2nd"))
+    x_subst 'a drug\'s' '2nd'
+    """
+    if _BARE.match(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
+
+
+class PrologParser:
+    """The steps of a parser over the tokens of one text; `token` is the next one.
+
+    Parameters
+    ----------
+    source : Source
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.tokens = source, tokenize_prolog(source)
+        self.position = 0
+
+    @property
+    def token(self) -> Token:
+        """The next token."""
+        return self.tokens[self.position]
+
+    def take(self) -> Token:
+        """Return the next token and step over it."""
+        token = self.token
+        if token.kind != END:
+            self.position += 1
+        return token
+
+    def at(self, *signs: str) -> bool:
+        """Tell whether the next token is one of some signs."""
+        return self.token.kind == SIGN and self.token.text in signs
+
+    def accept(self, sign: str) -> bool:
+        """Step over a sign if it comes next."""
+        if self.at(sign):
+            self.take()
+            return True
+        return False
+
+    def expect(self, sign: str, why: str = "") -> Token:
+        """Step over a sign or fail."""
+        if not self.at(sign):
+            raise self.unexpected(f"'{sign}'{why}")
+        return self.take()
+
+    def stop(self) -> None:
+        """Step over the full stop at the end of a clause or directive."""
+        if self.token.kind != STOP:
+            raise self.unexpected("'.' and a blank or the end of the line")
+        self.take()
+
+    def name(self, what: str) -> Token:
+        """Step over a name, bare or quoted."""
+        if self.token.kind not in (NAME, STRING) or not self.token.text:
+            raise self.unexpected(what)
+        return self.take()
+
+    def unexpected(self, expected: str) -> ParseError:
+        """Return the error that says what was expected instead of the next token."""
+        found = "'.'" if self.token.kind == STOP else str(self.token)
+        return self.source.error(ParseError, f"expected {expected}, found {found}", self.token)
+
+    def fault(self, problem: str, where: Token) -> ParseError:
+        """Return an error that points at a token."""
+        return self.source.error(ParseError, problem, where)

@@ -1,0 +1,1 @@
+"""Inductive logic programming: clauses from bottom clauses, scored by what they cover."""

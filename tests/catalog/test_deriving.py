@@ -1,0 +1,139 @@
+"""The language bias that types and keys suggest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sqlrl
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.deriving import Keys, derive_bias, modes_of
+from sqlrl.engine.connecting import connect
+from sqlrl.errors import CatalogError, InputError
+
+DRUGS = [f"d{i}" for i in range(6)]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Iterator[Catalog]:
+    found = Catalog(connect(":memory:", threads=1))
+    sizes = [(drug, f"s{i // 2}", f"g{i % 3}") for i, drug in enumerate(DRUGS)]
+    found.load("Size", sizes, types=["drug", "size", "group"])
+    found.load("Mixes", [(a, b) for a in DRUGS[:3] for b in DRUGS[:3]], types=["drug", "drug"])
+    found.load("Old", [(drug, i % 2 == 0) for i, drug in enumerate(DRUGS)], types=["drug"], truth=1)
+    found.load("Better", [("d0", "d1")], types=["drug", "drug"], target=True)
+    found.load("Worse", [("d0", "d1")], types=["drug", "drug"], target=True)
+    yield found
+    found.engine.close()
+
+
+def test_keys_are_inputs_and_few_values_are_constants(catalog: Catalog) -> None:
+    assert str(derive_bias(catalog.store, "Better")).split("\n") == [
+        ":- modeh(1, Better(+drug,+drug)).",
+        ":- modeb(*, Mixes(+drug,-drug)).",
+        ":- modeb(*, Mixes(+drug,#drug)).",
+        ":- modeb(*, Mixes(-drug,+drug)).",
+        ":- modeb(*, Mixes(#drug,+drug)).",
+        ":- modeb(1, Old(+drug)).",
+        ":- modeb(1, Size(+drug,-size,-group)).",
+        ":- modeb(1, Size(+drug,#size,-group)).",
+        ":- modeb(1, Size(+drug,-size,#group)).",
+        ":- modeb(1, Size(+drug,#size,#group)).",
+        "",
+    ]
+
+
+def test_constants_can_be_fewer_or_none_and_the_body_chosen(catalog: Catalog) -> None:
+    bias = derive_bias(catalog.store, "Better", body=["Size", "Old"], constants=0)
+    assert [str(mode) for mode in bias.body] == ["1, Old(+drug)", "1, Size(+drug,-size,-group)"]
+    assert bias.path == "modes of Better, derived from types and keys"
+    bias.check({name: record.known_types() for name, record in catalog.predicates().items()})
+
+
+def test_a_key_holds_in_an_example_where_examples_stand_beside_the_arguments() -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    rows = [("1", "a", "x"), ("1", "b", "x"), ("2", "a", "y"), ("2", "b", "y")]
+    catalog.load("Kind", rows, types=["node", "kind"], columns=[1, 2], example="column0")
+    catalog.load("Good", [("1", "a")], types=["node"], columns=[1], example="column0", target=True)
+    modes = [str(mode) for mode in derive_bias(catalog.store, "Good").body]
+    assert modes == ["1, Kind(+node,-kind)", "1, Kind(+node,#kind)"]
+    catalog.engine.close()
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=12, unique=True),
+    st.integers(0, 4),
+)
+def test_the_rules_hold_for_any_facts(rows: list[tuple[int, int, int]], constants: int) -> None:
+    columns = list(zip(*rows, strict=True))
+    values = tuple(len(set(c)) for c in columns)
+    modes = modes_of("p", ["a", "b", "c"], Keys(len(rows), values), constants)
+    assert len(set(modes)) == len(modes)
+    for mode in modes:
+        (input_,) = mode.positions("+")
+        most = max(columns[input_].count(v) for v in columns[input_])
+        assert (mode.recall == 1) == (most == 1)
+        assert all(values[i] <= constants and 2 * values[i] <= len(rows) for i in mode.positions("#"))
+    keys = [i for i, number in enumerate(values) if number == len(rows)]
+    assert {mode.positions("+")[0] for mode in modes} == set(keys or range(3))
+
+
+def test_one_query_whatever_the_number_of_predicates(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    fetch = catalog.engine.fetch
+    monkeypatch.setattr(catalog.engine, "fetch", lambda query, *, step: steps.append(step) or fetch(query, step=step))
+    derive_bias(catalog.store, "Better", body=["Size"])
+    few = list(steps)
+    derive_bias(catalog.store, "Better")
+    assert steps[len(few) :] == few
+    assert few.count("count the values of arguments") == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "message"),
+    [
+        ("Beter", None, "there is no predicate 'Beter'; did you mean 'Better'?; load its facts first"),
+        ("Better", ["Siz"], "there is no predicate 'Siz'; did you mean 'Size'?"),
+        ("Better", ["Worse"], "Worse is open: a body has closed predicates only"),
+        ("Better", ["Better"], "Better is the target: a body has closed predicates only"),
+        ("Better", [], "there is no closed predicate beside Better: load facts"),
+    ],
+)
+def test_what_cannot_be_derived_is_refused(catalog: Catalog, target: str, body: list[str] | None, message: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        derive_bias(catalog.store, target, body=body)
+    assert message in str(caught.value)
+
+
+def test_bad_options(catalog: Catalog) -> None:
+    with pytest.raises(InputError, match="constants is -1: expected 0"):
+        derive_bias(catalog.store, "Better", constants=-1)
+    with pytest.raises(InputError, match="body must be a list of predicates, not 'Size'"):
+        derive_bias(catalog.store, "Better", body="Size")
+
+
+def test_predicates_whose_types_are_unknown_are_named() -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.load("Better", [("d0", "d1")], types=["drug", "drug"], target=True)
+    catalog.load("Waits", [("a",)])
+    with pytest.raises(CatalogError, match="The types of Waits are not known yet"):
+        derive_bias(catalog.store, "Better")
+    catalog.engine.close()
+
+
+def test_the_derived_bias_of_alzheimers_has_the_directions_of_the_shipped_one(data_folder: Path) -> None:
+    folder = data_folder / "alzheimers"
+    shipped = sqlrl.read_bias(folder / "amine.modes")
+    catalog = Catalog(connect(":memory:", threads=1))
+    for predicate in ("polar", "great_polar", "alk_groups"):
+        (mode,) = [m for m in shipped.body if m.predicate == predicate]
+        types = [place.type for place in mode.places]
+        catalog.load(predicate, folder / "background" / f"{predicate}.csv", types=types)
+    catalog.load("great_ne", [("a1", "b1")], types=["a", "a"], target=True)
+    derived = {(m.predicate, m.places) for m in derive_bias(catalog.store, "great_ne").body}
+    assert {(m.predicate, m.places) for m in shipped.body if m.predicate in catalog.predicates()} <= derived
+    catalog.engine.close()
