@@ -15,9 +15,10 @@ from sqlrl.solve.choose import Chooser, Method, Options
 from sqlrl.solve.components import split
 from sqlrl.solve.counts import counts, soft_weights, weighed_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
+from sqlrl.solve.recognise import keep_rows
 from sqlrl.solve.restrict import UnsatisfiableError, select
 from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
-from sqlrl.solve.structure import Structure, compile_network
+from sqlrl.solve.structure import Structure, compile_network, sides_of
 from sqlrl.solve.weighed import EPSILON, atom_terms, weigh
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _check_finite(values: FloatArray) -> None:
 
 def _checked_world(network: Network, world: npt.ArrayLike) -> BoolArray:
     found = np.asarray(world)
-    if found.shape != network.atoms.shape or found.dtype != np.bool_:
+    if found.ndim not in (1, 2) or found.shape[-1:] != network.atoms.shape or found.dtype != np.bool_:
         raise InputError(
             f"start must be a Boolean array of shape {network.atoms.shape}, one value for each atom, not an array of "
             f"{found.dtype} of shape {found.shape}"
@@ -119,7 +120,11 @@ class _Run:
 
     def solve(self, weights: npt.ArrayLike, loss: npt.ArrayLike | None, atoms: BoolArray, options: Options) -> None:
         """Solve the components of some atoms."""
-        weighed = weigh(self.structure.network, weights, loss=loss)
+        structure = self.structure
+        weighed = weigh(structure.network, weights, loss=loss)
+        if np.any(structure.row_component < 0):
+            # Rows that blocks satisfy join no components, so that one of them may lie half inside.
+            weighed = keep_rows(weighed, np.diff(sides_of(weighed, structure.variables).row_start) > 0)
         part = select(weighed, atoms)
         chooser = Chooser(part, options)
         chooser.run()
@@ -160,6 +165,7 @@ def mpe(
     start: npt.ArrayLike | None = None,
     deterministic_limit: float | None = None,
     seed: int = 0,
+    prove: bool = True,
     describe: Describe | None = None,
 ) -> MPEResult:
     """The most probable world: the one that maximises sum of w_i n_i plus soft evidence, under all hard clauses.
@@ -178,12 +184,16 @@ def mpe(
         relaxation, "walksat" searches locally and proves nothing.
     loss : float array, shape (n,), optional
         Added for each true atom (loss-augmented inference).
-    start : bool array, shape (n,), optional
-        A world from which CP-SAT starts, such as the best one of a similar network. It need not keep the hard clauses.
+    start : bool array, shape (n,) or (k, n), optional
+        A world, or several, from the best of which CP-SAT starts, such as that of a similar network; with `prove=False` local
+        search starts from each. They need not keep the hard clauses.
     deterministic_limit : float, optional
         CP-SAT's deterministic time for each component, roughly seconds. With it the result may be only FEASIBLE.
     seed : int
         Of CP-SAT and of local search, 0 to 2**31 - 1.
+    prove : bool
+        With False, "auto" asks CP-SAT for no proof: what the cheaper methods leave open gets the world of the linear
+        relaxation, rounded and improved by local search, and the report says how far from the best it can be.
     describe : callable, optional
         Words for a ground clause, for the error about conflicting hard clauses: (local clause, signed local atoms).
 
@@ -232,7 +242,7 @@ def mpe(
             run.eliminate_forests()
         if others.any():
             known = None if start is None else _checked_world(structure.network, start)
-            run.solve(weights, loss, others, Options(method, deterministic_limit, seed, start=known))
+            run.solve(weights, loss, others, Options(method, deterministic_limit, seed, start=known, prove=prove))
     except UnsatisfiableError as error:
         from sqlrl.solve.conflict import conflict_error
 

@@ -132,6 +132,24 @@ def test_hard_rows_of_a_forest_are_never_broken() -> None:
     assert not np.any(result.world[:-3:3] & result.world[3::3])
 
 
+@pytest.mark.parametrize(
+    ("row", "block", "best"),
+    [
+        ([1, -4, -5], ([3, 4], False), 3),
+        ([-3, -4, -5], ([3, 4], False), 3),
+        ([-1, 4], ([3], True), 1),
+        ([-1, 4, 5], ([3, 4], True), 1),
+    ],
+)
+def test_rows_that_blocks_satisfy_do_not_reach_into_other_components(
+    row: list[int], block: tuple[list[int], bool], best: int
+) -> None:
+    # A triangle of atoms that exclude each other, of which one is worth more, and a block that is a forest of its own.
+    ground = [(0, [-1, -2], 1), (0, [-2, -3], 1), (0, [-1, -3], 1), (1, [1], 1), (1, [2], 1), (1, [3], 1)]
+    problem = Problem(5, [*ground, (2, [best], 1), (3, row, 1), (4, [5], 1)], [1.5, 1.0, 0.2, 5.0, 0.3], blocks=[block])
+    check(problem, mpe(problem.network(), problem.weights))
+
+
 def test_ties_take_the_lowest_state() -> None:
     blocks = [([0, 1], True), ([2, 3], False)]
     free = network(6, [(0, [5])], blocks=blocks)
