@@ -1,8 +1,8 @@
-"""The ground network of a program: one query a shape, streamed into arrays."""
+"""The ground network of a program: one query a shape, streamed into arrays; many non-recursive shapes are grounded together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,9 @@ from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows, repeated, single
 from sqlrl.ground.running import rule_place
+from sqlrl.ground.together import ground_together
 from sqlrl.ground.wide import narrowed
+from sqlrl.logic.shapes import Shape
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import bind
 
@@ -42,8 +44,10 @@ class ShapePlan:
     plan: GroundingQuery
 
 
-def plans(program: Program, examples: TableName | None = None) -> Iterator[ShapePlan]:
-    """Yield the grounding query of each shape that has an open literal, in the program's order.
+def plans(
+    program: Program, examples: TableName | None = None, *, without: Collection[Shape] = ()
+) -> Iterator[ShapePlan]:
+    """Yield the grounding query of each shape that has an open literal, in the program's order; some shapes are left out.
 
     Examples
     --------
@@ -52,6 +56,8 @@ def plans(program: Program, examples: TableName | None = None) -> Iterator[Shape
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
     for shape, use in program.shapes.items():
+        if shape in without:
+            continue
         bound = bind(shape, program.layout)
         literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
         if any(bound.info(x).open for x in literals):
@@ -85,6 +91,8 @@ def ground_network(
     program: Program, examples: TableName | None = None, *, limit: int | None = None, check: bool = True
 ) -> Network:
     r"""Ground a program over the query atoms of some examples.
+
+    Many non-recursive shapes are grounded together (`sqlrl.ground.together` says when), which gives the same network.
 
     Parameters
     ----------
@@ -124,24 +132,37 @@ def ground_network(
     """
     atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
     index = AtomIndex(atoms.ids)
-    pieces = []
+    pieces: list[Rows] = []
     evidence = violated_by_evidence(program, examples, limit=limit)
-    for shape_plan in plans(program, examples):
-        use, plan = shape_plan.use, shape_plan.plan
-        if limit is not None:
-            check_limit(program, use, limit, examples)
-        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-        if limit is not None:
-            batches = limited(batches, program, use, limit)
-        batches = narrowed(batches, plan, program, use, evidence)
-        first = use.clauses[0] if use.clauses else 0
-        rows = read_rows(batches, plan, index, first, program.clause_count)
-        copies = [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
-        pieces.extend(copies)
+    together = ground_together(program, index, examples, limit=limit)
+    pieces += together.pieces
+    for shape_plan in plans(program, examples, without=together.shapes):
+        pieces += _rows(program, shape_plan, index, evidence, examples, limit)
     network = assemble(program, atoms, pieces, evidence, examples)
     if check:
         check_evidence(program, network, examples)
     return network
+
+
+def _rows(
+    program: Program,
+    shape_plan: ShapePlan,
+    index: AtomIndex,
+    evidence: npt.NDArray[np.object_],
+    examples: TableName | None,
+    limit: int | None,
+) -> list[Rows]:
+    """Return the rows of one shape; parameters as for `narrowed` and `ground_network`."""
+    use, plan = shape_plan.use, shape_plan.plan
+    if limit is not None:
+        check_limit(program, use, limit, examples)
+    batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+    if limit is not None:
+        batches = limited(batches, program, use, limit)
+    batches = narrowed(batches, plan, program, use, evidence)
+    first = use.clauses[0] if use.clauses else 0
+    rows = read_rows(batches, plan, index, first, program.clause_count)
+    return [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
 
 
 def with_clause(rows: Rows, clause: int) -> Rows:

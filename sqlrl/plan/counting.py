@@ -177,12 +177,15 @@ def alike_groundings(shape: Shape, layout: Layout) -> tuple[object, ...] | None:
     Examples
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
-    >>> [(str(slot), kind, owners) for slot, kind, owners in alike_groundings(friends_smoke(), people())[0]]
-    [('v0', 'person', ()), ('v1', 'person', ())]
+    >>> alike_groundings(friends_smoke(), people())
+    (9,)
     """
     bound = bind(shape, layout)
     variables = tuple((slot, bound.kind(slot), bound.owners.get(slot, ())) for slot in bound.variables)
     asked = (*bound.restricted, *(owner for _, _, owners in variables for owner in owners))
+    if not asked:
+        # Nothing ties a variable to an example: the number is the product of the domain sizes.
+        return (prod(domain_size(bound, slot) for slot, _, _ in variables),)
     return None if any(slot.parameter for slot in asked) else (variables, bound.restricted)
 
 

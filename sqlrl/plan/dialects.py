@@ -31,6 +31,9 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     >>> from sqlrl.engine.nodes import cast, star_count
     >>> for_dialect(cast(star_count(), "HUGEINT"), "spark").sql("spark")
     'CAST(COUNT(*) AS DECIMAL(38, 0))'
+    >>> once = exp.select("x").from_("a").with_("a", as_=exp.select("x"), materialized=True)
+    >>> once.sql("duckdb"), for_dialect(once, "spark").sql("spark")
+    ('WITH a AS MATERIALIZED (SELECT x) SELECT x FROM a', 'WITH a AS (SELECT x) SELECT x FROM a')
     >>> from sqlrl.engine.nodes import column
     >>> for_dialect(cast(exp.Sum(this=column("n")), "HUGEINT"), "spark").sql("spark")
     'SUM(CAST(`n` AS DECIMAL(38, 0)))'
@@ -49,4 +52,10 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
         """Return the dialect's type for 128-bit integers."""
         return exact.copy() if isinstance(node, exp.DataType) and node.is_type(_INT128) else node
 
-    return query.transform(widened).transform(replaced)
+    def unhinted(node: exp.Expression) -> exp.Expression:
+        """Take away that a named step is computed once, which is DuckDB's to say."""
+        if isinstance(node, exp.CTE) and node.args.get("materialized"):
+            node.set("materialized", None)
+        return node
+
+    return query.transform(widened).transform(replaced).transform(unhinted)

@@ -96,6 +96,24 @@ def query_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp
     return _in_examples(info, layout, rows, examples, ["atom"])
 
 
+def atom_arguments(info: PredicateInfo, examples: TableName | None = None) -> exp.Select:
+    """Plan the query atoms of a predicate by id: `atom`, `example`, `a0, a1, ...`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> atom_arguments(people().predicates["Smokes"]).sql("duckdb").replace('"', "")
+    'SELECT a.atom, a.example, a.a0 FROM db.main.atoms AS a ORDER BY a.atom'
+    """
+    assert info.atoms is not None
+    names = ["atom", "example", *(f"a{i}" for i in range(len(info.types)))]
+    query = exp.select(*(column(name, "a") for name in names)).from_(table(info.atoms, "a"))
+    if examples is not None:
+        same = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+        query = query.join(table(examples, "x"), on=same)
+    return query.order_by(exp.Ordered(this=column("atom", "a"), nulls_first=False))
+
+
 def _in_examples(
     info: PredicateInfo, layout: Layout, rows: exp.Query, examples: TableName, further: list[str]
 ) -> exp.Select:

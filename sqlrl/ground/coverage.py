@@ -1,0 +1,327 @@
+"""Where components of clause bodies hold: evaluated layer by layer in the database, a few queries for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from math import prod
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column, integer
+from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError, ModelError
+from sqlrl.ground.body_text import BodyText
+from sqlrl.ground.evaluated import ComponentCounts
+from sqlrl.ground.keys import Keys, distinct
+from sqlrl.ground.network import IntArray
+from sqlrl.ground.refining import Placed, Refiner, Step, Stored, placed
+from sqlrl.logic.components import Component, Components
+from sqlrl.plan.coverage import (
+    CoverageTables,
+    Heads,
+    bindings_from,
+    count_bindings,
+    layer_bindings,
+    layer_columns,
+    layer_counts,
+)
+from sqlrl.plan.sql import table
+from sqlrl.wording import counted
+
+MOST_BINDINGS = 10_000_000
+"""Bindings that are kept, and those of one layer: more fill the memory."""
+
+_numbers = count(1)
+
+
+class _Counts(NamedTuple):
+    """How often a component holds at the keys of the arguments that it touches."""
+
+    touched: Heads
+    keys: IntArray
+    n: IntArray
+
+
+class Coverage:
+    """Evaluates components at the atoms of a target. A context: its scratch tables are dropped at its end.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    components : Components
+        With the number h of the target's arguments.
+    predicates : sequence of str
+        The body predicates by index, all closed.
+    arguments : int64 array, shape (n, h)
+        The constants of the target's atoms.
+    example : int64 array, shape (n,)
+        Their examples.
+    limit : int
+        The most bindings of a layer of components that is kept. When all that is kept is more than that, the oldest is
+        forgotten, and evaluated again if it is needed.
+
+    Raises
+    ------
+    ModelError
+        If a body predicate is open.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.logic.components import BodyLiteral
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> components, people = Components(1), np.array([[0], [1], [2]])
+    >>> path = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, 2))])
+    >>> with Coverage(program.engine, program.layout, components, ["Friends"], people, np.zeros(3, np.int64)) as found:
+    ...     [x.tolist() for x in found.evaluate(path).of(0)]
+    [[0], [1]]
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        layout: Layout,
+        components: Components,
+        predicates: Sequence[str],
+        arguments: IntArray,
+        example: IntArray,
+        *,
+        limit: int = MOST_BINDINGS,
+    ) -> None:
+        self.engine, self.layout, self.components, self.limit = engine, layout, components, limit
+        self.predicates = tuple(predicates)
+        self._infos = [layout.predicates[name] for name in self.predicates]
+        for info in self._infos:
+            if info.open:
+                raise ModelError(
+                    f"{info.name} is open, so it cannot stand in the body of a non-recursive clause: leave its modes out, or "
+                    "load its facts as those of a closed predicate"
+                )
+        self._values = np.column_stack([arguments, example]).astype(np.int64)
+        self._refiner = Refiner(components)
+        self._counts: dict[Component, _Counts] = {}
+        self._stored: dict[Component, Stored] = {}
+        self._rows: dict[int, int] = {}
+        self._keys: dict[Heads, Keys] = {}
+        self._key_tables: dict[Heads, TableName] = {}
+        self._bindings: TableName | None = None
+        self._tables: set[TableName] = set()
+        self._next = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop the scratch tables. What was counted stays known."""
+        for name in list(self._tables):
+            self._drop(name)
+        self._key_tables.clear()
+        self._stored.clear()
+        self._rows.clear()
+        self._bindings = None
+
+    def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
+        """Return where components hold; see `sqlrl.structure.ilp.protocols.CoverageSource`.
+
+        Raises
+        ------
+        GroundingLimitError
+            If a layer that is kept has more bindings than the limit; names the literal with most of them.
+        CountOverflowError
+            If a count does not fit into 64 bits.
+        """
+        asked = [component for component in dict.fromkeys(layer) if component not in self._counts]
+        if asked:
+            self._forget()
+            layers = self._refiner.layers(asked, self._stored.keys())
+            parents = {parent for steps in layers for step in steps for parent in step.parents}
+            unkept = set() if keep else set(asked) - parents
+            for steps in layers:
+                self._evaluate([step for step in steps if step.component not in unkept], keep=True)
+                self._evaluate([step for step in steps if step.component in unkept], keep=False)
+        return self._at_atoms([self._counts[component] for component in layer])
+
+    # ---- in the database ---------------------------------------------------------------------------------
+
+    def _evaluate(self, steps: Sequence[Step], *, keep: bool) -> None:
+        """Evaluate components whose parents are kept."""
+        if not steps:
+            return
+        found = [self._placed(step) for step in steps]
+        order = sorted(range(len(steps)), key=lambda i: found[i].pattern)
+        steps, found = [steps[i] for i in order], [found[i] for i in order]
+        patterns = sorted({x.pattern for x in found})
+        first = self._next
+        # Whatever happens, a number is used once.
+        self._next += len(steps)
+        keys = {pattern.touched: self._key_table(pattern.touched) for pattern in patterns if pattern.touched}
+        layer = self._create("layer", _layer_table(found, first))
+        try:
+            tables = CoverageTables(layer, self._bindings_table(), keys, self._values.shape[1])
+            if keep:
+                query = layer_bindings(patterns, self.layout, tables, self.limit + 1)
+                insert = exp.Insert(this=table(tables.bindings), expression=query)
+                self.engine.execute(insert, step=f"bind {counted(len(steps), 'component')}")
+                counts = self.engine.fetch(count_bindings(tables.bindings, first), step="count bindings")
+                self._check(steps, counts, first)
+            else:
+                counts = self._counted(layer_counts(patterns, self.layout, tables), steps)
+        finally:
+            self._drop(layer)
+        self._take(steps, found, counts, first, keep=keep)
+
+    def _placed(self, step: Step) -> Placed:
+        """Place a step; one with constants begins with their facts if these are fewer than the bindings of a parent."""
+        info = self._infos[step.literal.predicate]
+        sizes = [
+            self.layout.types[kind].size for kind, term in zip(info.types, step.literal.terms, strict=True) if term < 0
+        ]
+        parents = [self._rows[self._stored[parent].number] for parent in step.parents]
+        first = bool(sizes and parents) and info.rows < max(parents) * prod(sizes)
+        return placed(step, info, self.components.heads, self._stored, facts_first=first)
+
+    def _counted(self, query: exp.Select, steps: Sequence[Step]) -> pa.Table:
+        try:
+            return self.engine.fetch(query, step=f"count the bindings of {counted(len(steps), 'component')}")
+        except EngineError as error:
+            if "overflow" not in error.reason.lower():
+                raise
+            shown = BodyText(self.engine, self.layout, self.predicates, steps[0].component)
+            others = f" or of {counted(len(steps) - 1, 'other component')}" if len(steps) > 1 else ""
+            raise CountOverflowError(
+                f"the number of bindings of {shown}{others} does not fit into 64 bits: leave out literals that multiply them"
+            ) from error
+
+    def _check(self, steps: Sequence[Step], counts: pa.Table, first: int) -> None:
+        """Refuse a layer with more bindings than the limit, and take its bindings away again."""
+        number, n = _integers(counts, "component") - first, _integers(counts, "n")
+        size = int(n.sum())
+        if size <= self.limit:
+            return
+        per_step = np.zeros(len(steps), np.int64)
+        np.add.at(per_step, number, n)
+        worst = int(per_step.argmax())
+        late = exp.GTE(this=column("component"), expression=integer(first))
+        self.engine.execute(
+            exp.Delete(this=table(self._bindings_table()), where=exp.Where(this=late)), step="drop bindings"
+        )
+        step = steps[worst]
+        text = BodyText(self.engine, self.layout, self.predicates, step.component)
+        together = (
+            "it has"
+            if len(steps) == 1
+            else f"{len(steps):,} components that are evaluated together, it first of all, have"
+        )
+        raise GroundingLimitError(
+            f"the literal {text.literal(step.literal)} explodes in the body {text}: {together} more than "
+            f"{counted(self.limit, 'binding')} at {counted(len(self._values), 'target atom')}: lower the recall in its mode, "
+            "use constants (#) where it brings in variables (-), shorten clauses, or raise limit="
+        )
+
+    def _take(
+        self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int, *, keep: bool
+    ) -> None:
+        """Remember what was counted, and what is kept."""
+        keys, n = _integers(counts, "key"), _integers(counts, "n")
+        starts = np.searchsorted(_integers(counts, "component"), first + np.arange(len(steps) + 1)).tolist()
+        for i, (step, new) in enumerate(zip(steps, found, strict=True)):
+            rows, touched = slice(starts[i], starts[i + 1]), new.pattern.touched
+            self._counts[step.component] = _Counts(touched, keys[rows], n[rows])
+            if keep:
+                self._stored[step.component] = Stored(first + i, touched, new.places)
+                self._rows[first + i] = int(n[rows].sum())
+
+    def _forget(self) -> None:
+        """When more than the limit is kept, keep the newest half of the limit."""
+        size = sum(self._rows.values())
+        if size <= self.limit:
+            return
+        cut, kept = self._next, 0
+        for number in sorted(self._rows, reverse=True):
+            kept += self._rows[number]
+            if kept > self.limit // 2:
+                break
+            cut = number
+        old = self._bindings_table()
+        self._bindings = self._create("bindings", bindings_from(old, cut))
+        self._stored = {component: x for component, x in self._stored.items() if x.number >= cut}
+        self._rows = {number: rows for number, rows in self._rows.items() if number >= cut}
+        self._drop(old)
+
+    def _bindings_table(self) -> TableName:
+        if self._bindings is None:
+            columns = ["component", "key", *(f"h{j}" for j in range(self._values.shape[1]))]
+            fields = [*((name, pa.int32()) for name in columns), ("places", pa.list_(pa.int32()))]
+            self._bindings = self._create("bindings", pa.schema(fields).empty_table())
+        return self._bindings
+
+    def _keys_of(self, touched: Heads) -> Keys:
+        if touched not in self._keys:
+            self._keys[touched] = distinct(self._values[:, list(touched)])
+        return self._keys[touched]
+
+    def _key_table(self, touched: Heads) -> TableName:
+        if touched not in self._key_tables:
+            data = self._keys_of(touched).table([f"h{j}" for j in touched])
+            self._key_tables[touched] = self._create("keys", data)
+        return self._key_tables[touched]
+
+    def _create(self, kind: str, data: pa.Table | exp.Expr) -> TableName:
+        catalog, schema = self.layout.scratch
+        name = TableName(catalog, schema, f"coverage_{kind}_{next(_numbers)}")
+        # Known before it is there: Ctrl-C may come at any time.
+        self._tables.add(name)
+        self.engine.create_table(catalog, schema, name.name, data, step=f"create a scratch table ({kind})")
+        return name
+
+    def _drop(self, name: TableName) -> None:
+        self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+        self._tables.discard(name)
+
+    # ---- at atoms ----------------------------------------------------------------------------------------
+
+    def _at_atoms(self, counts: Sequence[_Counts]) -> ComponentCounts:
+        """Spread counts at keys to all atoms that have them."""
+        groups: dict[Heads, list[int]] = {}
+        for i, found in enumerate(counts):
+            groups.setdefault(found.touched, []).append(i)
+        row, atom, n = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for touched, members in groups.items():
+            keys = np.concatenate([counts[i].keys for i in members])
+            atoms, place = self._keys_of(touched).spread(keys)
+            row.append(np.repeat(np.array(members), [len(counts[i].keys) for i in members])[place])
+            atom.append(atoms)
+            n.append(np.concatenate([counts[i].n for i in members])[place])
+        rows, atoms, number = np.concatenate(row), np.concatenate(atom), np.concatenate(n)
+        order = np.argsort(rows * max(len(self._values), 1) + atoms, kind="stable")
+        indptr = np.searchsorted(rows[order], np.arange(len(counts) + 1)).astype(np.int64)
+        return ComponentCounts(indptr, atoms[order], number[order])
+
+
+def _layer_table(found: Sequence[Placed], first: int) -> pa.Table:
+    """Return the table of a layer; see `CoverageTables`."""
+    patterns = sorted({x.pattern for x in found})
+    number = {pattern: i for i, pattern in enumerate(patterns)}
+    columns: dict[str, list[int | None]] = {"pattern": [number[x.pattern] for x in found]}
+    columns["component"] = list(range(first, first + len(found)))
+    for name in layer_columns(patterns)[2:]:
+        i = int(name[1:])
+        values = [x.parents if name[0] == "p" else x.values for x in found]
+        columns[name] = [x[i] if i < len(x) else None for x in values]
+    return pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})
+
+
+def _integers(data: pa.Table, name: str) -> IntArray:
+    return np.asarray(data.column(name).to_numpy(), dtype=np.int64)

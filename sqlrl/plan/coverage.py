@@ -1,0 +1,373 @@
+"""Bindings of components of clause bodies: a whole layer of them in one query.
+
+A component is made of components that are known (its *parents*) and of one more literal. Parents keep their bindings in one table:
+`component`, `key` (a number for the values of the head's arguments that the component touches), `h0, h1, ...` (these values, NULL
+for arguments that it does not touch) and `places` (a list: the values of its existential variables). Components whose literals
+fit into one *pattern* are joined together, through a table that has a row for each: so a query has a branch for each pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, join, named, star_count, subquery, union_all
+from sqlrl.plan.sources import argument_columns
+from sqlrl.plan.sql import table
+
+Heads = tuple[int, ...]
+"""Arguments of the head, ascending; one past them stands for the example, where facts have a column for it."""
+
+_FACTS, _LAYER, _KEYS, _WANTED, _CONSTANTS = "f", "r", "k", "wanted", "constants"
+
+
+class Kind(Enum):
+    """What stands at an argument of the literal that is added.
+
+    HEAD: an argument of the head. BOUND: an existential variable of a parent. NEW: one that no parent has. CONSTANT: a constant.
+    """
+
+    HEAD = "head"
+    BOUND = "bound"
+    NEW = "new"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Argument:
+    """An argument of a pattern.
+
+    Parameters
+    ----------
+    kind : str
+        The value of a `Kind`.
+    number : int
+        Which argument of the head, which parent, or which new variable; 0 for a constant.
+    place : int
+        In patterns that begin with facts the place of a parent's variable in its list, from 1. Else 0: the layer's table says it.
+    """
+
+    kind: str
+    number: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Pattern:
+    """What components of a layer have in common.
+
+    Parameters
+    ----------
+    predicate : str
+        That of the literal that is added.
+    arguments : tuple of Argument
+        One for each column of its facts: the example, if they have a column for it, then the arguments.
+    parents : tuple of Heads
+        The arguments of the head that each parent touches.
+    facts_first : bool
+        Whether the facts of constants are looked up before they meet the parents, of which the components may have one in common.
+
+    Examples
+    --------
+    `Friends(C, D)` where C is a variable of a component that touches the first argument of the head:
+
+    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
+    >>> pattern.touched, pattern.new
+    ((0,), 1)
+    """
+
+    predicate: str
+    arguments: tuple[Argument, ...]
+    parents: tuple[Heads, ...]
+    facts_first: bool = False
+
+    @property
+    def touched(self) -> Heads:
+        """The arguments of the head that the components touch."""
+        own = {x.number for x in self.arguments if x.kind == Kind.HEAD.value}
+        return tuple(sorted(own.union(*self.parents)))
+
+    @property
+    def new(self) -> int:
+        """The number of new variables."""
+        return len({x.number for x in self.arguments if x.kind == Kind.NEW.value})
+
+
+@dataclass(frozen=True)
+class CoverageTables:
+    """The tables of a query of bindings.
+
+    Parameters
+    ----------
+    layer : TableName
+        A row for each component: `pattern` (its number), `component`, `p0, p1, ...` (its parents), and for argument i of its
+        pattern `x{i}`: the place of a variable in the parent's list (from 1) or the id of a constant.
+    bindings : TableName
+    keys : mapping of Heads to TableName
+        For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
+    heads : int
+        The number of columns `h0, h1, ...`.
+    """
+
+    layer: TableName
+    bindings: TableName
+    keys: Mapping[Heads, TableName]
+    heads: int
+
+
+def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
+    """Return the columns of the table of a layer.
+
+    Examples
+    --------
+    >>> layer_columns([Pattern("Smokes", (Argument("bound", 0),), ((0,),))])
+    ('pattern', 'component', 'p0', 'x0')
+    """
+    parents = max(len(pattern.parents) for pattern in patterns)
+    arguments = max(len(pattern.arguments) for pattern in patterns)
+    named_columns = (*(f"p{i}" for i in range(parents)), *(f"x{i}" for i in range(arguments)))
+    return ("pattern", "component", *named_columns)
+
+
+def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, most: int) -> exp.Select:
+    """Plan the bindings of a layer: one row for each assignment of the variables of one of its components.
+
+    Parameters
+    ----------
+    patterns : sequence of Pattern
+        By their numbers.
+    layout : Layout
+    tables : CoverageTables
+    most : int
+        How many rows to find at the most.
+
+    Returns
+    -------
+    exp.Select
+        Columns as the table of bindings has them.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {(0,): table_name("keys")}, 1)
+    >>> pattern = Pattern("Friends", (Argument("head", 0), Argument("new", 0)), ())
+    >>> print(layer_bindings([pattern], people(), tables, 9).sql("duckdb").replace('"', ""))
+    SELECT b.component, b.key, b.h0, b.places FROM (SELECT r.component AS component, k.key AS key, f.a0 AS h0,
+    [f.a1] AS places FROM db.main.layer AS r CROSS JOIN db.main.friends AS f INNER JOIN db.main.keys AS k
+    ON k.h0 = f.a0 WHERE r.pattern = 0) AS b LIMIT 9
+    """
+    branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
+    names = ["component", "key", *(f"h{j}" for j in range(tables.heads)), "places"]
+    found = exp.select(*(column(name, "b") for name in names)).from_(subquery(union_all(branches), "b"), copy=False)
+    return _with_steps(found.limit(integer(most), copy=False), patterns, layout, tables)
+
+
+def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables) -> exp.Select:
+    """Plan how many bindings the components of a layer have, without keeping them.
+
+    The database may count without enumerating: it aggregates before it joins, where that is less.
+
+    Parameters
+    ----------
+    patterns, layout, tables
+        As of `layer_bindings`.
+
+    Returns
+    -------
+    exp.Select
+        Columns `component`, `key`, `n` (64 bits; an overflow is an error of the database), in order.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {(0,): table_name("keys")}, 1)
+    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
+    >>> print(layer_counts([pattern], people(), tables).sql("duckdb").replace('"', ""))
+    WITH wanted AS (SELECT b.* FROM db.main.bindings AS b
+    WHERE b.component IN (SELECT q.p0 AS component FROM db.main.layer AS q))
+    SELECT b.component, b.key, b.n FROM (SELECT r.component AS component, p0.key AS key, COUNT(*) AS n
+    FROM db.main.layer AS r INNER JOIN wanted AS p0 ON p0.component = r.p0 INNER JOIN db.main.friends AS f
+    ON f.a0 = p0.places[r.x0] WHERE r.pattern = 0 GROUP BY 1, 2) AS b ORDER BY b.component, b.key
+    """
+    branches = [_branch(i, pattern, layout, tables, counted=True) for i, pattern in enumerate(patterns)]
+    query = exp.select(*(column(name, "b") for name in ("component", "key", "n")))
+    query = query.from_(subquery(union_all(branches), "b"), copy=False)
+    order = [exp.Ordered(this=column(name, "b"), nulls_first=False) for name in ("component", "key")]
+    return _with_steps(query.order_by(*order, copy=False), patterns, layout, tables)
+
+
+def _with_steps(query: exp.Select, patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables) -> exp.Select:
+    """Add what branches share or need first as named steps: the bindings of the parents, facts of constants."""
+    parents = max(len(pattern.parents) for pattern in patterns)
+    if parents:
+        query = query.with_(exp.to_identifier(_WANTED, quoted=True), as_=_wanted(parents, tables), copy=False)
+    for i, pattern in enumerate(patterns):
+        if pattern.facts_first:
+            found = _facts_of_constants(i, pattern, layout, tables)
+            # The database would join the parents first: it cannot know that many components share one.
+            name = exp.to_identifier(f"{_CONSTANTS}{i}", quoted=True)
+            query = query.with_(name, as_=found, materialized=True, copy=False)
+    return query
+
+
+def _wanted(parents: int, tables: CoverageTables) -> exp.Select:
+    """Select the bindings of the parents: every branch reads them, and the table has those of all components."""
+    named_parents = [
+        exp.select(named(column(f"p{i}", "q"), "component")).from_(table(tables.layer, "q")) for i in range(parents)
+    ]
+    known = exp.In(this=column("component", "b"), query=exp.Subquery(this=union_all(named_parents)))
+    every = exp.Column(this=exp.Star(), table=exp.to_identifier("b", quoted=True))
+    return exp.select(every).from_(table(tables.bindings, "b")).where(known, copy=False)
+
+
+def _facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
+    """Select the components of a pattern with the facts that have their constants."""
+    info = layout.predicates[pattern.predicate]
+    names = argument_columns(info)
+    constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == Kind.CONSTANT.value]
+    on = conjunction([_is(column(names[i], _FACTS), column(f"x{i}", _LAYER)) for i in constants])
+    shown = [column("component", _LAYER), *(column(f"p{i}", _LAYER) for i in range(len(pattern.parents)))]
+    query = exp.select(*shown, *(column(name, _FACTS) for name in names)).from_(table(tables.layer, _LAYER), copy=False)
+    join(query, table(info.facts, _FACTS), on, "INNER")
+    return query.where(_is(column("pattern", _LAYER), integer(number)), copy=False)
+
+
+def _branch(
+    number: int, pattern: Pattern, layout: Layout, tables: CoverageTables, *, counted: bool = False
+) -> exp.Select:
+    """Select the bindings of the components of one pattern, or their number."""
+    info, first = layout.predicates[pattern.predicate], pattern.facts_first
+    heads, parts = _parents(pattern)
+    places = [column("places", f"p{i}") for i in range(len(parts))]
+    new: dict[int, exp.Column] = {}
+    conditions: list[exp.Expression] = []
+    for i, (name, argument) in enumerate(zip(argument_columns(info), pattern.arguments, strict=True)):
+        here = column(name, _LAYER if first else _FACTS)
+        match Kind(argument.kind):
+            case Kind.HEAD:
+                conditions += _equal(here, heads.setdefault(argument.number, here))
+            case Kind.NEW:
+                conditions += _equal(here, new.setdefault(argument.number, here))
+            case Kind.BOUND:
+                place = integer(argument.place) if first else column(f"x{i}", _LAYER)
+                value = _element(places[argument.number].copy(), place)
+                # A condition on the facts alone and one parent: they can be joined by it.
+                (parts[argument.number] if first else conditions).append(_is(here, value))
+            case Kind.CONSTANT:
+                conditions += [] if first else _equal(here, column(f"x{i}", _LAYER))
+    layer = cte(f"{_CONSTANTS}{number}", _LAYER) if first else table(tables.layer, _LAYER)
+    query = exp.select().from_(layer, copy=False)
+    for i, part in enumerate(parts):
+        join(query, cte(_WANTED, f"p{i}"), conjunction(part), "INNER")
+    on = conjunction(conditions)
+    if not first:
+        join(query, table(info.facts, _FACTS), on, "CROSS" if on is None else "INNER")
+    elif on is not None:
+        query.where(on, copy=False)
+    key = _key(query, pattern, heads, tables)
+    if not first:
+        query.where(_is(column("pattern", _LAYER), integer(number)), copy=False)
+    columns: list[exp.Expression] = [named(column("component", _LAYER), "component"), named(key, "key")]
+    if counted:
+        query.select(*columns, named(star_count(), "n"), copy=False)
+        # By place: `key` alone would be a column of the bindings.
+        return query.group_by(exp.Literal.number(1), exp.Literal.number(2), copy=False)
+    nothing = exp.cast(exp.null(), exp.DataType.build("INT"))
+    values = [heads[j] if j in pattern.touched else nothing for j in range(tables.heads)]
+    columns += [named(value.copy(), f"h{j}") for j, value in enumerate(values)]
+    columns.append(named(_places(places, [new[i] for i in sorted(new)]), "places"))
+    return query.select(*columns, copy=False)
+
+
+def _element(values: exp.Expression, place: exp.Expression) -> exp.Bracket:
+    """Return an element of a list; places count from 1."""
+    return exp.Bracket(this=values, expressions=[place], offset=1, safe=False)
+
+
+def _parents(pattern: Pattern) -> tuple[dict[int, exp.Column], list[list[exp.Expression]]]:
+    """Return the column of each argument of the head that a parent touches, and how the parents are joined."""
+    heads: dict[int, exp.Column] = {}
+    parts: list[list[exp.Expression]] = []
+    for i, touched in enumerate(pattern.parents):
+        conditions: list[exp.Expression] = [_is(column("component", f"p{i}"), column(f"p{i}", _LAYER))]
+        for j in touched:
+            here = column(f"h{j}", f"p{i}")
+            conditions += _equal(here, heads.setdefault(j, here))
+        parts.append(conditions)
+    return heads, parts
+
+
+def _key(
+    query: exp.Select, pattern: Pattern, heads: Mapping[int, exp.Column], tables: CoverageTables
+) -> exp.Expression:
+    """Return the key of a binding: a parent's that touches as much, else that of a target atom, which is joined."""
+    touched = pattern.touched
+    if not touched:
+        return integer(0)
+    for i, known in enumerate(pattern.parents):
+        if known == touched:
+            return column("key", f"p{i}")
+    on = conjunction([_is(column(f"h{j}", _KEYS), heads[j].copy()) for j in touched])
+    join(query, table(tables.keys[touched], _KEYS), on, "INNER")
+    return column("key", _KEYS)
+
+
+def _places(parents: Sequence[exp.Column], new: Sequence[exp.Column]) -> exp.Expression:
+    """Return the list of the values of all existential variables: those of the parents, then the new ones."""
+    if new or not parents:
+        own: exp.Expression = exp.Array(expressions=[value.copy() for value in new])
+        if not new:
+            own = cast(own, "INT[]")
+        parts = [*(x.copy() for x in parents), own]
+    else:
+        parts = [x.copy() for x in parents]
+    return parts[0] if len(parts) == 1 else exp.ArrayConcat(this=parts[0], expressions=parts[1:])
+
+
+def _equal(left: exp.Expression, right: exp.Expression) -> list[exp.Expression]:
+    """Return the condition that two columns are equal; none if they are the same."""
+    return [] if left is right else [_is(left, right.copy())]
+
+
+def _is(left: exp.Expression, right: exp.Expression) -> exp.EQ:
+    return exp.EQ(this=left, expression=right)
+
+
+def count_bindings(bindings: TableName, first: int) -> exp.Select:
+    """Plan the number of bindings that are kept of each component from a number on, at each key.
+
+    Returns
+    -------
+    exp.Select
+        As `layer_counts`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> print(count_bindings(table_name("bindings"), 7).sql("duckdb").replace('"', ""))
+    SELECT c.component, c.key, COUNT(*) AS n FROM (SELECT * FROM db.main.bindings AS b WHERE b.component >= 7) AS c
+    GROUP BY c.component, c.key ORDER BY c.component, c.key
+    """
+    names = ["component", "key"]
+    query = exp.select(*(column(name, "c") for name in names), named(star_count(), "n"))
+    query = query.from_(subquery(bindings_from(bindings, first), "c"), copy=False)
+    query = query.group_by(*(column(name, "c") for name in names), copy=False)
+    order = [exp.Ordered(this=column(name, "c"), nulls_first=False) for name in names]
+    return query.order_by(*order, copy=False)
+
+
+def bindings_from(bindings: TableName, first: int) -> exp.Select:
+    """Select the bindings of the components from a number on.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> bindings_from(table_name("bindings"), 7).sql("duckdb")
+    'SELECT * FROM "db"."main"."bindings" AS "b" WHERE "b"."component" >= 7'
+    """
+    known = exp.GTE(this=column("component", "b"), expression=integer(first))
+    return exp.select(exp.Star()).from_(table(bindings, "b")).where(known, copy=False)

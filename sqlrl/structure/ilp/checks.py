@@ -1,0 +1,64 @@
+"""What the bottom-clause learner refuses, and what it says where it finds nothing."""
+
+from __future__ import annotations
+
+from sqlrl.errors import InputError, UnsupportedError
+from sqlrl.ground.network import BoolArray
+from sqlrl.logic.bias import Bias
+from sqlrl.structure.ilp.commands import Induction
+from sqlrl.structure.ilp.settings import ILPParameters
+from sqlrl.wording import counted
+
+
+def check_bodies(bias: Bias) -> None:
+    """Refuse recursive clauses.
+
+    Raises
+    ------
+    UnsupportedError
+        A mode for bodies is of the target.
+    """
+    mode = next((mode for mode in bias.body if mode.predicate == bias.head.predicate), None)
+    if mode is not None:
+        where = f"{bias.path}:{mode.line}: " if mode.line else ""
+        raise UnsupportedError(
+            f"{where}the mode {mode} would put the target {mode.predicate} into bodies. Recursive clauses are not learned: what they "
+            "cover depends on atoms that are to be predicted, so that clauses could not be scored one by one. Leave the mode out; a "
+            "recursive rule, such as transitivity, can be added to the learned model"
+        )
+
+
+def check_labels(truth: BoolArray, target: str) -> None:
+    """Refuse a target whose atoms are all alike.
+
+    Raises
+    ------
+    InputError
+    """
+    if not len(truth):
+        raise InputError(
+            f"{target} has no labelled query atoms to learn from: check examples=, its facts and its scope"
+        )
+    if truth.all():
+        raise InputError(
+            f"{target} has {counted(len(truth), 'positive atom')} and no negative one, so no clause is better than another: give "
+            f"the tuples that are false as well, with db.scope({target!r}, ...), or leave the scope out for all tuples"
+        )
+    if not truth.any():
+        raise InputError(
+            f"{target} has {counted(len(truth), 'negative atom')} and no positive one, so there is nothing to learn from: load "
+            "true atoms of it with target=True, or check examples="
+        )
+
+
+def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
+    """Say what stopped clauses where none is acceptable."""
+    if not induction.missed.total():
+        return f"no clause is acceptable: only {counted(induction.nodes, 'clause')} could be made; check the modes and depth"
+    name, most = induction.missed.most_common(1)[0]
+    others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
+    rest = f"; {', '.join(others)}" if others else ""
+    return (
+        f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
+        f"stopped most ({most:,}{rest}). Change that, or let clauses be longer (clause_length) or reach further (depth)"
+    )

@@ -1,0 +1,92 @@
+"""Found clauses in the user's words: with the names of predicates, types and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlrl.logic.components import BodyLiteral, Component, constant
+from sqlrl.logic.terms import And, Atom, Constant, Formula, Implies, Term, Variable
+from sqlrl.structure.pathfinding.clauses import variable_names
+
+
+def body_of(components: Sequence[Component], heads: int) -> list[BodyLiteral]:
+    """Return the literals of some components, each with existential variables of its own, numbered on from the head's.
+
+    Examples
+    --------
+    >>> touching = (BodyLiteral(0, (0, 2)),)
+    >>> [literal.terms for literal in body_of([touching, touching], 2)]
+    [(0, 2), (0, 3)]
+    """
+    body: list[BodyLiteral] = []
+    first = heads
+    for component in components:
+        own = [
+            BodyLiteral(x.predicate, tuple(t + first - heads if t >= heads else t for t in x.terms)) for x in component
+        ]
+        body += own
+        first = max([first, *(term + 1 for literal in own for term in literal.terms)])
+    return body
+
+
+class ClauseWriter:
+    """Writes clauses as implications of the target.
+
+    Parameters
+    ----------
+    target : str
+    predicates : sequence of str
+        The body predicates by index.
+    types : mapping of str to tuple of str
+        The types of the arguments of each predicate.
+    names : callable
+        The names of a type's constants, by id.
+
+    Examples
+    --------
+    >>> types = {"great": ("drug", "drug"), "size": ("drug", "value")}
+    >>> writer = ClauseWriter("great", ["size"], types, lambda kind: ["small", "large"])
+    >>> from sqlrl.logic.printer import format_formula
+    >>> print(format_formula(writer.formula((0, 1), [(BodyLiteral(0, (0, 2)), BodyLiteral(0, (1, 2)))])))
+    size(d1, v1) ^ size(d2, v1) => great(d1, d2)
+    >>> print(format_formula(writer.formula((0, 0), [(BodyLiteral(0, (0, constant(1))),)])))
+    size(d, "large") => great(d, d)
+    """
+
+    def __init__(
+        self,
+        target: str,
+        predicates: Sequence[str],
+        types: Mapping[str, tuple[str, ...]],
+        names: Callable[[str], Sequence[str]],
+    ) -> None:
+        self._target, self._predicates, self._types, self._names = target, predicates, types, names
+
+    def formula(self, head: Sequence[int], components: Sequence[Component]) -> Formula:
+        """Return a clause: its body implies its head; the head alone if it has no body.
+
+        Parameters
+        ----------
+        head : sequence of int
+            The terms of its arguments.
+        components : sequence of Component
+        """
+        body = body_of(components, len(head))
+        atoms = [(self._predicates[x.predicate], x.terms) for x in body]
+        kinds: dict[int, str] = {}
+        for name, terms in [(self._target, head), *atoms]:
+            for kind, term in zip(self._types[name], terms, strict=True):
+                if term >= 0:
+                    kinds.setdefault(term, kind)
+        names = dict(zip(kinds, variable_names(list(kinds.values())), strict=True))
+        start, *rest = (self._atom(name, terms, names) for name, terms in [(self._target, head), *atoms])
+        if not rest:
+            return start
+        return Implies(And(tuple(rest)) if len(rest) > 1 else rest[0], start)
+
+    def _atom(self, name: str, terms: Sequence[int], names: Mapping[int, str]) -> Atom:
+        def term(term: int, kind: str) -> Term:
+            """Return a variable or a constant by its name."""
+            return Variable(names[term]) if term >= 0 else Constant(self._names(kind)[constant(term)])
+
+        return Atom(name, tuple(term(t, kind) for t, kind in zip(terms, self._types[name], strict=True)))

@@ -1,0 +1,380 @@
+"""The bottom-clause learner as an estimator over a database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl import markup
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
+from sqlrl.learn.showing import call
+from sqlrl.logic.bias import Bias, format_bias
+from sqlrl.logic.bias_parser import read_bias
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.rules import Rule
+from sqlrl.structure.ilp.checks import check_bodies, check_labels, nothing_found
+from sqlrl.structure.ilp.clauses import ClauseWriter
+from sqlrl.structure.ilp.commands import Induction, SeedReport
+from sqlrl.structure.ilp.reach import check_reach
+from sqlrl.structure.ilp.scores import Evaluation
+from sqlrl.structure.ilp.session import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession, Task
+from sqlrl.structure.ilp.settings import Command, Distinct, ILPParameters, SeedOrder, resolved
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
+
+OnSeed = Callable[[SeedReport], None]
+
+SHOWN = 10
+"""How many clauses a notebook shows."""
+
+
+class ILP:
+    r"""Learns clauses `body => target` whose bodies are evidence, from bottom clauses: the method of Progol and Aleph.
+
+    A positive atom is the *seed*. The facts around it that the modes reach make its bottom clause, whose parts are searched breadth first
+    for the clause with the best score. With `keep_above` all clauses that are good enough are kept besides the theory, for
+    weight learning to choose from (ALEPH++; Huynh 2011, section 3.2.1).
+
+    Parameters that are None take the value that the bias sets (the name in parentheses); where it sets none, the default.
+
+    Parameters
+    ----------
+    bias : Bias or path, optional
+        Which literals bodies may have: `sqlrl.parse_bias`, or a file for `sqlrl.read_bias`. By default it is derived from the
+        types and keys of the data.
+    command : {"induce_cover", "induce", "induce_max"}
+        Seeds are the positive atoms that no clause of the theory covers yet; scores count all positive atoms. "induce": scores
+        count only positive atoms that are not covered. "induce_max": every positive atom is a seed, and the theory has for each
+        the best clause that covers it.
+    depth : int, optional
+        (i) How far from the seed facts may be: the number of literals that lead to a variable, 2 by default.
+    clause_length : int, optional
+        (clauselength) The most literals of a clause, with the head; 5.
+    min_positive : int, optional
+        (minpos) The least positive atoms that a clause covers; 2.
+    noise : int, optional
+        (noise) The most negative atoms that it covers; 300. Aleph's own default is 0.
+    nodes : int, optional
+        (nodes) The most clauses that are scored for a seed; 5000.
+    evaluation : str, optional
+        (evalfn) The score: "auto_m" (the default), "mestimate", "laplace", "accuracy", "coverage" or "compression"; see
+        `sqlrl.structure.ilp.scores.Scorer`.
+    m : float or "likelihood", optional
+        (m) That of "mestimate": a number, or the one under which the coverage of the clauses with one body literal is most likely.
+    min_score : float, optional
+        (minscore) The least score of a clause of the theory; 0.6.
+    min_accuracy : float, optional
+        (minacc) The least share of positive atoms among those that a clause covers; 0.
+    keep_above : float, optional
+        Keep every clause that covers enough positive and not too many negative atoms, and whose m-estimate exceeds this.
+    explore : bool
+        Score also clauses that cannot become better than the best one so far (Aleph's `explore`): more are kept, and it takes
+        longer.
+    above_seed : bool
+        A clause of the theory must score more than the seed's own fact would as a clause, as in Aleph: more than 0.75 with "auto_m"
+        and as many positive as negative atoms. No such bar with "accuracy", of which a fact has all.
+    distinct : {"clause", "coverage"}
+        Keep clauses that are the same but for the names of variables once; or clauses that cover the same atoms.
+    order : {"file", "shuffle"}
+        Seeds in the order of the atoms, or in random order.
+    random_state : int, optional
+        Seed of that order; None is 0.
+    bottom_limit : int
+        The most literals of a bottom clause.
+    limit : int, optional
+        The most bindings that are kept of components of bodies.
+    keep_coverage : bool
+        Keep the coverage of all clauses that were found in `sqlrl.coverage`, not only that of the theory.
+
+    Attributes
+    ----------
+    model_ : Model
+        The rules of the model that was given, then the clauses that were found, without weights: with `keep_above` all of them,
+        else the theory. Ready for a learner of weights.
+    theory_ : pyarrow.Table
+        `clause` (text), `positives`, `negatives`, `score`, `seed` (the atom), in the order in which they were found.
+    candidates_ : pyarrow.Table
+        The same for all clauses that were found, with `in_theory`.
+    bias_ : Bias
+        The bias that was used.
+    parameters_ : ILPParameters
+        The parameters that were used.
+    n_nodes_, n_seeds_ : int
+        Clauses that were scored; seeds.
+    seconds_ : dict of str to float
+        Wall time of `opening`, `searching` and `keeping`.
+    run_ : int
+        The run's number in `sqlrl.run`.
+
+    Notes
+    -----
+    Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies. An atom cannot be
+    both positive and negative: a predicate has one truth for each tuple, and loading a contradiction is an error.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Parent", [("Ann", "Bob"), ("Bob", "Cid"), ("Bob", "Dan"), ("Eve", "Fay")], types=["person", "person"])
+    >>> db.load("Grandparent", [("Ann", "Cid"), ("Ann", "Dan")], types=["person", "person"], target=True)
+    >>> bias = sqlrl.parse_bias("modeh(1, 'Grandparent'(+person,+person)). modeb(*, 'Parent'(+person,-person)).")
+    >>> fit = ILP(bias, noise=0).fit(db, "Grandparent")
+    >>> fit.theory_.select(["clause", "positives", "negatives"]).to_pylist()
+    [{'clause': 'Parent(p1, p3) ^ Parent(p3, p2) => Grandparent(p1, p2)', 'positives': 2, 'negatives': 0}]
+    """
+
+    model_: Model
+    theory_: pa.Table
+    candidates_: pa.Table
+    bias_: Bias
+    parameters_: ILPParameters
+    n_nodes_: int
+    n_seeds_: int
+    seconds_: dict[str, float]
+    run_: int
+
+    own = (
+        "bias", "command", "depth", "clause_length", "min_positive", "noise", "nodes", "evaluation", "m", "min_score",
+        "min_accuracy", "keep_above", "explore", "above_seed", "distinct", "order", "random_state", "bottom_limit", "limit",
+        "keep_coverage",
+    )  # fmt: skip
+    """The constructor's arguments."""
+
+    def __init__(
+        self,
+        bias: Bias | str | Path | None = None,
+        *,
+        command: Command = "induce_cover",
+        depth: int | None = None,
+        clause_length: int | None = None,
+        min_positive: int | None = None,
+        noise: int | None = None,
+        nodes: int | None = None,
+        evaluation: Evaluation | None = None,
+        m: float | Literal["likelihood"] | None = None,
+        min_score: float | None = None,
+        min_accuracy: float | None = None,
+        keep_above: float | None = None,
+        explore: bool = False,
+        above_seed: bool = True,
+        distinct: Distinct = "clause",
+        order: SeedOrder = "file",
+        random_state: int | None = None,
+        bottom_limit: int = 2000,
+        limit: int | None = None,
+        keep_coverage: bool = False,
+    ) -> None:
+        self.bias, self.command, self.depth, self.clause_length = bias, command, depth, clause_length
+        self.min_positive, self.noise, self.nodes = min_positive, noise, nodes
+        self.evaluation, self.m, self.min_score, self.min_accuracy = evaluation, m, min_score, min_accuracy
+        self.keep_above, self.explore, self.above_seed, self.distinct = keep_above, explore, above_seed, distinct
+        self.order, self.random_state = order, random_state
+        self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
+
+    def __repr__(self) -> str:
+        """Return the constructor call, parameters with default values left out, and below it what was learned."""
+        return "\n".join([call(self), *(f"  {name:<12}{value}" for name, value in self.facts())])
+
+    def _repr_html_(self) -> str:
+        if not self.facts():
+            return markup.preformatted(call(self))
+        found = self.theory_.slice(0, SHOWN).to_pylist()
+        rows = [[row["clause"], *(f"{row[name]:.6g}" for name in ("positives", "negatives", "score"))] for row in found]
+        names = ["clause", "positives", "negatives", "score"]
+        listed = markup.table(names, rows, [False, True, True, True], caption="theory")
+        return markup.preformatted(call(self)) + markup.pairs(self.facts()) + listed
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for attributes that are not there.
+        if name == "model":  # its property has no `model_`
+            name = "model_"
+        if name in ILP.__annotations__:
+            raise NotFittedError(f"this ILP has no {name} yet: call fit(db, target) first")
+        raise AttributeError(f"'ILP' object has no attribute {name!r}")
+
+    def get_params(self) -> dict[str, object]:
+        """Return the constructor's arguments by name."""
+        return {name: getattr(self, name) for name in self.own}
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what was learned, in words; nothing before `fit`."""
+        if "model_" not in vars(self):
+            return []
+        scored = f"{counted(self.n_seeds_, 'seed')}, {counted(self.n_nodes_, 'clause')} scored"
+        theory = counted(len(self.theory_), "clause")
+        return [
+            ("search", scored),
+            ("theory", theory),
+            ("candidates", counted(len(self.candidates_), "clause")),
+            ("seconds", ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds_.items())),
+        ]
+
+    @property
+    def model(self) -> Model:
+        """The learned model; the same as `model_`."""
+        return self.model_
+
+    def clauses(self) -> pa.Table:
+        """Return the clauses that were found, those of the theory first, then the best ones first.
+
+        Returns
+        -------
+        pyarrow.Table
+            `clause` (text), `positives`, `negatives`, `score`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        keys = [("in_theory", "descending"), ("score", "descending"), ("positives", "descending")]
+        # Sorting tables is not stable, so the order in which they were found is a key as well.
+        numbered = self.candidates_.append_column("id", pa.array(range(len(self.candidates_)), pa.int64()))
+        return numbered.sort_by([*keys, ("id", "ascending")]).drop_columns(["id"])
+
+    def fit(
+        self, db: InducingDatabase, target: Model | str, examples: object = None, *, on_seed: OnSeed | None = None
+    ) -> Self:
+        """Learn clauses for a target.
+
+        Parameters
+        ----------
+        db : Database
+            The data, with labels for all query atoms of the target.
+        target : str or Model
+            The predicate to learn; or a model that declares it, whose rules come before the clauses that are found.
+        examples : query or list of names, optional
+            What to learn from; all examples by default.
+        on_seed : callable, optional
+            Called with a `SeedReport` after each seed.
+
+        Returns
+        -------
+        Self
+            This estimator. A run that Ctrl-C stops has what it found in the database, and no result here.
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range, or there is no positive or no negative atom.
+        ModelError
+            The bias does not fit the data, or its modes reach nothing from the head.
+        UnsupportedError
+            A mode for bodies is of the target.
+        GroundingLimitError
+            A bottom clause or what a component binds is too large; names the mode or literal.
+
+        Warns
+        -----
+        BiasWarning
+            Predicates that the modes do not reach.
+        NothingFoundWarning
+            No clause is acceptable; says what stopped most of them.
+        """
+        given = {name: value for name, value in self.get_params().items() if name != "bias"}
+        given["seed"] = self.random_state
+        clock = _Clock()
+        bias = db.induction_bias(target, self._bias())
+        check_bodies(bias)
+        parameters = resolved(given, bias.settings)
+        check_reach(bias, parameters.depth)
+        with db.induction(target, bias, examples=examples, limit=self.limit) as session:
+            check_labels(session.source.truth, bias.head.predicate)
+            shown = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
+            run = session.begin("ILP", shown, parameters.seed)
+            induction = Induction(session.source, bias, parameters, session.components)
+            clock.lap("opening")
+            try:
+                with session.progress("searching", int(session.source.truth.sum())) as task:
+                    induction.run(_shown(task, on_seed))
+            except KeyboardInterrupt:
+                clock.lap("searching")
+                self._keep(session, induction, bias, clock, "interrupted")
+                raise
+            clock.lap("searching")
+            model, candidates = self._keep(session, induction, bias, clock, "done")
+            clock.lap("keeping")
+        self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, run
+        shown_as = ["clause", "positives", "negatives", "score", "seed"]
+        found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
+        self.candidates_ = found.select([*shown_as, "in_theory"])
+        self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
+        self.n_nodes_, self.n_seeds_, self.seconds_ = induction.nodes, induction.seeds, clock.seconds
+        if not induction.theory:
+            warn(nothing_found(induction, parameters), NothingFoundWarning)
+        return self
+
+    def _bias(self) -> Bias | None:
+        if self.bias is None or isinstance(self.bias, Bias):
+            return self.bias
+        if isinstance(self.bias, str | Path):
+            return read_bias(self.bias)
+        raise InputError(
+            f"bias={self.bias!r}: give what sqlrl.parse_bias returns, the path of a file with modes, or None to derive it"
+        )
+
+    def _keep(
+        self, session: InducingSession, induction: Induction, bias: Bias, clock: _Clock, status: str
+    ) -> tuple[Model, pa.Table]:
+        """Write the clauses out and keep them; return the model and the rows of `sqlrl.candidate`."""
+        source, theory = session.source, set(induction.theory)
+        writer = ClauseWriter(bias.head.predicate, source.predicates, session.types, session.names)
+        found = induction.candidates
+        bodies = [[induction.components[i] for i in clause.components] for clause in found]
+        formulas = [writer.formula(clause.head, body) for clause, body in zip(found, bodies, strict=True)]
+        atoms = source.atoms[[clause.seed for clause in found]].tolist() if found else []
+        texts = session.atom_texts(atoms)
+        columns = [
+            range(len(found)), [format_formula(x) for x in formulas], [1 + sum(map(len, body)) for body in bodies],
+            [x.positives for x in found], [x.negatives for x in found], [x.score for x in found],
+            [i in theory for i in range(len(found))], atoms, [texts[atom] for atom in atoms],
+        ]  # fmt: skip
+        arrays = [pa.array(x, field.type) for x, field in zip(columns, CANDIDATE_SCHEMA, strict=True)]
+        candidates = pa.Table.from_arrays(arrays, schema=CANDIDATE_SCHEMA)
+        kept = range(len(found)) if self.keep_above is not None else sorted(theory)
+        covered = range(len(found)) if self.keep_coverage else sorted(theory)
+        pairs = [np.flatnonzero(induction.cover(found[i])) for i in covered]
+        coverage = pa.table(
+            {
+                "candidate": np.repeat(np.array(covered, dtype=np.int64), [len(x) for x in pairs]),
+                "atom": source.atoms[np.concatenate([np.zeros(0, dtype=np.int64), *pairs])],
+            }
+        ).cast(COVERAGE_SCHEMA)
+        rules = [Rule(formulas[i]) for i in kept]
+        return session.keep(rules, candidates, coverage, clock.seconds, status), candidates
+
+
+def _shown(task: Task, on_seed: OnSeed | None) -> OnSeed:
+    """Return what moves a bar by the positive atoms that a seed leaves behind, and passes the report on."""
+    done = 0
+
+    def show(report: SeedReport) -> None:
+        """Move the bar after a seed."""
+        nonlocal done
+        gone = report.positives - report.left
+        task.advance(gone - done, note=f"{report.theory:,} clauses in the theory, {report.candidates:,} in all")
+        done = gone
+        if on_seed is not None:
+            on_seed(report)
+
+    return show
+
+
+class _Clock:
+    """Measures stages one after the other."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._start = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """End a stage."""
+        now = time.perf_counter()
+        self.seconds[stage], self._start = now - self._start, now

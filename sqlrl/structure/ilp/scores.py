@@ -1,0 +1,149 @@
+"""Scores of clauses from what they cover: Aleph's evaluation functions.
+
+Source: Srinivasan, "The Aleph Manual" (2001), section 3.6; the m-estimate is Cestnik's (1990) and Dzeroski's (1991), and its m is
+discussed by Cussens, "Bayes and pseudo-Bayes estimates of conditional probabilities and their reliability" (ECML 1993).
+
+P and N are the positive and negative atoms that a clause covers, n = P + N, L its number of literals with the head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln
+
+from sqlrl.ground.network import FloatArray, IntArray
+
+Evaluation = Literal["coverage", "compression", "accuracy", "laplace", "mestimate", "auto_m"]
+EVALUATIONS: tuple[Evaluation, ...] = get_args(Evaluation)
+
+_LOG_M = (-12.0, 16.0)
+_GRID = 113
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Scores clauses.
+
+    - coverage: P - N
+    - compression: P - N - L + 1
+    - accuracy: P / n
+    - laplace: (P + 1) / (n + 2)
+    - mestimate: (P + m * prior) / (n + m), for a given m
+    - auto_m: the same with m = sqrt(n) of each clause. Aleph's manual calls that the maximum likelihood estimate of the best m; what
+      its program computes is sqrt(n). (n = 0 and prior 1/2 aside, it is also the estimate of a binomial share whose worst expected
+      squared error is least.) `likelihood_m` finds the m that really maximises a likelihood.
+
+    A clause that covers nothing scores minus infinity.
+
+    Parameters
+    ----------
+    evaluation : str
+        One of the above.
+    prior : float
+        The share of positive atoms among all.
+    m : float, optional
+        That of mestimate; None is sqrt(n), as in Aleph.
+
+    Examples
+    --------
+    >>> auto = Scorer("auto_m", 0.5)
+    >>> auto(np.array([7, 2, 0]), np.array([2, 0, 0]), 3).round(4).tolist()  # (7 + 3 / 2) / (9 + 3), ...
+    [0.7083, 0.7929, -inf]
+    """
+
+    evaluation: Evaluation
+    prior: float
+    m: float | None = None
+
+    def __call__(self, positives: npt.ArrayLike, negatives: npt.ArrayLike, length: int) -> FloatArray:
+        """Return the scores of clauses.
+
+        Parameters
+        ----------
+        positives, negatives : array of int, shape (c,)
+            P and N.
+        length : int
+            L.
+
+        Returns
+        -------
+        float array, shape (c,)
+        """
+        p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self._score(p, n, length)
+        return np.where(p + n > 0, found, -np.inf)
+
+    def best(self, positives: npt.ArrayLike, length: int) -> FloatArray:
+        """Return the greatest scores that clauses can have that cover no more positive atoms than these: with no negative one.
+
+        All scores grow with P and fall with N, so no refinement of a clause scores more.
+        """
+        return self(positives, np.zeros_like(np.asarray(positives)), length)
+
+    def seed(self) -> float:
+        """Return the score of a seed's own fact as a clause, from which Aleph's search starts: P = 1, N = 0, L = 2.
+
+        With accuracy that is 1, which no clause could exceed: minus infinity then.
+        """
+        return -np.inf if self.evaluation == "accuracy" else float(self([1], [0], 2)[0])
+
+    def _score(self, p: FloatArray, n: FloatArray, length: int) -> FloatArray:
+        match self.evaluation:
+            case "coverage":
+                return p - n
+            case "compression":
+                return p - n - length + 1
+            case "accuracy":
+                return p / (p + n)
+            case "laplace":
+                return (p + 1) / (p + n + 2)
+            case "mestimate" | "auto_m":
+                m = np.sqrt(p + n) if self.evaluation == "auto_m" or self.m is None else self.m
+                return (p + m * self.prior) / (p + n + m)
+
+
+def likelihood_m(positives: IntArray, negatives: IntArray, prior: float) -> float:
+    """Return the m under which the coverage of some clauses is most likely.
+
+    The m-estimate is the mean of a clause's accuracy after P and N were seen, if accuracies are drawn from a Beta distribution with
+    mean `prior` and sum of parameters m. The likelihood of m is then the product of Beta-binomial probabilities over the clauses (type
+    II maximum likelihood; Cussens 1993, section 3), taken as if they were independent. One clause alone says next to
+    nothing about m: if it covers no negative atom, m = 0 is best, and its estimate is 1.
+
+    Parameters
+    ----------
+    positives, negatives : int array, shape (c,)
+        P and N of clauses; those that cover nothing say nothing.
+    prior : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    float
+        From exp(-12) to exp(16): 0 and infinity are the limits for clauses that are all pure, and for clauses that differ no more
+        than by chance.
+
+    Examples
+    --------
+    >>> sure, mixed = np.array([9, 1, 8, 0]), np.array([1, 9, 0, 8])
+    >>> round(likelihood_m(sure, mixed, 0.5), 3)
+    0.509
+    """
+    p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
+
+    def loss(log_m: float) -> float:
+        """Return the negative log-likelihood."""
+        a, b = np.exp(log_m) * prior, np.exp(log_m) * (1 - prior)
+        return -float(np.sum(betaln(p + a, n + b) - betaln(a, b)))
+
+    # The likelihood may be flat at both ends, so a grid finds the hill first.
+    grid = np.linspace(*_LOG_M, _GRID)
+    top = int(np.argmin([loss(x) for x in grid]))
+    low, high = grid[max(top - 1, 0)], grid[min(top + 1, _GRID - 1)]
+    return float(np.exp(minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x))

@@ -1,0 +1,298 @@
+"""The search for clauses in a bottom clause: breadth first, all clauses of a length scored together.
+
+Source: Srinivasan's Aleph, version 5, whose order is followed: short clauses come first; among those of one length, refinements
+of better ones; among these, those by earlier literals. So `nodes` cuts off the same clauses. Unless `explore` is set, a clause is passed over
+if no refinement of it can score more than the best clause so far, and the search ends with a clause that covers all.
+A node is a clause that was scored. Each set of literals is one node, however many ways lead to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.structure.ilp.covers import Bits, counted_bits
+from sqlrl.structure.ilp.refining import Keys, Nodes, Refiner
+from sqlrl.structure.ilp.scores import Scorer
+from sqlrl.structure.ilp.settings import ILPParameters
+
+Threshold = Literal["min_positive", "noise", "min_accuracy", "min_score", "above_seed"]
+
+_WORDS = 1 << 24
+"""Words of bitmaps that are looked at together."""
+_FEW, _BLOCK = 16, 512
+"""Clauses whose refinements are counted together."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Counts and scores.
+
+    Parameters
+    ----------
+    positive, negative : uint64 array, shape (w,)
+        The atoms that count.
+    scorer : Scorer
+        By which the best clause is chosen.
+    estimate : Scorer
+        The m-estimate, for `keep_above`.
+    parameters : ILPParameters
+    """
+
+    positive: Bits
+    negative: Bits
+    scorer: Scorer
+    estimate: Scorer
+    parameters: ILPParameters
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What clauses of one length are worth, an entry for each.
+
+    `complete` ones have all variables of the head, `allowed` ones cover what they must, `acceptable` ones also score enough.
+    """
+
+    positives: IntArray
+    negatives: IntArray
+    score: FloatArray
+    complete: BoolArray
+    allowed: BoolArray
+    acceptable: BoolArray
+
+    @property
+    def selectable(self) -> FloatArray:
+        """The scores of those that a theory may have, minus infinity for others."""
+        return np.where(self.acceptable, self.score, -np.inf)
+
+    def take(self, rows: IntArray | BoolArray | slice) -> Judged:
+        """Return some of them."""
+        return Judged(*(getattr(self, name)[rows] for name in Judged.__annotations__))
+
+
+@dataclass(frozen=True)
+class Met:
+    """A clause that a search found.
+
+    Parameters
+    ----------
+    components : tuple of int
+        Those of its body, by their numbers in `Covers`, ascending, each once.
+    positives, negatives : int
+        Atoms that it covers of those that counted.
+    score : float
+    """
+
+    components: tuple[int, ...]
+    positives: int
+    negatives: int
+    score: float
+
+
+@dataclass
+class Outcome:
+    """What the search in one bottom clause found.
+
+    Parameters
+    ----------
+    nodes : int
+        Clauses that were scored.
+    best : Met or None
+        The first of the acceptable clauses with the greatest score.
+    kept : list of Met
+        Clauses whose m-estimate exceeds `keep_above`, in the order of the search.
+    missed : Counter
+        For each threshold the clauses that failed it and none before it.
+    """
+
+    nodes: int = 0
+    best: Met | None = None
+    kept: list[Met] = field(default_factory=list)
+    missed: Counter[Threshold] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Children of some clauses, in order: `parent` is ascending."""
+
+    nodes: Nodes
+    parent: IntArray
+    judged: Judged
+    hopes: FloatArray
+
+
+class Search:
+    """Searches one bottom clause.
+
+    Parameters
+    ----------
+    refiner : Refiner
+    judge : Judge
+    head : uint64 array, shape (w,)
+        The atoms that the head matches.
+    """
+
+    def __init__(self, refiner: Refiner, judge: Judge, head: Bits) -> None:
+        self._refiner, self._judge, self._head = refiner, judge, head
+        self._parameters = judge.parameters
+        self._total = int(counted_bits(judge.positive[None])[0])
+        self._start = judge.scorer.seed() if self._parameters.above_seed else -np.inf
+        self._best, self._done = self._start, False
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """Search, and return what was found."""
+        nodes = self._refiner.root()
+        judged = self._judged(nodes, np.repeat(self._head[None], 1, axis=0))
+        rows = self._look(_Block(nodes, np.zeros(1, dtype=np.int64), judged, np.array([np.inf])))
+        nodes, judged = nodes.take(rows), judged.take(rows)
+        for length in range(2, self._parameters.clause_length + 1):
+            if self._done or not len(nodes):
+                break
+            nodes, judged = self._layer(*self._ordered(nodes, judged, length))
+        return self.outcome
+
+    def _ordered(self, nodes: Nodes, judged: Judged, length: int) -> tuple[Nodes, FloatArray]:
+        """Return the clauses to refine, the best first, with the greatest scores that their refinements may have."""
+        hopes = self._judge.scorer.best(judged.positives, length)
+        order = np.argsort(-judged.score, kind="stable")
+        if not self._parameters.explore:
+            order = order[hopes[order] > self._best]
+        return nodes.take(order), hopes[order]
+
+    def _layer(self, parents: Nodes, hopes: FloatArray) -> tuple[Nodes, Judged]:
+        """Score the refinements of clauses; return those that can be refined in turn."""
+        last = parents.literals.shape[1] + 2 == self._parameters.clause_length
+        opened = []
+        for block in self._blocks(parents, hopes, keep=not last):
+            rows = self._look(block)
+            if not last:
+                opened.append((block.nodes.take(rows), block.judged.take(rows)))
+            if self._done:
+                break
+        if not opened:
+            empty = self._refiner.root().take(slice(0, 0))
+            return empty, self._judged(empty, self._head[None][:0])
+        nodes = Nodes(*(np.concatenate([getattr(x, name) for x, _ in opened]) for name in ("literals", "parts")))
+        return nodes, Judged(
+            *(np.concatenate([getattr(x, name) for _, x in opened]) for name in Judged.__annotations__)
+        )
+
+    def _blocks(self, parents: Nodes, hopes: FloatArray, *, keep: bool) -> Iterator[_Block]:
+        """Yield the refinements of clauses, in blocks of about as many as nodes are left."""
+        seen: Keys | None = None
+        first = 0
+        while first < len(parents) and not self._done:
+            clause, literal, taken = self._some(parents, first)
+            rows, keys = self._refiner.keys(parents, clause, literal)
+            _, different = np.unique(keys, return_index=True)
+            different.sort()
+            if seen is not None:
+                different = different[~np.isin(keys[different], seen)]
+            seen = keys[different] if seen is None else np.concatenate([seen, keys[different]])
+            clause, literal = clause[different], literal[different]
+            if len(clause):
+                nodes = self._refiner.children(parents, clause, literal, rows[different], keep=keep)
+                mine = parents.take(slice(first, first + taken))
+                cover = self._refiner.cover(mine, self._head)[clause - first] & self._refiner.added(nodes)
+                yield _Block(nodes, clause, self._judged(nodes, cover), hopes)
+            first += taken
+
+    def _some(self, parents: Nodes, first: int) -> tuple[IntArray, IntArray, int]:
+        """Return refinements of the clauses from `first` on, and the number of clauses that they refine."""
+        most = min(self._parameters.nodes - self.outcome.nodes, max(_WORDS // len(self._head), 1))
+        clauses, literals, taken, found = [], [], 0, 0
+        while first + taken < len(parents) and found < most:
+            # About as many as are needed.
+            size = min(max((most - found) // max(len(self._refiner.bottom.literals), 1), _FEW), _BLOCK)
+            some = parents.take(slice(first + taken, first + taken + size))
+            clause, literal = self._refiner.pairs(some)
+            # The clause with which the number is reached is the last one.
+            size = len(some)
+            if found + len(clause) > most:
+                size = int(clause[most - found]) + 1
+                inside = clause < size
+                clause, literal = clause[inside], literal[inside]
+            clauses.append(clause + first + taken)
+            literals.append(literal)
+            found, taken = found + len(clause), taken + size
+        return np.concatenate(clauses), np.concatenate(literals), taken
+
+    def _judged(self, nodes: Nodes, cover: Bits) -> Judged:
+        """Count and score clauses of one length."""
+        judge, parameters = self._judge, self._parameters
+        positives, negatives = (counted_bits(cover & some) for some in (judge.positive, judge.negative))
+        score = judge.scorer(positives, negatives, nodes.literals.shape[1] + 1)
+        complete = self._refiner.complete(nodes)
+        accurate = positives >= parameters.min_accuracy * (positives + negatives)
+        allowed = complete & (positives >= parameters.min_positive) & (negatives <= parameters.noise) & accurate
+        return Judged(positives, negatives, score, complete, allowed, allowed & (score >= parameters.min_score))
+
+    def _look(self, block: _Block) -> IntArray:
+        """Take what is good of a block; return the rows that can be refined.
+
+        The block is read as if its clauses came one by one: each knows the best score before it.
+        """
+        parameters, judged = self._parameters, block.judged
+        scores = np.concatenate([[self._best], judged.selectable])
+        before = np.maximum.accumulate(scores)[:-1]
+        counts = open_ = np.ones(len(before), dtype=np.bool_)
+        if not parameters.explore:
+            # Nothing below a clause was met if that was hopeless when its turn came.
+            turn = np.searchsorted(block.parent, block.parent)
+            counts = before[turn] < block.hopes[block.parent]
+            length = block.nodes.literals.shape[1] + 1
+            open_ = counts & (before < self._judge.scorer.best(judged.positives, length))
+        end = int(np.searchsorted(np.cumsum(counts), parameters.nodes - self.outcome.nodes, side="left")) + 1
+        if not parameters.explore:
+            all_covered = (judged.selectable > before) & (judged.positives == self._total)
+            if all_covered[:end].any():
+                end, self._done = int(np.argmax(all_covered)) + 1, True
+        self.outcome.nodes += int(counts[:end].sum())
+        self._done = self._done or self.outcome.nodes >= parameters.nodes
+        met = np.flatnonzero(open_[:end])
+        self._take(block, met)
+        return met[judged.positives[met] >= parameters.min_positive]
+
+    def _take(self, block: _Block, met: IntArray) -> None:
+        """Note the best of the clauses that were met, those to keep, and what the others lacked."""
+        judged = block.judged.take(met)
+        self._count_missed(judged)
+        if len(met):
+            top = int(np.argmax(judged.selectable))
+            if judged.selectable[top] > self._best:
+                self._best = float(judged.score[top])
+                (self.outcome.best,) = self._as_met(block, met[top : top + 1], judged.take(slice(top, top + 1)))
+        if self._parameters.keep_above is None:
+            return
+        estimate = self._judge.estimate(judged.positives, judged.negatives, block.nodes.literals.shape[1] + 1)
+        rows = np.flatnonzero(judged.allowed & (estimate > self._parameters.keep_above))
+        self.outcome.kept += self._as_met(block, met[rows], judged.take(rows))
+
+    def _as_met(self, block: _Block, rows: IntArray, judged: Judged) -> list[Met]:
+        found = self._refiner.components(block.nodes.take(rows)).tolist()
+        values = zip(judged.positives.tolist(), judged.negatives.tolist(), judged.score.tolist(), strict=True)
+        return [
+            Met(tuple(sorted({part for part in parts if part >= 0})), *value)
+            for parts, value in zip(found, values, strict=True)
+        ]
+
+    def _count_missed(self, judged: Judged) -> None:
+        """Count the clauses that were not acceptable, each under the first threshold that it failed."""
+        parameters, covered = self._parameters, judged.positives + judged.negatives
+        left = judged.complete
+        fails: dict[Threshold, BoolArray] = {
+            "min_positive": judged.positives < parameters.min_positive,
+            "noise": judged.negatives > parameters.noise,
+            "min_accuracy": judged.positives < parameters.min_accuracy * covered,
+            "min_score": judged.score < parameters.min_score,
+            "above_seed": judged.score <= self._start,
+        }
+        for name, failed in fails.items():
+            self.outcome.missed[name] += int((left & failed).sum())
+            left = left & ~failed

@@ -1,0 +1,248 @@
+"""Components evaluated in the database, against bindings counted one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sqlglot import exp, parse_one
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.layout import Layout
+from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
+from sqlrl.ground.coverage import Coverage
+from sqlrl.ground.evaluated import ComponentCounts
+from sqlrl.logic.components import BodyLiteral, Component, Components, constant
+from tests.ground.bodies import (
+    PREDICATES,
+    SIZE,
+    TYPES,
+    Facts,
+    bindings,
+    constants,
+    encoded,
+    load,
+    random_body,
+    random_facts,
+    target_atoms,
+)
+
+
+def dense(counts: ComponentCounts, n: int) -> np.ndarray:
+    found = np.zeros((len(counts), n), np.int64)
+    for i in range(len(counts)):
+        atom, count = counts.of(i)
+        assert (np.diff(atom) > 0).all()
+        assert (count > 0).all()
+        found[i, atom] = count
+    return found
+
+
+def opened(catalog: Catalog, layout: Layout, known: Components, **options: int) -> Coverage:
+    _, arguments, example = target_atoms(catalog, layout)
+    return Coverage(catalog.engine, layout, known, PREDICATES, arguments, example, **options)
+
+
+def scratch_tables(catalog: Catalog) -> list[str]:
+    rows = catalog.engine.connection.sql("SELECT table_name FROM duckdb_tables()").fetchall()
+    return [name for (name,) in rows if name.startswith("coverage_")]
+
+
+def split(known: Components, bodies: Sequence[Sequence[BodyLiteral]]) -> list[Component]:
+    return [component for body in bodies for component in known.split(body)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_are_those_of_all_bindings(seed: int) -> None:
+    rng = random.Random(seed)
+    facts = random_facts(rng)
+    every = [f"t{i}" for i in range(SIZE)]
+    targets = [(a, b) for a in every for b in every if rng.random() < 0.5] + [("t0", "t0")]
+    catalog, layout = load(facts, targets)
+    ids = {kind: constants(catalog, layout, kind) for kind in ("t", "u")}
+    known = Components(2)
+    bodies = [random_body(rng, rng.randrange(1, 5), ids) for _ in range(40)]
+    asked = split(known, bodies)
+    _, arguments, _ = target_atoms(catalog, layout)
+    by_predicate = encoded(facts, ids)
+    expected = [[sum(1 for _ in bindings(x, head, by_predicate)) for head in arguments.tolist()] for x in asked]
+    half = len(asked) // 2
+    with opened(catalog, layout, known) as coverage:
+        found = dense(coverage.evaluate(asked[:half]), len(arguments))
+        again = dense(coverage.evaluate(asked, keep=False), len(arguments))
+        assert scratch_tables(catalog)
+    assert (again == expected).all()
+    assert (found == again[:half]).all()
+    assert again.max() > 1
+    assert not scratch_tables(catalog)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_facts_of_an_example_count_for_its_atoms_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    facts = random_facts(rng, ["e0", "e1"])
+    targets = [(rng.choice(["e0", "e1"]), f"t{rng.randrange(SIZE)}", f"t{rng.randrange(SIZE)}") for _ in range(12)]
+    catalog, layout = load(facts, sorted(set(targets)), examples=True)
+    assert layout.predicates["P"].example_column
+    ids = {kind: constants(catalog, layout, kind) for kind in ("t", "u")}
+    known = Components(2)
+    asked = split(known, [random_body(rng, rng.randrange(1, 4), ids) for _ in range(20)])
+    _, arguments, example = target_atoms(catalog, layout)
+    name = layout.examples
+    rows = catalog.engine.connection.sql(
+        f'SELECT example, name FROM "{name.catalog}"."{name.schema}"."{name.name}"'
+    ).fetchall()
+    by_example = {number: encoded(facts, ids, text) for number, text in rows}
+    expected = [
+        [sum(1 for _ in bindings(x, head, by_example[e])) for head, e in zip(arguments.tolist(), example, strict=True)]
+        for x in asked
+    ]
+    with opened(catalog, layout, known) as coverage:
+        assert (dense(coverage.evaluate(asked), len(arguments)) == expected).all()
+
+
+def test_what_was_forgotten_is_evaluated_again() -> None:
+    rng = random.Random(5)
+    facts = random_facts(rng)
+    catalog, layout = load(facts, [("t0", "t1"), ("t2", "t3")])
+    ids = {kind: constants(catalog, layout, kind) for kind in ("t", "u")}
+    known = Components(2)
+    asked = split(known, [random_body(rng, rng.randrange(1, 5), ids) for _ in range(30)])
+    _, arguments, _ = target_atoms(catalog, layout)
+    with opened(catalog, layout, known) as coverage:
+        expected = dense(coverage.evaluate(asked), len(arguments))
+        most = max(coverage._rows.values())
+    with opened(catalog, layout, known, limit=2 * most) as coverage:
+        forgotten = 0
+        for component, row in zip(asked, expected, strict=True):
+            before = set(coverage._stored)
+            assert (dense(coverage.evaluate([component]), len(arguments))[0] == row).all()
+            forgotten += len(before - set(coverage._stored))
+    assert forgotten
+
+
+def test_one_query_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog, layout = load(random_facts(random.Random(1)), [("t0", "t1")])
+    ids = {kind: constants(catalog, layout, kind) for kind in ("t", "u")}
+    known, rng = Components(2), random.Random(2)
+    one = split(known, [random_body(rng, 1, ids) for _ in range(30)])
+    steps: list[str] = []
+    with opened(catalog, layout, known) as coverage:
+        execute = catalog.engine.execute
+
+        def noted(statement: exp.Expr, *, step: str) -> None:
+            steps.append(step)
+            execute(statement, step=step)
+
+        monkeypatch.setattr(catalog.engine, "execute", noted)
+        coverage.evaluate(one)
+    assert len([step for step in steps if step.startswith("bind")]) == 1
+
+
+def crowd() -> tuple[Catalog, Layout]:
+    """Everybody is tied to everybody."""
+    every = [f"t{i}" for i in range(10)]
+    facts: Facts = {name: {tuple(f"{kind}0" for kind in kinds)} for name, kinds in TYPES.items()}
+    facts["P"] = {(a, b) for a in every for b in every}
+    return load(facts, [("t0", "t1")])
+
+
+def test_the_literal_that_explodes_is_named() -> None:
+    catalog, layout = crowd()
+    known = Components(2)
+    p = PREDICATES.index("P")
+    small = known.split([BodyLiteral(p, (0, 1))])
+    large = known.split([BodyLiteral(p, (0, 2)), BodyLiteral(p, (2, 3)), BodyLiteral(p, (3, 4))])
+    with opened(catalog, layout, known, limit=5_000) as coverage:
+        coverage.evaluate(small)
+        with pytest.raises(GroundingLimitError) as caught:
+            coverage.evaluate(large)
+        text = str(caught.value)
+        assert "the literal P(D, E) explodes in the body P(A, C) ^ P(C, D) ^ P(D, E): it has more than" in text
+        assert "5,000 bindings at 100 target atoms" in text
+        # Its beginning is fine, and so is counting without keeping.
+        assert coverage.evaluate(known.split(large[0][:2])).of(0)[1].tolist() == [100] * 100
+        assert coverage.evaluate(large, keep=False).of(0)[1].tolist() == [1_000] * 100
+    assert not scratch_tables(catalog)
+
+
+def test_a_count_beyond_64_bits_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog, layout = crowd()
+    known, p = Components(2), PREDICATES.index("P")
+    asked = known.split([BodyLiteral(p, (0, 2)), BodyLiteral(p, (2, 3))])
+    fetch = catalog.engine.fetch
+
+    def overflowing(query: exp.Expr, *, step: str) -> pa.Table:
+        if step.startswith("count the bindings"):
+            query = parse_one(
+                "SELECT 0 AS component, 0 AS key, 9223372036854775807::BIGINT + n::BIGINT AS n FROM range(9) r(n)"
+            )
+        return fetch(query, step=step)
+
+    monkeypatch.setattr(catalog.engine, "fetch", overflowing)
+    with opened(catalog, layout, known) as coverage, pytest.raises(CountOverflowError) as caught:
+        coverage.evaluate(asked, keep=False)
+    assert "the number of bindings of P(A, C) ^ P(C, D) does not fit into 64 bits" in str(caught.value)
+
+
+def test_an_open_predicate_is_refused() -> None:
+    catalog, layout = crowd()
+    _, arguments, example = target_atoms(catalog, layout)
+    with pytest.raises(ModelError, match="Target is open"):
+        Coverage(catalog.engine, layout, Components(2), ["P", "Target"], arguments, example)
+
+
+def test_interrupted_evaluation_leaves_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog, layout = crowd()
+    known = Components(2)
+    body = known.split([BodyLiteral(PREDICATES.index("P"), (0, 2))])
+    fetch = catalog.engine.fetch
+
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    coverage = opened(catalog, layout, known)
+    monkeypatch.setattr(catalog.engine, "fetch", interrupted)
+    with coverage, pytest.raises(KeyboardInterrupt):
+        coverage.evaluate(body)
+    monkeypatch.setattr(catalog.engine, "fetch", fetch)
+    assert not scratch_tables(catalog)
+
+
+def test_canonical_form_knows_no_names() -> None:
+    rng = random.Random(3)
+    known = Components(2)
+    ids = {kind: {f"{kind}{i}": i for i in range(SIZE)} for kind in ("t", "u")}
+    for _ in range(200):
+        body = random_body(rng, rng.randrange(1, 6), ids)
+        variables = sorted({term for x in body for term in x.terms if term >= 2})
+        names = dict(zip(variables, rng.sample(range(2, 40), len(variables)), strict=True))
+        other = [BodyLiteral(x.predicate, tuple(names.get(term, term) for term in x.terms)) for x in body]
+        rng.shuffle(other)
+        assert known.split(body) == Components(2).split(other)
+        for component in known.split(body):
+            assert known.canonical(frozenset(component)) == component
+            seen = dict.fromkeys(term for literal in component for term in literal.terms if term >= 2)
+            assert list(seen) == list(range(2, 2 + len(seen)))
+
+
+def test_different_components_stay_different() -> None:
+    """Components are equal exactly if some renaming of variables makes them so: tried out, all renamings."""
+    rng = random.Random(4)
+    known = Components(1)
+    pool = [tuple(sorted({BodyLiteral(0, (rng.randrange(4), rng.randrange(4))) for _ in range(4)})) for _ in range(60)]
+    for left in pool:
+        for right in pool:
+            same = any(
+                sorted(BodyLiteral(0, tuple((0, *order)[t] for t in x.terms)) for x in left) == list(right)
+                for order in permutations((1, 2, 3))
+            )
+            assert (known.split(left) == known.split(right)) == same
+
+
+def test_constant_is_its_own_inverse() -> None:
+    assert [constant(constant(i)) for i in range(3)] == [0, 1, 2]

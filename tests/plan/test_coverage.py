@@ -1,0 +1,150 @@
+"""Golden SQL of layers of components and of saturation, in DuckDB's dialect (executed on small tables) and in Spark's.
+
+`SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_coverage.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
+from sqlrl.logic.bias import Mode, Place
+from sqlrl.plan.coverage import Argument, CoverageTables, Pattern, count_bindings, layer_bindings, layer_counts
+from sqlrl.plan.dialects import for_dialect
+from sqlrl.plan.sample import people, table_name
+from sqlrl.plan.saturation import SaturationTables, count_reached, reached
+
+FOLDER = Path(__file__).parent / "golden_coverage"
+HEAD, BOUND, NEW, CONSTANT = "head", "bound", "new", "constant"
+
+
+def layout() -> Layout:
+    """People, their friends, and words that they say in some examples."""
+    found = people()
+    says = PredicateInfo("Says", ("person", "word"), False, table_name("says"), example_column=True, rows=1)
+    rains = PredicateInfo("Rains", (), False, table_name("rains"), rows=1)
+    types = {**found.types, "word": TypeInfo("word", table_name("words"), 2)}
+    return Layout({**found.predicates, "Says": says, "Rains": rains}, types, None, found.examples, 1, found.scratch)
+
+
+def pattern(
+    predicate: str,
+    arguments: list[tuple[str | int, ...]],
+    parents: tuple[tuple[int, ...], ...] = (),
+    *,
+    first: bool = False,
+) -> Pattern:
+    return Pattern(predicate, tuple(Argument(*x) for x in arguments), parents, first)  # type: ignore[arg-type]
+
+
+PATTERNS = {
+    "first": [
+        pattern("Friends", [(HEAD, 0), (NEW, 0)]),
+        pattern("Friends", [(HEAD, 0), (HEAD, 1)]),
+        pattern("Friends", [(NEW, 0), (NEW, 0)]),
+        pattern("Friends", [(HEAD, 1), (CONSTANT, 0)]),
+        pattern("Rains", []),
+    ],
+    "refined": [
+        pattern("Friends", [(BOUND, 0), (NEW, 0)], ((0,),)),
+        pattern("Friends", [(BOUND, 0), (HEAD, 1)], ((0,),)),
+        pattern("Friends", [(BOUND, 0), (BOUND, 0)], ((),)),
+    ],
+    "merged": [
+        pattern("Friends", [(BOUND, 0), (BOUND, 1)], ((0,), (1,))),
+        pattern("Friends", [(BOUND, 0), (BOUND, 1)], ((0, 1), (1,))),
+    ],
+    "constants": [
+        pattern("Friends", [(BOUND, 0, 2), (CONSTANT,)], ((0,),), first=True),
+        pattern("Says", [(HEAD, 2), (BOUND, 0, 1), (CONSTANT,)], ((0,),), first=True),
+        pattern("Friends", [(BOUND, 0), (CONSTANT,)], ((0,),)),
+    ],
+    "examples": [
+        pattern("Says", [(HEAD, 2), (HEAD, 0), (NEW, 0)]),
+        pattern("Says", [(HEAD, 2), (NEW, 0), (BOUND, 0)], ((0, 2),)),
+    ],
+}
+
+MODES = [
+    Mode("Friends", (Place("+", "person"), Place("-", "person")), None),
+    Mode("Friends", (Place("+", "person"), Place("+", "person")), 2),
+    Mode("Says", (Place("+", "person"), Place("#", "word")), 1),
+    Mode("Friends", (Place("-", "person"), Place("-", "person")), 3),
+    Mode("Rains", (), None),
+]
+
+
+def planned(name: str) -> exp.Expression:
+    heads = [(0,), (1,), (0, 1), (0, 2)]
+    keys = {touched: table_name("keys_" + "".join(map(str, touched))) for touched in heads}
+    tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 3)
+    known = SaturationTables(table_name("seeds"), table_name("known"), {"person": 0, "word": 1})
+    if name in PATTERNS:
+        return layer_bindings(PATTERNS[name], layout(), tables, 100)
+    if name.startswith("counted_"):
+        return layer_counts(PATTERNS[name.removeprefix("counted_")], layout(), tables)
+    if name == "kept":
+        return count_bindings(table_name("bindings"), 7)
+    query = reached(
+        MODES, 2 if name == "reached_further" else 1, layout(), known, most=None if name == "exploding" else 9
+    )
+    assert query is not None
+    return count_reached(query) if name == "exploding" else query
+
+
+CASES = [
+    *PATTERNS,
+    *(f"counted_{name}" for name in PATTERNS),
+    "kept",
+    "reached",
+    "reached_further",
+    "exploding",
+]
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    found = duckdb.connect()
+    found.execute("ATTACH ':memory:' AS db")
+    for name, columns in {
+        "layer": "pattern INT, component INT, p0 INT, p1 INT, x0 INT, x1 INT, x2 INT",
+        "bindings": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
+        "friends": "a0 INT, a1 INT",
+        "says": "example INT, a0 INT, a1 INT",
+        "rains": "one INT",
+        "seeds": "seed INT, example INT",
+        "known": "seed INT, type INT, id INT, depth INT",
+        "keys_0": "key INT, h0 INT",
+        "keys_1": "key INT, h1 INT",
+        "keys_01": "key INT, h0 INT, h1 INT",
+        "keys_02": "key INT, h0 INT, h2 INT",
+    }.items():
+        found.execute(f"CREATE TABLE db.main.{name} ({columns})")
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str, connection: duckdb.DuckDBPyConnection) -> None:
+    query = planned(name)
+    parts = [f"-- {x}\n{for_dialect(query, x).sql(x, pretty=True)};" for x in ("duckdb", "spark")]
+    found, path = "\n\n".join(parts) + "\n", FOLDER / f"{name}.sql"
+    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(found)
+    assert found == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    duckdb_text, spark = path.read_text().removeprefix("-- duckdb\n").split("-- spark\n")
+    rows = connection.sql(duckdb_text.rstrip().rstrip(";")).to_arrow_table()
+    assert rows.num_columns == len(query.selects)  # type: ignore[attr-defined]
+    assert "MATERIALIZED" not in spark
+    again = sqlglot.parse_one(spark, dialect="spark")
+    assert not list(again.find_all(exp.Anonymous)), "Spark knows every function"
+
+
+def test_every_file_has_a_case() -> None:
+    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES)
