@@ -105,8 +105,8 @@ COMMENT ON COLUMN "source"."storage" IS 'Table of its rows.';
 COMMENT ON COLUMN "source"."staged" IS 'True while the rows are text because the types are unknown.';
 COMMENT ON COLUMN "source"."signed" IS 'True if the rows carry truth.';
 COMMENT ON COLUMN "source"."example" IS 'True if the rows carry the example in a column of its own.';
-COMMENT ON COLUMN "source"."kind" IS 'How it can be read again: file, table, view, query; a relation or another object cannot.';
-COMMENT ON COLUMN "source"."source" IS 'File, table or query; a description of an object.';
+COMMENT ON COLUMN "source"."kind" IS 'How it can be read again: file, table, view, query; a definition is evaluated again; a relation or another object cannot be.';
+COMMENT ON COLUMN "source"."source" IS 'File, table or query; the rules of a definition; a description of an object.';
 COMMENT ON COLUMN "source"."fingerprint" IS 'Fingerprint of the source.';
 COMMENT ON COLUMN "source"."options" IS 'Options of the load as JSON.';
 COMMENT ON COLUMN "source"."rows" IS 'Number of rows.';
@@ -249,6 +249,44 @@ COMMENT ON COLUMN "step"."correct" IS 'Atoms predicted rightly.';
 COMMENT ON COLUMN "step"."score_truth" IS 'Weighted count of the observed world.';
 COMMENT ON COLUMN "step"."score_prediction" IS 'Weighted count of the predicted world.';
 
+CREATE TABLE "iteration" (
+    "run" INTEGER NOT NULL,
+    "iteration" BIGINT NOT NULL,
+    "objective" DOUBLE,
+    "bound" DOUBLE,
+    "optimality" DOUBLE,
+    "step" DOUBLE,
+    "damping" DOUBLE,
+    "cuts" BIGINT,
+    "errors" BIGINT
+);
+COMMENT ON TABLE "iteration" IS 'Iterations of batch learners. What a learner does not have is NULL.';
+COMMENT ON COLUMN "iteration"."run" IS 'Run.';
+COMMENT ON COLUMN "iteration"."iteration" IS 'Iteration, from 0 (the starting weights) where a learner evaluates them, else from 1.';
+COMMENT ON COLUMN "iteration"."objective" IS 'What is maximised or minimised, as the parameters of the run say, penalty included.';
+COMMENT ON COLUMN "iteration"."bound" IS 'Bound on the optimal objective; the gap is its difference to the objective.';
+COMMENT ON COLUMN "iteration"."optimality" IS 'Largest violation of the condition of optimality: of the (sub)gradient of the objective, or of the constraints.';
+COMMENT ON COLUMN "iteration"."step" IS 'Length of the step along the direction of search.';
+COMMENT ON COLUMN "iteration"."damping" IS 'What keeps the step inside the region that is trusted (lambda of scaled conjugate gradient).';
+COMMENT ON COLUMN "iteration"."cuts" IS 'Cutting planes so far.';
+COMMENT ON COLUMN "iteration"."errors" IS 'Atoms predicted wrongly.';
+
+CREATE TABLE "tuning" (
+    "run" INTEGER NOT NULL,
+    "parameter" VARCHAR NOT NULL,
+    "value" DOUBLE NOT NULL,
+    "fold" BIGINT,
+    "score" DOUBLE NOT NULL,
+    "chosen" BOOLEAN NOT NULL
+);
+COMMENT ON TABLE "tuning" IS 'Scores by which a learner chose a parameter among several values.';
+COMMENT ON COLUMN "tuning"."run" IS 'Run.';
+COMMENT ON COLUMN "tuning"."parameter" IS 'Name of the parameter.';
+COMMENT ON COLUMN "tuning"."value" IS 'Value that was tried.';
+COMMENT ON COLUMN "tuning"."fold" IS 'Part that was held out, from 1; NULL if none was.';
+COMMENT ON COLUMN "tuning"."score" IS 'Score of the part, such as its log-likelihood; the value with the greatest sum is chosen.';
+COMMENT ON COLUMN "tuning"."chosen" IS 'Whether the value was chosen.';
+
 CREATE TABLE "learner_state" (
     "run" INTEGER NOT NULL,
     "name" VARCHAR NOT NULL,
@@ -286,6 +324,40 @@ COMMENT ON COLUMN "added_clause"."atom" IS 'The true query atom that was predict
 COMMENT ON COLUMN "added_clause"."atom_name" IS 'That atom with its constants.';
 COMMENT ON COLUMN "added_clause"."horn" IS 'True if the literal of that atom is positive in the clause, all others negative; false if all are negative.';
 COMMENT ON COLUMN "added_clause"."delta_n" IS 'True groundings in the observed world minus those in the predicted one, when it was added.';
+
+CREATE TABLE "candidate" (
+    "run" INTEGER NOT NULL,
+    "candidate" BIGINT NOT NULL,
+    "clause" VARCHAR NOT NULL,
+    "literals" INTEGER NOT NULL,
+    "positives" BIGINT NOT NULL,
+    "negatives" BIGINT NOT NULL,
+    "score" DOUBLE NOT NULL,
+    "in_theory" BOOLEAN NOT NULL,
+    "atom" BIGINT NOT NULL,
+    "atom_name" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "candidate" IS 'Clauses that a run of ILP found: its theory, and the clauses that it kept besides.';
+COMMENT ON COLUMN "candidate"."run" IS 'Run.';
+COMMENT ON COLUMN "candidate"."candidate" IS 'Number of the clause within the run, from 0, in the order in which they were found.';
+COMMENT ON COLUMN "candidate"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "candidate"."literals" IS 'Number of its literals, with the head.';
+COMMENT ON COLUMN "candidate"."positives" IS 'Positive atoms (true by their labels) that it covers.';
+COMMENT ON COLUMN "candidate"."negatives" IS 'Negative atoms that it covers.';
+COMMENT ON COLUMN "candidate"."score" IS 'Its score when it was found; with the command induce, positive atoms that were covered before do not count in it.';
+COMMENT ON COLUMN "candidate"."in_theory" IS 'True if it is in the theory.';
+COMMENT ON COLUMN "candidate"."atom" IS 'The seed: the positive atom in whose bottom clause it was found first.';
+COMMENT ON COLUMN "candidate"."atom_name" IS 'That atom with its constants.';
+
+CREATE TABLE "coverage" (
+    "run" INTEGER NOT NULL,
+    "candidate" BIGINT NOT NULL,
+    "atom" BIGINT NOT NULL
+);
+COMMENT ON TABLE "coverage" IS 'Which atoms clauses that ILP found cover: those of the theory, and with keep_coverage all of them.';
+COMMENT ON COLUMN "coverage"."run" IS 'Run.';
+COMMENT ON COLUMN "coverage"."candidate" IS 'Clause.';
+COMMENT ON COLUMN "coverage"."atom" IS 'Query atom of which its body is true.';
 
 CREATE TABLE "prediction" (
     "run" INTEGER NOT NULL,
@@ -413,6 +485,22 @@ COMMENT ON COLUMN "added_clauses"."example" IS 'Name of the example of that step
 COMMENT ON COLUMN "added_clauses"."wrong_atom" IS 'The true atom that was predicted false, from which the clause was found first.';
 COMMENT ON COLUMN "added_clauses"."delta_n" IS 'True groundings in the observed world minus those in the predicted one, when it was added.';
 COMMENT ON COLUMN "added_clauses"."id" IS 'Id of the clause within the model of the run.';
+
+CREATE VIEW "found_clauses" AS
+SELECT clause, positives, negatives, score, in_theory, atom_name AS seed, literals, candidate AS id, run
+FROM candidate
+WHERE run = (SELECT max(run) FROM candidate)
+ORDER BY in_theory DESC, score DESC, positives DESC, id;
+COMMENT ON VIEW "found_clauses" IS 'Clauses that the newest run of ILP found: its theory, then the others, the best first.';
+COMMENT ON COLUMN "found_clauses"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "found_clauses"."positives" IS 'Positive atoms that it covers.';
+COMMENT ON COLUMN "found_clauses"."negatives" IS 'Negative atoms that it covers.';
+COMMENT ON COLUMN "found_clauses"."score" IS 'Its score when it was found.';
+COMMENT ON COLUMN "found_clauses"."in_theory" IS 'True if it is in the theory.';
+COMMENT ON COLUMN "found_clauses"."seed" IS 'The positive atom in whose bottom clause it was found first.';
+COMMENT ON COLUMN "found_clauses"."literals" IS 'Number of its literals, with the head.';
+COMMENT ON COLUMN "found_clauses"."id" IS 'Number of the clause within the run.';
+COMMENT ON COLUMN "found_clauses"."run" IS 'Run.';
 
 CREATE VIEW "explanation" AS
 SELECT e.name AS atom, x.name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run

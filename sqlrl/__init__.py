@@ -13,34 +13,47 @@ if TYPE_CHECKING:
     from sqlrl.database import Database, connect
     from sqlrl.errors import SqlrlError
     from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
-    from sqlrl.logic import Model, Modes, parse_mln, parse_modes, read_mln, read_modes
+    from sqlrl.learn.batch.likelihood import Likelihood
+    from sqlrl.learn.batch.perceptron import VotedPerceptron
+    from sqlrl.learn.batch.pscg import PSCG
+    from sqlrl.learn.margin.estimator import MaxMargin
+    from sqlrl.logic import Bias, Model, Modes, parse_bias, parse_mln, parse_modes, read_bias, read_mln, read_modes
     from sqlrl.logic.saving import save_model
     from sqlrl.logic.serialize import models_equal, read_model
     from sqlrl.marginals import Marginals
     from sqlrl.prediction import Prediction
     from sqlrl.report import Table
     from sqlrl.structure.estimator import OSL
+    from sqlrl.structure.ilp.estimator import ILP
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
+    "Bias": "sqlrl.logic",
     "CDA": "sqlrl.learn",
     "ConstrainedTraining": "sqlrl.constrained",
     "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database",
+    "ILP": "sqlrl.structure.ilp.estimator",
+    "Likelihood": "sqlrl.learn.batch.likelihood",
     "MIRA": "sqlrl.learn",
     "Marginals": "sqlrl.marginals",
+    "MaxMargin": "sqlrl.learn.margin.estimator",
     "Model": "sqlrl.logic",
     "Modes": "sqlrl.logic",
     "OSL": "sqlrl.structure.estimator",
+    "PSCG": "sqlrl.learn.batch.pscg",
     "Perceptron": "sqlrl.learn",
     "Prediction": "sqlrl.prediction",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
     "Table": "sqlrl.report",
+    "VotedPerceptron": "sqlrl.learn.batch.perceptron",
     "connect": "sqlrl.database",
     "models_equal": "sqlrl.logic.serialize",
+    "parse_bias": "sqlrl.logic",
     "parse_mln": "sqlrl.logic",
     "parse_modes": "sqlrl.logic",
+    "read_bias": "sqlrl.logic",
     "read_mln": "sqlrl.logic",
     "read_model": "sqlrl.logic.serialize",
     "read_modes": "sqlrl.logic",
@@ -49,13 +62,18 @@ _HOMES = {
 
 __all__ = [
     "CDA",
+    "ILP",
     "MIRA",
     "OSL",
+    "PSCG",
     "AdaGrad",
+    "Bias",
     "ConstrainedTraining",
     "ContrastiveDivergence",
     "Database",
+    "Likelihood",
     "Marginals",
+    "MaxMargin",
     "Model",
     "Modes",
     "Perceptron",
@@ -63,11 +81,14 @@ __all__ = [
     "SqlrlError",
     "Subgradient",
     "Table",
+    "VotedPerceptron",
     "__version__",
     "connect",
     "models_equal",
+    "parse_bias",
     "parse_mln",
     "parse_modes",
+    "read_bias",
     "read_mln",
     "read_model",
     "read_modes",

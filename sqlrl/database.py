@@ -15,9 +15,11 @@ import pyarrow as pa
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.constraints import Constraints
 from sqlrl.counting import Counting
+from sqlrl.defined import follow
 from sqlrl.engine.connecting import connect as connect_engine
 from sqlrl.exporting import Exports
 from sqlrl.ground.counts import check_counts
+from sqlrl.inducing import Inducing
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.models import GROUNDING_LIMIT, check_limit_option, check_model
@@ -79,10 +81,10 @@ def connect(
         target, threads=threads, memory_limit=memory_limit, temp_directory=temp_directory, read_only=read_only
     )
     shown = sys.stderr.isatty() if progress is None else progress
-    return Database(Catalog(engine), console_for(quiet=not shown))
+    return Database(Catalog(engine, follow), console_for(quiet=not shown))
 
 
-class Database(Exports, Counting, Predicting, Constraints):
+class Database(Exports, Counting, Predicting, Constraints, Inducing):
     """Data, models and results in one DuckDB database. Use `connect` to open one.
 
     Parameters

@@ -14,6 +14,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.decided import decided_false
+from sqlrl.ground.network import Network
 from sqlrl.ground.passing import observed_counts
 from sqlrl.ground.program import Program
 from sqlrl.marginals import Marginals, method_names
@@ -134,7 +135,7 @@ def learned_statistics(
     opened : object array of int, shape (k,), k <= m
         Open groundings over the training examples; clauses that occur in no window have none.
     support : pyarrow.Table
-        Columns `clause` and `delta_n` (summed over the steps).
+        Columns `clause` and `delta_n` (summed over the steps), which a batch learner does not have.
     shown : int64 array
         The clauses that users see.
     limit : int or None
@@ -150,7 +151,34 @@ def learned_statistics(
     total, violated = counts.groundings(program, examples), decided_false(program, examples, limit=limit)
     found = by_evidence(program, total, open_, violated)
     observed = counts.true_counts(program, examples=examples, limit=limit)
-    found |= {"n_observed": observed, "delta_n": _by_clause(support, program)}
+    found["n_observed"] = observed
+    if "delta_n" in support.column_names:
+        found["delta_n"] = _by_clause(support, program)
+    return statistics_table(shown, found)
+
+
+def window_statistics(
+    program: Program, network: Network, truth: npt.NDArray[np.bool_], support: pa.Table, shown: npt.NDArray[np.int64]
+) -> pa.Table:
+    """Return the statistics that a learner knows when it is done, where one network holds all training examples.
+
+    The same as `learned_statistics`, without counting in the database again.
+
+    Parameters
+    ----------
+    program : Program
+        m clauses.
+    network : Network
+        Of the training examples; n atoms, m clauses.
+    truth : bool array, shape (n,)
+        The labels.
+    support, shown
+        As for `learned_statistics`.
+    """
+    found = by_evidence(program, network.total, network.open, network.evidence_violated)
+    found["n_observed"] = counts_in(network, truth)
+    if "delta_n" in support.column_names:
+        found["delta_n"] = _by_clause(support, program)
     return statistics_table(shown, found)
 
 

@@ -18,7 +18,7 @@ from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
-from sqlrl.keeping import learned_statistics
+from sqlrl.keeping import learned_statistics, window_statistics
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import table
@@ -84,6 +84,8 @@ class TrainingStream:
         self._key: RunKey | None = None
         self._clauses: pa.Table | None = None
         self._open = np.zeros(0, dtype=object)
+        # The window that holds all examples, if there is one: it has all counts.
+        self._whole: Window | None = None
         # Windows and steps that the database has: of the run before it was resumed, and of this one.
         self._done = self._saved_steps = 0
 
@@ -105,6 +107,8 @@ class TrainingStream:
                 for window in windows.after(skipped, expand=number == 0):
                     if number == 0:
                         self._count_open(window)
+                    if len(self) == 1:
+                        self._whole = window
                     yield window
                     task.advance()
 
@@ -180,6 +184,9 @@ class TrainingStream:
                 f"{record.learner} run {run}", found.model, found.clauses, found.shapes, origin=record.learner
             )
             self._records.append("step", run, record.steps.slice(self._saved_steps))
+            for name, rows in (("iteration", record.iterations), ("tuning", record.tuning)):
+                if len(rows):
+                    self._records.append(name, run, rows)
             self._records.append("clause_statistics", run, found.statistics)
             self._keep(run)
             self._records.end_run(
@@ -194,9 +201,12 @@ class TrainingStream:
         full = np.zeros(program.clause_count)
         full[: len(weights)] = weights
         clauses = clause_table(program, full)
-        with program.only(self.examples) as chosen:
-            shown = clauses.column("clause").to_numpy()
-            statistics = learned_statistics(program, chosen, self._open, support, shown)
+        shown, whole = clauses.column("clause").to_numpy(), self._whole
+        if whole is not None and len(whole.network.clauses) == program.clause_count:
+            statistics = window_statistics(program, whole.network, whole.truth, support, shown)
+        else:
+            with program.only(self.examples) as chosen:
+                statistics = learned_statistics(program, chosen, self._open, support, shown)
         return Learned(learned_model(program, full), clauses, shape_table(program), statistics)
 
     def _keep(self, run: int) -> None:
@@ -211,7 +221,8 @@ class TrainingStream:
         """Return the clauses with weights and support, the strongest first."""
         listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
         ids = listed.column("clause").to_numpy()
-        known = {name: np.zeros(int(ids.max(initial=-1)) + 1, np.int64) for name in ("support", "updates", "delta_n")}
+        names = [name for name in support.column_names if name != "clause"]
+        known = {name: np.zeros(int(ids.max(initial=-1)) + 1, np.int64) for name in names}
         for name, values in known.items():
             values[support.column("clause").to_numpy()] = support.column(name).to_numpy()
         strength = np.abs(listed.column("weight").fill_null(np.inf).to_numpy())

@@ -24,6 +24,7 @@ _PHRASES = {
     "load_evidence(": "sqlrl load --evidence (",
     "load_evidence": "--evidence",
     "predict(into=...)": "`sqlrl infer --into`",
+    "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",
 }
 """How messages of the library name a remedy, and what is the same on the command line."""
 
@@ -59,6 +60,10 @@ _OPTIONS = {
             *("delta", "window", "passes", "order", "on_infeasible_truth", "into"),
             *("sigma", "update", "label_loss", "counts", "sweeps", "ties", "inference", "checkpoint", "resume"),
             *("modes", "max_length", "min_count_difference", "pool", "longest_only", "look_ahead"),
+            *("penalty", "strength", "folds", "C", "loss", "separation", "epsilon", "tolerance", "max_iterations"),
+            *("iterations", "moments", "prior_deviation"),
+            *("bias", "command", "depth", "clause_length", "min_positive", "noise", "nodes", "evaluation"),
+            *("min_score", "keep_above", "explore"),
         )
     },
 }

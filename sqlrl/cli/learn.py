@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from sqlrl.cli.batching import Batch
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inducing import Inducing, induce
 from sqlrl.cli.inputs import Inputs, Missing
-from sqlrl.cli.learning import Learning
+from sqlrl.cli.learning import BATCH, Learner, Learning
 from sqlrl.cli.options import Examples, Output
 from sqlrl.cli.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sqlrl.cli.inputs import Job
     from sqlrl.learn import OnlineEstimator
+    from sqlrl.learn.batch.estimator import BatchEstimator
+    from sqlrl.learn.batch.problem import Iteration
     from sqlrl.learn.protocols import OnWindow
     from sqlrl.learn.protocols import Progress as Learned
     from sqlrl.logic import Model
@@ -38,40 +44,114 @@ Out = Annotated[
 _FEW = Output(rows=10)
 
 
+ModelIfNeeded = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="FILE",
+        help="The model, .mln or .json; - is standard input. Only --learner ilp can do without.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Training(Inputs):
+    """The options that name a model and data; a learner of clauses may start without a model."""
+
+    model: ModelIfNeeded = ""
+
+
 @grouped
 def learn(
-    inputs: Inputs, learning: Learning, output: Output = _FEW, examples: Examples = None, out: Out = None
+    inputs: Training,
+    learning: Learning,
+    batch: Batch,
+    inducing: Inducing,
+    output: Output = _FEW,
+    examples: Examples = None,
+    out: Out = None,
 ) -> None:
     """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
-    why, and how well each example was predicted before it was learned.
+    why, and how well each example was predicted before it was learned, or how a batch learner went on. Or learn clauses alone
+    with --learner ilp, for a learner of weights to start from; prints the theory.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --out learned.mln
+
+    sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
+
+    sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
     """
     check_out(out, output.as_json)
+    if learning.learner is Learner.ilp:
+        learning.check_ilp(batch)
+        order, seed = learning.order.value, learning.seed
+        induce(inputs, inducing, output, examples=examples, out=out, order=order, seed=seed, save=save)
+        return
+    inducing.refuse(learning.learner)
+    if not inputs.model:
+        raise typer.BadParameter("--model FILE is missing: it names the rules whose weights are learned")
     if inputs.missing is Missing.allow:
         raise typer.BadParameter(
             "--missing allow is for a learned model on other data; to learn, load data with every constant"
         )
-    estimator = learning.estimator()
+    estimator = learning.estimator(batch)
     if inputs.evidence and (learning.checkpoint or learning.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
     with inputs.open(output, examples=examples, labels=True) as job:
-        seen: list[Learned] = []
-        try:
-            with job.run.console.progress("learning") as task:
-                estimator.fit(
-                    job.db, job.model, job.examples,
-                    on_window=told(task, seen.append), checkpoint=learning.checkpoint, resume=learning.resume,
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            if seen and (learning.checkpoint or learning.resume is not None):
-                job.run.message(
-                    f"run {seen[-1].run} is saved after window {seen[-1].window}: --resume {seen[-1].run} goes on"
-                )
-            raise
-        report(job.run, estimator, out)
+        if learning.learner in BATCH:
+            learn_batch(job, cast("BatchEstimator", estimator), out)
+        else:
+            learn_online(job, cast("OnlineEstimator", estimator), learning, out)
+
+
+def learn_online(job: Job, estimator: OnlineEstimator, learning: Learning, out: str | None) -> None:
+    """Learn from one example after the other, show the result, and save the model."""
+    seen: list[Learned] = []
+    try:
+        with job.run.console.progress("learning") as task:
+            estimator.fit(
+                job.db, job.model, job.examples,
+                on_window=told(task, seen.append), checkpoint=learning.checkpoint, resume=learning.resume,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        if seen and (learning.checkpoint or learning.resume is not None):
+            job.run.message(
+                f"run {seen[-1].run} is saved after window {seen[-1].window}: --resume {seen[-1].run} goes on"
+            )
+        raise
+    report(job.run, estimator, out)
+
+
+def learn_batch(job: Job, estimator: BatchEstimator, out: str | None) -> None:
+    """Learn from all examples at once, show the result, and save the model."""
+    run = job.run
+    with run.console.progress("learning") as task:
+
+        def show(iteration: Iteration) -> None:
+            """Tell how far learning is."""
+            goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
+            task.advance(0, note=f"iteration {iteration.iteration}{goal}")
+
+        estimator.fit(job.db, job.model, job.examples, on_iteration=show)
+    clauses = estimator.clauses()
+    if out != "-":
+        run.show(clauses, title="strongest clauses")
+    if not run.as_json and out != "-":
+        for name in ("strengths_", "choices_"):
+            tried = getattr(estimator, name, None)
+            if tried is not None and len(tried) > 1:
+                print()
+                run.show(tried, title="values that were tried")
+        print()
+        run.show(milestones(estimator.iterations_), title="iterations")
+    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in estimator.seconds_.items())
+    weighted = int((estimator.weights_ != 0).sum())
+    run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
+    save(run, estimator.model_, out)
 
 
 def check_out(out: str | None, as_json: bool) -> None:
@@ -127,12 +207,17 @@ def report(run: Session, fit: OnlineEstimator, out: str | None) -> None:
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     new = "" if added is None else f", {len(added):,} of them new"
     run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
+    save(run, fit.model_, out)
+
+
+def save(run: Session, model: Model, out: str | None) -> None:
+    """Write a learned model to a file, or to standard output."""
     if out == "-":
-        print(model_text(fit.model_), end="")
+        print(model_text(model), end="")
     elif out is not None:
         from sqlrl.logic.saving import save_model
 
-        save_model(fit.model_, out)
+        save_model(model, out)
         run.message(f"the model is in {out}")
 
 
@@ -208,6 +293,35 @@ def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(found)
+
+
+def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
+    """Return some iterations, the first and the last among them, with the columns that the learner has.
+
+    Parameters
+    ----------
+    iterations : pyarrow.Table
+        `BatchEstimator.iterations_`.
+    parts : int
+        How many rows at most.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"iteration": range(9), "bound": pa.nulls(9)})
+    >>> milestones(table, parts=3).to_pylist()
+    [{'iteration': 0}, {'iteration': 4}, {'iteration': 8}]
+    """
+    import numpy as np
+
+    size = len(iterations)
+    known = [name for name in iterations.column_names if iterations.column(name).null_count < size]
+    rows = np.unique(np.linspace(0, max(size - 1, 0), min(parts, size)).round().astype(int))
+    return iterations.select(known).take(rows)
 
 
 def model_text(model: Model) -> str:

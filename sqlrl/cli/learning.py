@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sqlrl.cli.batching import Batch, without_prior
 from sqlrl.cli.options import FLAG
 
 if TYPE_CHECKING:
     from sqlrl.learn import OnlineEstimator
+    from sqlrl.learn.batch.estimator import BatchEstimator
 
 _LEARNER, _OSL, _RUN = "Learner", "Clauses (--learner osl)", "Run"
 
 
 class Learner(StrEnum):
-    """Learners of weights, and osl, which learns clauses too."""
+    """Learners of weights, and osl, which learns clauses too; then batch learners; and ilp, which learns clauses alone."""
 
     adagrad = "adagrad"
     cda = "cda"
@@ -27,6 +29,11 @@ class Learner(StrEnum):
     perceptron = "perceptron"
     cd = "cd"
     osl = "osl"
+    likelihood = "likelihood"
+    pscg = "pscg"
+    voted_perceptron = "voted-perceptron"
+    max_margin = "max-margin"
+    ilp = "ilp"
 
 
 class Order(StrEnum):
@@ -87,12 +94,17 @@ ESTIMATORS = {
     Learner.perceptron: "Perceptron",
     Learner.cd: "ContrastiveDivergence",
     Learner.osl: "OSL",
+    Learner.likelihood: "Likelihood",
+    Learner.pscg: "PSCG",
+    Learner.voted_perceptron: "VotedPerceptron",
+    Learner.max_margin: "MaxMargin",
+    Learner.ilp: "ILP",
 }
 """The estimator of `sqlrl` that each learner is."""
 
 OWN = {
     "regularization": ("--lambda", (Learner.adagrad, Learner.osl)),
-    "learning_rate": ("--eta", (Learner.adagrad, Learner.cd, Learner.osl)),
+    "learning_rate": ("--eta", (Learner.adagrad, Learner.cd, Learner.osl, Learner.voted_perceptron)),
     "delta": ("--delta", (Learner.adagrad, Learner.osl)),
     "sigma": ("--sigma", (Learner.cda, Learner.subgradient)),
     "update": ("--update", (Learner.cda, Learner.subgradient)),
@@ -105,8 +117,37 @@ OWN = {
     "pool": ("--pool", (Learner.osl,)),
     "longest_only": ("--longest-only", (Learner.osl,)),
     "look_ahead": ("--look-ahead", (Learner.osl,)),
+    "penalty": ("--penalty", (Learner.likelihood, Learner.max_margin)),
+    "strength": ("--strength", (Learner.likelihood,)),
+    "folds": ("--folds", (Learner.likelihood,)),
+    "price": ("--C", (Learner.max_margin,)),
+    "loss": ("--loss", (Learner.max_margin,)),
+    "separation": ("--separation", (Learner.max_margin,)),
+    "epsilon": ("--epsilon", (Learner.max_margin,)),
+    "tolerance": ("--tolerance", (Learner.likelihood, Learner.pscg)),
+    "max_iterations": ("--max-iterations", (Learner.likelihood, Learner.max_margin)),
+    "iterations": ("--iterations", (Learner.pscg, Learner.voted_perceptron)),
+    "samples": ("--samples", (Learner.pscg,)),
+    "moments": ("--moments", (Learner.pscg,)),
+    "prior_deviation": ("--prior-deviation", (Learner.pscg, Learner.voted_perceptron)),
 }
 """Parameters that some learners have: the option, and whose it is."""
+
+BATCH = (Learner.likelihood, Learner.pscg, Learner.voted_perceptron, Learner.max_margin)
+"""Learners that see all training examples at once."""
+
+ONLINE = {
+    "window": "--window",
+    "passes": "--passes",
+    "order": "--order",
+    "history": "--history",
+    "checkpoint": "--checkpoint",
+    "resume": "--resume",
+    "inference": "--inference",
+    "ties": "--ties",
+    "last": "--last",
+}
+"""Parameters that only online learners have, all of them; voted-perceptron has the last three too."""
 
 
 def _option(name: str, words: str, *, metavar: str | None = None, default: str = "", panel: str = _LEARNER) -> Any:
@@ -117,8 +158,9 @@ Name = Annotated[
     Learner,
     typer.Option(
         "--learner",
-        help="adagrad: ADAGRAD_FB; cda: coordinate dual ascent; mira: 1-best MIRA; subgradient; perceptron; cd: contrastive "
-        "divergence; osl: clauses and their weights. All online.",
+        help="Online: adagrad: ADAGRAD_FB; cda: coordinate dual ascent; mira: 1-best MIRA; subgradient; perceptron; cd: contrastive "
+        "divergence; osl: clauses and their weights. Batch: likelihood: exact, for clauses with one open literal; pscg: scaled "
+        "conjugate gradient; voted-perceptron; max-margin: structural SVM. ilp: clauses without weights, from bottom clauses.",
         rich_help_panel=_LEARNER,
     ),
 ]
@@ -260,8 +302,13 @@ class Learning:
     checkpoint: Checkpoint = False
     resume: Resume = None
 
-    def estimator(self) -> OnlineEstimator:
+    def estimator(self, batch: Batch | None = None) -> OnlineEstimator | BatchEstimator:
         """Return the learner, which has learned nothing yet.
+
+        Parameters
+        ----------
+        batch : Batch, optional
+            The options of batch learners; by default none was given.
 
         Raises
         ------
@@ -275,9 +322,20 @@ class Learning:
                 "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
                 "clauses are found"
             )
-        own = {}
+        common: dict[str, Any] = {
+            "random_state": self.seed,
+            "on_infeasible_truth": self.on_infeasible_truth.value,
+        }
+        common |= self._batch() if self.learner in BATCH else self._online()
+        make = getattr(sqlrl, ESTIMATORS[self.learner])
+        estimator: OnlineEstimator | BatchEstimator = make(**self._own(batch or Batch()), **common)
+        return estimator
+
+    def _own(self, batch: Batch) -> dict[str, object]:
+        """Return the parameters that only some learners have, as far as they were given."""
+        own: dict[str, object] = {}
         for name, (option, learners) in OWN.items():
-            value = getattr(self, name)
+            value = getattr(self, name) if hasattr(self, name) else batch.given(name)
             # A flag that is not given is False, anything else None.
             if value is None or value is False:
                 continue
@@ -287,17 +345,43 @@ class Learning:
                 raise typer.BadParameter(
                     f"{option} is an option of {whose}: {self.learner} has no such number or choice"
                 )
-            own[name] = value.value if isinstance(value, StrEnum) else value
-        estimator: OnlineEstimator = getattr(sqlrl, ESTIMATORS[self.learner])(
-            **own,
-            window=self.window,
-            passes=self.passes,
-            order=self.order.value,
-            random_state=self.seed,
-            average=not self.last,
-            ties=self.ties.value,
-            inference=self.inference.value,
-            record_history=self.history,
-            on_infeasible_truth=self.on_infeasible_truth.value,
-        )
-        return estimator
+            own["C" if name == "price" else name] = value.value if isinstance(value, StrEnum) else value
+        if without_prior(own.get("prior_deviation")):
+            own["prior_deviation"] = None
+        return own
+
+    def check_ilp(self, batch: Batch) -> None:
+        """Refuse what ilp does not have; of the options of online learners it has the order and the seed.
+
+        Raises
+        ------
+        typer.BadParameter
+        """
+        self._own(batch)
+        for name, option in ONLINE.items():
+            if name != "order" and getattr(self, name) != getattr(Learning, name):
+                raise typer.BadParameter(f"{option} is an option of online learners: ilp searches from atom to atom")
+
+    def _online(self) -> dict[str, object]:
+        """Return what all online learners are told."""
+        return {
+            "window": self.window,
+            "passes": self.passes,
+            "order": self.order.value,
+            "average": not self.last,
+            "ties": self.ties.value,
+            "inference": self.inference.value,
+            "record_history": self.history,
+        }
+
+    def _batch(self) -> dict[str, object]:
+        """Return what batch learners are told of the options of online ones, and refuse those that they do not have."""
+        voted = self.learner is Learner.voted_perceptron
+        for name, option in ONLINE.items():
+            if getattr(self, name) != getattr(Learning, name) and not (voted and name in ("inference", "ties", "last")):
+                raise typer.BadParameter(
+                    f"{option} is an option of online learners: {self.learner} sees all examples at once"
+                )
+        if not voted:
+            return {}
+        return {"average": not self.last, "ties": self.ties.value, "inference": self.inference.value}

@@ -9,7 +9,6 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.learn.slices import row_examples
 from sqlrl.solve.counts import violated_rows
 from sqlrl.wording import counted
 
@@ -173,6 +172,7 @@ def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
     """
     hard = network.hard[network.row_clause]
     rows = np.flatnonzero(hard & violated_rows(network, truth))
+    first = np.abs(network.literals[network.indptr[:-1]]) - 1  # a row belongs to the example of its first atom
     clause, literal = network.hard_units[:, 0], network.hard_units[:, 1]
     atom = np.abs(literal) - 1
     units = np.flatnonzero(truth[atom] != (literal > 0))
@@ -184,6 +184,6 @@ def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
     example = np.zeros(blocks, dtype=np.int64)
     example[network.block[members]] = network.example[members]
     clauses = np.concatenate([network.clauses[network.row_clause[rows]], said, np.full(len(broken), BLOCK)])
-    examples = np.concatenate([row_examples(network)[rows], network.example[atom[units]], example[broken]])
+    examples = np.concatenate([network.example[first[rows]], network.example[atom[units]], example[broken]])
     pairs, count = np.unique(np.stack([clauses, examples]).astype(np.int64), axis=1, return_counts=True)
     return InfeasibleTruth(pairs[0], pairs[1], count.astype(np.int64))

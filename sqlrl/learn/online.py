@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import InfeasibleTruthWarning, InputError, NotFittedError, warn
+from sqlrl.errors import InfeasibleTruthWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.labels import InfeasibleTruth, Names
+from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.labels import Names
 from sqlrl.learn.learner import OnlineLearner
 from sqlrl.learn.parameters import (
     Inference,
@@ -26,23 +27,10 @@ from sqlrl.learn.parameters import (
 )
 from sqlrl.learn.protocols import OnWindow, Order, Ordering, TrainingDatabase, TrainingRecord, TrainingStream
 from sqlrl.learn.running import Learner, Run
-from sqlrl.learn.showing import call, page
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
 
-
-LEARNED = (
-    "model_",
-    "weights_",
-    "last_weights_",
-    "n_steps_",
-    "steps_",
-    "support_",
-    "infeasible_",
-    "seconds_",
-    "run_",
-)
 
 _SHARED = ("ties", "on_infeasible_truth", "record_history", "inference")
 
@@ -65,7 +53,7 @@ class Common(TypedDict, total=False):
 COMMON = tuple(Common.__annotations__)
 
 
-class OnlineEstimator:
+class OnlineEstimator(Fitted):
     """What all online learners of weights have.
 
     Each example in turn is predicted with the weights so far; the weights then move towards the counts of the labels
@@ -122,20 +110,15 @@ class OnlineEstimator:
     All weights start at 0, also those of rules to which the model gives a weight.
     """
 
-    model_: Model
-    weights_: FloatArray
     last_weights_: FloatArray
     n_steps_: int
     steps_: pa.Table
     support_: pa.Table
-    infeasible_: InfeasibleTruth
-    seconds_: dict[str, float]
-    run_: int
 
     settings: ClassVar[type[Parameters]]
     """The parameters of the update rule."""
-    own: ClassVar[tuple[str, ...]] = ()
-    """The constructor's arguments besides the common ones."""
+    shared = COMMON
+    learned = ("last_weights_", "n_steps_", "steps_", "support_")
 
     def __init__(
         self,
@@ -155,37 +138,14 @@ class OnlineEstimator:
         self.average, self.ties, self.on_infeasible_truth = average, ties, on_infeasible_truth
         self.record_history, self.keep_steps, self.inference = record_history, keep_steps, inference
 
-    def __repr__(self) -> str:
-        """Return the constructor call, parameters with default values left out, and below it what was learned."""
-        return "\n".join([call(self), *(f"  {name:<12}{value}" for name, value in self.facts())])
-
-    def _repr_html_(self) -> str:
-        return page(self)
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Return what was learned, in words; nothing before `fit`."""
-        if "model_" not in vars(self):
-            return []
-        weighted = int((self.weights_ != 0).sum())
-        facts = [("steps", f"{self.n_steps_:,}"), ("clauses", f"{weighted:,} with a weight other than 0")]
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("steps", f"{self.n_steps_:,}"), *super()._facts()]
         if self.steps_.num_rows:
             wrong, atoms = (sum(self.steps_.column(name).to_pylist()) for name in ("loss", "atoms"))
             facts.append(
                 ("validation", f"{wrong:,.0f} of {atoms:,} atoms wrong, each example predicted before it was learned")
             )
-        return [*facts, ("seconds", ", ".join(f"{stage} {s:.3f}" for stage, s in self.seconds_.items()))]
-
-    def __getattr__(self, name: str) -> Any:
-        # Called only for attributes that are not there.
-        if name == "model":  # its property has no `model_`
-            name = "model_"
-        if name in LEARNED:
-            raise NotFittedError(f"this {type(self).__name__} has no {name} yet: call fit(db, model) first")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def get_params(self) -> dict[str, object]:
-        """Return the constructor's arguments by name."""
-        return {name: getattr(self, name) for name in (*self.own, *COMMON)}
+        return facts
 
     def parameters(self) -> Parameters:
         """Return the checked parameters of the update rule.
@@ -319,7 +279,7 @@ class OnlineEstimator:
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number
         self.infeasible_ = learner.infeasible
-        self._clauses: Callable[[], pa.Table] = lambda: db.program_clauses(program, weights, support)
+        self._clauses = lambda: db.program_clauses(program, weights, support)
         return self
 
     # ---- what structure learners do otherwise -------------------------------------------------------------------
@@ -344,35 +304,6 @@ class OnlineEstimator:
 
     def _settle(self, learner: Learner, stream: TrainingStream) -> None:
         """Do what is left to do after the last window."""
-
-    @property
-    def model(self) -> Model:
-        """The learned model; the same as `model_`.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        return self.model_
-
-    def clauses(self) -> pa.Table:
-        """Return the clauses with weight and support, the strongest first.
-
-        Returns
-        -------
-        pyarrow.Table
-            `clause` (text), `weight` (log-odds, NULL if hard), `hard`, `support`, `updates`, `delta_n`, `id`; see
-            `OnlineLearner.support`.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        if "model_" not in vars(self):
-            raise NotFittedError(f"this {type(self).__name__} has no clauses yet: call fit(db, model) first")
-        return self._clauses()
 
 
 def _nothing(learner: Learner) -> str:

@@ -1,10 +1,10 @@
-"""What online learners ask of a database; `sqlrl.database` implements it."""
+"""What learners of weights ask of a database; `sqlrl.database` implements it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
@@ -41,6 +41,32 @@ STEP_SCHEMA = pa.schema(
     ]
 )
 """Progressive validation as `sqlrl.step` keeps it, but for the run; see `WindowReport.steps`."""
+
+
+ITERATION_SCHEMA = pa.schema(
+    [
+        ("iteration", pa.int64()),
+        ("objective", pa.float64()),
+        ("bound", pa.float64()),
+        ("optimality", pa.float64()),
+        ("step", pa.float64()),
+        ("damping", pa.float64()),
+        ("cuts", pa.int64()),
+        ("errors", pa.int64()),
+    ]
+)
+"""Iterations of a batch learner as `sqlrl.iteration` keeps them, but for the run; NULL where a learner has none."""
+
+TUNING_SCHEMA = pa.schema(
+    [
+        ("parameter", pa.string()),
+        ("value", pa.float64()),
+        ("fold", pa.int64()),
+        ("score", pa.float64()),
+        ("chosen", pa.bool_()),
+    ]
+)
+"""Scores by which a learner chose a parameter, as `sqlrl.tuning` keeps them, but for the run; the greatest sum is the best."""
 
 
 class HistorySink(Protocol):
@@ -154,7 +180,11 @@ class TrainingRecord:
     steps : pyarrow.Table
         Progressive validation, with the columns of `sqlrl.step` but `run`; those that were saved before come first.
     support : pyarrow.Table
-        `clause`, `support`, `updates`, `delta_n`: see `OnlineLearner.support`.
+        `clause`, `support`; of online learners also `updates` and `delta_n`, see `OnlineLearner.support`.
+    iterations : pyarrow.Table
+        Of `ITERATION_SCHEMA`; empty for online learners.
+    tuning : pyarrow.Table
+        Of `TUNING_SCHEMA`; empty unless a parameter was chosen.
     """
 
     learner: str
@@ -164,6 +194,8 @@ class TrainingRecord:
     seconds: Mapping[str, float]
     steps: pa.Table
     support: pa.Table
+    iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
+    tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
 
 
 class TrainingDatabase(Protocol):
@@ -225,8 +257,8 @@ class TrainingDatabase(Protocol):
         Returns
         -------
         pyarrow.Table
-            One row for each clause: `clause` (text), `weight` (null if hard), `hard`, `support`, `updates`, `delta_n`,
-            `id`; the strongest first.
+            One row for each clause: `clause` (text), `weight` (null if hard), `hard`, the columns of `support`, `id`; the
+            strongest first.
         """
         ...
 

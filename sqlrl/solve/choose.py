@@ -35,6 +35,9 @@ START_FLIPS, MOST_START_FLIPS = 20, 100_000
 """Flips for each atom, and at most, of the local search for a world from which CP-SAT starts. Components of a few dozen atoms come
 by the thousand in training; more flips would take longer there than the proof."""
 
+UNPROVED_FLIPS = 10
+"""So many times that where no proof follows: the world that the search finds is then the answer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Options:
@@ -50,8 +53,12 @@ class Options:
         Of CP-SAT and of local search.
     linear_solver : str or None
         Of the linear relaxation; by size if None.
-    start : bool array, shape (n,), or None
-        A world of the whole network from which CP-SAT starts unless it knows a better one.
+    start : bool array, shape (n,) or (k, n), or None
+        Worlds of the whole network. CP-SAT starts from the best of them unless it knows a better one; where nothing is to be
+        proved, local search starts from each.
+    prove : bool
+        Whether CP-SAT goes on with components whose relaxation proves nothing. Else their world is the relaxation's, rounded
+        and improved by local search, with a gap; CP-SAT is asked only where that finds no world at all.
     """
 
     method: Method = "auto"
@@ -59,6 +66,7 @@ class Options:
     seed: int = 0
     linear_solver: LinearSolver | None = None
     start: BoolArray | None = None
+    prove: bool = True
 
 
 class Chooser:
@@ -207,34 +215,50 @@ class Chooser:
         if rounded is not None and rounded.optimal:
             self._solve(part, rounded, "lp", "the linear relaxation proves its rounded world")
             return
-        start = self._walked(part, None if rounded is None else rounded.world)
+        start = self._improved(part, [*([] if rounded is None else [rounded.world]), *self._known(part)])
+        if not self.options.prove and start is not None and part.score(start) > -np.inf:
+            gap = max(relaxed.bound - part.score(start), 0.0) + relaxed.rounding
+            self._solve(
+                part, Solution(start, gap, relaxed.rounding), "lp", "the linear relaxation, rounded and improved"
+            )
+            return
         solution = self._cpsat(part, start=start, bound=relaxed.bound)
         reason = f"{len(relaxed.fractional)} atoms of the linear relaxation are fractional"
         self._solve(part, solution, "cpsat", reason)
 
+    def _improved(self, part: Weighed, starts: list[BoolArray]) -> BoolArray | None:
+        # The best of some worlds and of what local search makes of them; from anywhere if there is none to start from.
+        if self.options.prove:
+            starts = sorted(starts, key=part.score, reverse=True)[:1]
+        walked = [self._walked(part, start) for start in starts] if starts else [self._walked(part, None)]
+        return max([*starts, *(world for world in walked if world is not None)], key=part.score, default=None)
+
     def _walked(self, part: Weighed, start: BoolArray | None) -> BoolArray | None:
-        # A better start by local search; none if that finds no world and there was none.
+        # A world by local search; none if that finds none.
+        flips = min(START_FLIPS * len(part.atoms), MOST_START_FLIPS) * (1 if self.options.prove else UNPROVED_FLIPS)
         try:
-            flips = min(START_FLIPS * len(part.atoms), MOST_START_FLIPS)
             return solve_walksat(part, flips=flips, seed=self.options.seed, start=start).world
         except UnsolvedError:
-            return start
+            return None
 
     # ---- single methods --------------------------------------------------------------------------------------
 
     def _linear(self, part: Weighed) -> LinearSolver:
+        if not self.options.prove and len(part.block_exact) == 0 and int(np.diff(part.indptr).max(initial=0)) <= 2:
+            return "flow"
         return self.options.linear_solver or ("pdlp" if len(part.cost) > LARGE else "glop")
 
     def _cpsat(self, part: Weighed, *, start: BoolArray | None = None, bound: float = np.inf) -> Solution:
         options, known = self.options, self._known(part)
-        if known is not None:
-            start = known if start is None or part.score(known) > part.score(start) else start
+        if start is not None:
+            known.append(start)
+        start = max(known, key=part.score, default=None)
         return solve_cpsat(
             part, start=start, bound=bound, seed=options.seed, deterministic_limit=options.deterministic_limit
         )
 
-    def _known(self, part: Weighed) -> BoolArray | None:
-        return None if self.options.start is None else self.options.start[part.atoms]
+    def _known(self, part: Weighed) -> list[BoolArray]:
+        return [] if self.options.start is None else list(np.atleast_2d(self.options.start)[:, part.atoms])
 
     def _cut_only(self, part: Weighed) -> Solution:
         count, label = component_labels(part)
@@ -265,4 +289,4 @@ class Chooser:
             )
 
     def _walk(self, part: Weighed) -> Solution:
-        return solve_walksat(part, seed=self.options.seed, start=self._known(part))
+        return solve_walksat(part, seed=self.options.seed, start=max(self._known(part), key=part.score, default=None))

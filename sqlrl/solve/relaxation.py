@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -13,13 +13,14 @@ from scipy.optimize import linprog
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.solve.cliques import Cliques, find_cliques
+from sqlrl.solve.cut import persistent
 from sqlrl.solve.restrict import UnsatisfiableError
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.running import in_background
 from sqlrl.solve.structure import pointers, ragged_ranges
-from sqlrl.solve.weighed import EPSILON, Weighed
+from sqlrl.solve.weighed import EPSILON, FREE, Weighed
 
-LinearSolver = Literal["highs", "glop", "pdlp"]
+LinearSolver = Literal["highs", "glop", "pdlp", "flow"]
 
 INTEGRAL = 1e-6
 """A truth value this close to 0 or 1 is taken for it; the world is then scored, so nothing depends on it."""
@@ -254,8 +255,9 @@ def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
     ----------
     weighed : Weighed
         n atoms, r rows, of any form.
-    solver : {"highs", "glop", "pdlp"}
-        HiGHS (through scipy), OR-Tools' GLOP, or its first-order PDLP for very large ones.
+    solver : {"highs", "glop", "pdlp", "flow"}
+        HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones, or a maximum flow, which solves the
+        relaxation of pairwise networks exactly (`solve.cut.persistent`): atoms are true, false or one half.
 
     Returns
     -------
@@ -269,6 +271,8 @@ def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
         The solver gave up.
     InputError
         An unknown solver.
+    NumericError
+        The costs are too far apart for a flow in 64-bit integers.
 
     Examples
     --------
@@ -278,10 +282,13 @@ def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
     >>> relaxed.truth.round(6).tolist(), round(relaxed.bound, 6)
     ([1.0, 1.0], 2.5)
     """
-    if solver not in ("highs", "glop", "pdlp"):
-        raise InputError(f"unknown solver {solver!r} of linear programs: choose 'highs', 'glop' or 'pdlp'")
+    if solver not in get_args(LinearSolver):
+        raise InputError(f"unknown solver {solver!r} of linear programs: choose 'highs', 'glop', 'pdlp' or 'flow'")
     if len(weighed.atoms) == 0:
         return Relaxed(np.empty(0), weighed.constant, 0.0)
+    if solver == "flow":
+        value, bound, rounding = persistent(weighed)
+        return Relaxed(np.where(value == FREE, 0.5, value), bound, rounding)
     program = linear_program(weighed)
     found = _highs(program) if solver == "highs" else _ortools(program, solver)
     if found is None:

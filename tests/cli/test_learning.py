@@ -34,6 +34,10 @@ CHOICES = {
         "--lambda",
         "0.01",
     ],
+    "likelihood": ["--strength", "0.1,1", "--folds", "3", "--model", "words.mln"],
+    "pscg": ["--iterations", "3", "--samples", "4", "--prior-deviation", "inf"],
+    "voted-perceptron": ["--iterations", "2", "--eta", "0.1", "--last"],
+    "max-margin": ["--C", "1", "--separation", "relaxed", "--epsilon", "1", "--penalty", "l1"],
 }
 
 
@@ -41,11 +45,15 @@ def arguments(project: Project, *more: str) -> list[object]:
     some = project / "some.txt"
     (project / "modes.txt").write_text(MODES, encoding="utf-8")
     some.write_text("\n".join((project / "train.txt").read_text(encoding="utf-8").split()[:12]), encoding="utf-8")
-    found = [project / name if name == "modes.txt" else name for name in more]
-    return ["learn", project / "cite.duckdb", "--model", project / "chain.mln", "--examples", some, *found]
+    found = [project / name if name in ("modes.txt", "words.mln") else name for name in more]
+    model = [] if "--model" in more else ["--model", project / "chain.mln"]
+    lines = (project / "chain.mln").read_text(encoding="utf-8").splitlines(keepends=True)
+    words = "".join(line for line in lines if not line.startswith("Next(p1"))
+    (project / "words.mln").write_text(words, encoding="utf-8")
+    return ["learn", project / "cite.duckdb", *model, "--examples", some, *found]
 
 
-@pytest.mark.parametrize("learner", Learner)
+@pytest.mark.parametrize("learner", [learner for learner in Learner if learner is not Learner.ilp])
 def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> None:
     done = run(*arguments(project, "--learner", learner, *CHOICES[learner], "--json"))
     assert done.code == 0, done.err
@@ -56,7 +64,8 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     kept = json.loads(row["parameters"])
     wanted = {"adagrad": ("regularization", 0.01), "cda": ("label_loss", "f1"), "mira": ("average", False)}
     wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}
-    wanted |= {"osl": ("max_length", 3)}
+    wanted |= {"osl": ("max_length", 3), "likelihood": ("strength", [0.1, 1.0]), "pscg": ("prior_deviation", None)}
+    wanted |= {"voted-perceptron": ("average", False), "max-margin": ("C", 1.0)}
     name, value = wanted[learner]
     assert kept[name] == value
 
@@ -66,7 +75,7 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     [
         (["--sigma", "1"], ["--sigma is an option of cda and subgradient", "adagrad"]),
         (["--learner", "mira", "--update", "maximal"], ["--update is an option of cda and subgradient", "mira"]),
-        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd and osl", "perceptron"]),
+        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd, osl and voted-perceptron: perceptron"]),
         (["--modes", "modes.txt"], ["--modes is an option of osl: adagrad has no such number or choice"]),
         (["--learner", "mira", "--longest-only"], ["--longest-only is an option of osl: mira"]),
         (["--learner", "osl", "--modes", "modes.txt", "--sigma", "1"], ["--sigma is an option of cda and subgradient: osl"]),
@@ -77,6 +86,14 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
         (["--learner", "cda", "--label-loss", "f1"], ["--label-loss f1 cannot go with --update maximal", "a sum over atoms"]),
         (["--learner", "cda", "--sigma", "0"], ["--sigma 0"]),
         (["--learner", "cd", "--sweeps", "0"], ["--sweeps 0: give an integer of at least 1"]),
+        (["--learner", "likelihood"], ["joins query atoms, InField(", "use --learner pscg or max-margin"]),
+        (["--learner", "likelihood", "--strength", "a,1"], ["--strength a,1: give a number, or several with commas"]),
+        (["--learner", "likelihood", "--strength", "-1"], ["--strength -1.0 is not a finite number above 0"]),
+        (["--learner", "likelihood", "--passes", "2"], ["--passes is an option of online learners: likelihood sees all"]),
+        (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood: pscg has no such"]),
+        (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners: max-margin"]),
+        (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
+        (["--strength", "1"], ["--strength is an option of likelihood: adagrad has no such"]),
         (["--resume", "999"], ["there is no run 999 to resume"]),
         (["--resume", "0"], ["--resume 0: give an integer of at least 1"]),
     ],
@@ -126,3 +143,16 @@ def test_ctrl_c_says_how_to_go_on(run: Run, project: Project) -> None:
     assert resumed.rows() == whole.rows()
     other = run(*arguments(project, *options, "--passes", "2", "--resume", str(row["run"])))
     assert f"run {row['run']} is done" in other.err
+
+
+def test_a_batch_learner_shows_what_it_tried(run: Run, project: Project, tmp_path: Path) -> None:
+    out = tmp_path / "learned.mln"
+    done = run(*arguments(project, "--learner", "likelihood", *CHOICES["likelihood"], "--out", out))
+    assert done.code == 0, done.err
+    titles = [
+        line for line in done.out.splitlines() if line in ("strongest clauses", "values that were tried", "iterations")
+    ]
+    assert titles == ["strongest clauses", "values that were tried", "iterations"]
+    assert "objective" in done.out
+    assert "with a weight other than 0" in done.err
+    assert out.read_text(encoding="utf-8").count("InField") > 50

@@ -108,8 +108,26 @@ class _MCSatChain:
         _steps(self.state, self.cut, self.sweep, self.random, total, square, samples, worlds, JUMPS)
 
 
-def _first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream) -> BoolArray:
-    # A random world, mended until hard rows hold; local search cannot tell that none is there, CP-SAT can.
+def first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream) -> BoolArray:
+    """A random world in which hard rows and blocks hold, shape (n,): where a chain may start.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    found : Occurrences
+        Of this network.
+    seed : int
+        Of local search and CP-SAT.
+    random : Stream
+        Changed.
+
+    Raises
+    ------
+    UnsatisfiableError
+        There is none.
+    """
+    # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
     world = np.zeros(len(weighed.atoms), dtype=np.bool_)
     randomise(found, world, random)
     if not weighed.hard.any():
@@ -128,8 +146,26 @@ def _first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream
     return world
 
 
+def draw_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream) -> BoolArray:
+    """Samples of one chain that starts in a world in which hard rows and blocks hold, shape (samples, n).
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
+    >>> draw_mcsat(either, np.array([False, True]), 3, streams(0, 1)[0]).tolist()
+    [[False, True], [False, True], [False, True]]
+    """
+    unused, worlds = np.zeros((2, len(world))), np.empty((samples, len(world)), dtype=np.bool_)
+    chain = _MCSatChain(weighed, occurrences(weighed), world, random)
+    for i in range(samples):  # Ctrl-C is heeded between them
+        chain.advance(unused[0], unused[1], 1, worlds[i : i + 1])
+    return worlds
+
+
 def walk_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream) -> BoolArray:
-    """The last of some samples of one chain that starts in a world in which hard rows and blocks hold, shape (n,).
+    """The last of some samples, 1 or more, of one chain that starts in a world in which hard rows and blocks hold, shape (n,).
 
     Examples
     --------
@@ -139,10 +175,7 @@ def walk_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream)
     >>> walk_mcsat(either, np.array([True, False]), 3, streams(0, 1)[0]).tolist()
     [False, True]
     """
-    unused = np.zeros((2, len(world)))
-    chain = _MCSatChain(weighed, occurrences(weighed), world, random)
-    chain.advance(unused[0], unused[1], samples, np.empty((0, len(world)), dtype=np.bool_))
-    return np.asarray(chain.state.atom["true"], dtype=np.bool_).copy()
+    return draw_mcsat(weighed, world, samples, random)[-1]
 
 
 def sample_mcsat(
@@ -194,7 +227,7 @@ def sample_mcsat(
     """
     plan, found = effort or Effort(), occurrences(weighed)
     chains = [
-        _MCSatChain(weighed, found, _first_world(weighed, found, plan.seed + number, random), random)
+        _MCSatChain(weighed, found, first_world(weighed, found, plan.seed + number, random), random)
         for number, random in enumerate(streams(plan.seed, plan.chains))
     ]
     return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])

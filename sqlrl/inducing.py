@@ -1,0 +1,292 @@
+"""What a clause learner is given of a database: a target with its labels and the facts around it; and what is kept of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.catalog.records import Records
+from sqlrl.defining import Defining
+from sqlrl.engine.nodes import column
+from sqlrl.errors import CatalogError, InputError
+from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
+from sqlrl.ground.evaluated import ComponentCounts, Saturated
+from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.program import Program
+from sqlrl.ground.saturation import saturate
+from sqlrl.logic.bias import Bias
+from sqlrl.logic.components import Component, Components
+from sqlrl.logic.model import Model
+from sqlrl.logic.printer import format_rule
+from sqlrl.logic.rules import Rule
+from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.models import Models, check_limit_option
+from sqlrl.plan.sql import table
+from sqlrl.report import Console
+from sqlrl.report.console import Progress
+from sqlrl.wording import counted
+
+
+class TargetSource:
+    """The labelled query atoms of a target; see `sqlrl.structure.ilp.protocols.CoverageSource`.
+
+    Parameters
+    ----------
+    program : Program
+        Its model declares the target and the predicates of the bias.
+    bias : Bias
+    components : Components
+    examples : TableName or None
+        The examples whose atoms are learned from.
+    limit : int
+        The most bindings of a layer of components, and facts around seeds.
+
+    Raises
+    ------
+    InputError
+        Atoms have no label.
+    """
+
+    def __init__(
+        self, program: Program, bias: Bias, components: Components, examples: TableName | None, limit: int
+    ) -> None:
+        self._program, self._bias, self._limit = program, bias, limit
+        data = _atoms(program, bias.head.predicate, examples)
+        truth = data.column("truth")
+        if truth.null_count:
+            raise InputError(
+                f"{counted(truth.null_count, 'query atom')} of {bias.head.predicate} {'has' if truth.null_count == 1 else 'have'} no label, "
+                "so they are neither positive nor negative: label them, take them out of the scope, or leave their examples "
+                "out with examples="
+            )
+        self.truth: BoolArray = truth.to_numpy().astype(np.bool_)
+        self.atoms: IntArray = _integers(data, "atom")
+        self._example = _integers(data, "example")
+        columns = [_integers(data, f"a{i}") for i in range(bias.head.arity)]
+        self.arguments: IntArray = np.array(columns, dtype=np.int64).T.reshape(len(data), bias.head.arity)
+        self.predicates = bias.predicates()
+        self.coverage = Coverage(
+            program.engine, program.layout, components, self.predicates, self.arguments, self._example, limit=limit
+        )
+
+    def saturate(self, seeds: IntArray, depth: int) -> Saturated:
+        """Return the facts around seeds."""
+        engine, layout = self._program.engine, self._program.layout
+        return saturate(
+            engine, layout, self._bias, self.arguments[seeds], self._example[seeds], depth, limit=self._limit
+        )
+
+    def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
+        """Return where components hold."""
+        return self.coverage.evaluate(layer, keep=keep)
+
+
+class Session:
+    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.session.InducingSession`.
+
+    Parameters
+    ----------
+    program : Program
+    source : TargetSource
+    components : Components
+    model : Model
+        Its rules come before those that are found.
+    records : Records
+    console : Console
+        Where progress is drawn.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        source: TargetSource,
+        components: Components,
+        model: Model,
+        records: Records,
+        console: Console,
+    ) -> None:
+        self.source, self.components = source, components
+        self._program, self._model, self._records, self._console = program, model, records, console
+        self._words: dict[str, list[str]] = {}
+        self.run: int | None = None
+
+    @property
+    def types(self) -> Mapping[str, tuple[str, ...]]:
+        """The types of the arguments of each predicate."""
+        return {name: info.types for name, info in self._program.public_layout.predicates.items()}
+
+    def names(self, kind: str) -> Sequence[str]:
+        """Return the names of a type's constants, by id."""
+        if kind not in self._words:
+            dictionary = self._program.layout.types[kind].dictionary
+            query = exp.select(column("name")).from_(table(dictionary)).order_by("id")
+            found = self._program.engine.fetch(query, step=f"read the names of {kind}")
+            self._words[kind] = found.column(0).to_pylist()
+        return self._words[kind]
+
+    def atom_texts(self, atoms: Sequence[int]) -> Mapping[int, str]:
+        """Return atoms as text, by id."""
+        return atom_texts(self._program, np.unique(np.array(atoms, dtype=np.int64)))
+
+    def progress(self, description: str, total: int) -> Progress:
+        """Show progress on work of so many steps."""
+        return self._console.progress(description, total)
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number."""
+        self.run = self._records.begin_run(learner, parameters, seed)
+        return self.run
+
+    def keep(
+        self, rules: Sequence[Rule], candidates: pa.Table, coverage: pa.Table, seconds: Mapping[str, float], status: str
+    ) -> Model:
+        """Keep what was found, all or nothing, and end the run; return the model with the rules added."""
+        assert self.run is not None, "the run has begun"
+        model = self._model.with_rules((*self._model.rules, *rules))
+        with self._records.together():
+            number = self._records.save_model(
+                f"ILP run {self.run}", model, _clause_rows(model), _NO_SHAPES, origin="ILP"
+            )
+            self._records.append("candidate", self.run, candidates)
+            self._records.append("coverage", self.run, coverage)
+            self._records.end_run(self.run, status, model=number, timings=seconds)
+        return model
+
+
+class Inducing(Models, Defining):
+    """`Models`, and what learners of clauses need.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    console : Console, optional
+        As for `Data`.
+    """
+
+    def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
+        """Return the bias for a target: the given one, checked against the data, or one from types and keys (called by learners).
+
+        Raises
+        ------
+        InputError
+            The target is neither a name nor a model, is not that of the bias, or a model has several.
+        ModelError, CatalogError
+            Bias and data do not fit.
+        """
+        if isinstance(target, Model):
+            self.catalog.declare(target)
+        name = self._target(target, bias)
+        if bias is None:
+            return self.derive_bias(name)
+        sources = self.catalog.store.sources()
+        named = {mode.predicate for mode in (bias.head, *bias.body)}
+        records = self.catalog.predicates().items()
+        # Unknown types of a predicate that the bias names are an error that says how to tell them.
+        bias.check(
+            {name: record.known_types() for name, record in records if name in named or None not in record.types}
+        )
+        for mode in bias.body:
+            if (mode.predicate, "fact") not in sources and mode.predicate != name:
+                raise CatalogError(
+                    f"{mode.predicate} has no facts that bodies could have: load them, or leave its modes out"
+                )
+        return bias
+
+    @contextmanager
+    def induction(
+        self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
+    ) -> Iterator[Session]:
+        """Open a target with its data while the context is open; see `sqlrl.structure.ilp.session` (called by learners)."""
+        check_limit_option(limit)
+        self.catalog.store.check_writable()
+        model = self._declared(target, bias)
+        components = Components(bias.head.arity)
+        with self.program(model, training=True, query=[bias.head.predicate]) as program, self.only(examples) as chosen:
+            source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
+            session = Session(program, source, components, model, self.records, self.console)
+            with source.coverage:
+                try:
+                    yield session
+                except BaseException as error:
+                    if session.run is not None:
+                        stopped = isinstance(error, KeyboardInterrupt)
+                        self.records.end_run(session.run, "interrupted" if stopped else "failed")
+                    raise
+
+    def _target(self, target: object, bias: Bias | None) -> str:
+        """Return the name of a target."""
+        if isinstance(target, str):
+            if bias is not None and bias.head.predicate != target:
+                raise InputError(f"the modes of {bias.path} are for {bias.head.predicate}, not for {target}")
+            return target
+        if not isinstance(target, Model):
+            raise InputError(
+                f"the target is {target!r}: give the name of a predicate, or a model that declares it (sqlrl.parse_mln)"
+            )
+        if bias is not None:
+            return bias.head.predicate
+        labelled = {name for name, role in self.catalog.store.sources() if role == "label"}
+        found = sorted((labelled | target.query) & set(target.predicates))
+        if len(found) != 1:
+            listed = f"{len(found)} of its predicates are: {', '.join(found)}" if found else "none of its predicates is"
+            raise InputError(f"which predicate of the model is to be learned? {listed} open; give its name, or a bias")
+        return found[0]
+
+    def _declared(self, target: Model | str, bias: Bias) -> Model:
+        """Return a model that declares the predicates of a bias, with the rules of the given one."""
+        records = self.catalog.predicates()
+        found = {
+            name: Predicate(
+                name,
+                tuple(
+                    Argument(kind, x.block)
+                    for kind, x in zip(records[name].known_types(), records[name].arguments, strict=True)
+                ),
+            )
+            for name in (bias.head.predicate, *bias.predicates())
+        }
+        if isinstance(target, str):
+            return Model(found)
+        return replace(target, predicates={**found, **target.predicates})
+
+
+_NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
+"""Shapes are known once a model is ground."""
+
+
+def _clause_rows(model: Model) -> pa.Table:
+    """Return the rules of a model as rows of `sqlrl.clause`: a clause for each."""
+    places = range(len(model.rules))
+    return pa.table(
+        {
+            "clause": pa.array(places, pa.int64()),
+            "text": pa.array([format_rule(replace(rule, weight=None)) for rule in model.rules], pa.string()),
+            "weight": pa.array([None if rule.hard else rule.weight for rule in model.rules], pa.float64()),
+            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+            "rule": pa.array(places, pa.int32()),
+        }
+    )
+
+
+def _atoms(program: Program, target: str, examples: TableName | None) -> pa.Table:
+    """Read the query atoms of a target: `atom`, `example`, `truth`, `a0`, `a1`, ...; ascending."""
+    info = program.layout.predicates[target]
+    assert info.atoms is not None, "the target is open"
+    names = ["atom", "example", "truth", *(f"a{i}" for i in range(len(info.types)))]
+    query = exp.select(*(column(name, "a") for name in names)).from_(table(info.atoms, "a"))
+    if examples is not None:
+        on = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+        query = query.join(table(examples, "x"), on=on)
+    return program.engine.fetch(query.order_by(column("atom", "a")), step=f"read the atoms of {target}")
+
+
+def _integers(data: pa.Table, name: str) -> IntArray:
+    return np.asarray(data.column(name).to_numpy(), dtype=np.int64)

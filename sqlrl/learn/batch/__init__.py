@@ -1,0 +1,1 @@
+"""Batch learners of weights: they see all training examples at once."""

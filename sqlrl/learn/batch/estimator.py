@@ -1,0 +1,232 @@
+"""What the estimators of batch learners share: common parameters and `fit` over a database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar, Self, TypedDict
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
+from sqlrl.ground.network import FloatArray
+from sqlrl.learn.batch.problem import Iteration, Problem, Report, iteration_table, support_table, without_examples
+from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
+from sqlrl.learn.parameters import OnInfeasibleTruth, check_choice, check_integer
+from sqlrl.learn.protocols import (
+    STEP_SCHEMA,
+    TUNING_SCHEMA,
+    Ordering,
+    TrainingDatabase,
+    TrainingRecord,
+    TrainingStream,
+)
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.ground.windows import Window
+    from sqlrl.logic.model import Model
+
+ALL = 2**62
+"""Examples in a window: more than there are, so that all are in one."""
+
+
+class BatchCommon(TypedDict, total=False):
+    """The parameters of all batch learners; see `BatchEstimator`."""
+
+    random_state: int | None
+    on_infeasible_truth: OnInfeasibleTruth
+
+
+class BatchEstimator(Fitted):
+    """What all batch learners of weights have: they see all training examples at once, grounded once.
+
+    A subclass stores its own parameters, names them in `own`, checks them in `_check`, and learns in `_learn`; what else it
+    learns are attributes that `_learn` sets and `learned` names.
+
+    Parameters
+    ----------
+    random_state : int, optional
+        Seed of everything random; None is 0, so that a run can always be repeated.
+    on_infeasible_truth : {"warn", "skip", "error"}
+        What to do with examples whose labels violate hard clauses: learn from them (weighted clauses only), leave them
+        out, or raise an error. The first two end with an `InfeasibleTruthWarning` with a count for each clause.
+
+    Attributes
+    ----------
+    model_ : Model
+        The model with its weights.
+    weights_ : float array, shape (m,)
+        The weights (log-odds) by clause id; 0 for hard clauses.
+    iterations_ : pyarrow.Table
+        One row for each iteration, see `Iteration`; `sqlrl.iteration` has them too.
+    support_ : pyarrow.Table
+        Columns `clause` and `support`: in how many query atoms' ground clauses each clause occurs.
+    infeasible_ : InfeasibleTruth
+        Hard clauses that labels violate.
+    seconds_ : dict of str to float
+        Wall time of `grounding`, `learning` and `statistics`: making the model and exact counts of its clauses.
+    run_ : int
+        The run's number in `sqlrl.run`.
+
+    Notes
+    -----
+    All weights start at 0, also those of rules to which the model gives a weight.
+    """
+
+    iterations_: pa.Table
+    support_: pa.Table
+
+    shared: ClassVar[tuple[str, ...]] = tuple(BatchCommon.__annotations__)
+    learned: ClassVar[tuple[str, ...]] = ("iterations_", "support_")
+
+    def __init__(self, *, random_state: int | None = None, on_infeasible_truth: OnInfeasibleTruth = "warn") -> None:
+        self.random_state, self.on_infeasible_truth = random_state, on_infeasible_truth
+
+    @property
+    def seed(self) -> int:
+        """The seed that is used: `random_state`, or 0."""
+        return self.random_state or 0
+
+    def _check(self) -> None:
+        """Refuse parameters that are out of range; subclasses check their own and call this.
+
+        Raises
+        ------
+        InputError
+        """
+        check_choice("on_infeasible_truth", self.on_infeasible_truth, ("warn", "skip", "error"))
+        if self.random_state is not None:
+            check_integer("random_state", self.random_state, 0, 2**31 - 1)
+
+    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+        """Learn weights of the m clauses of a problem, 0 for hard ones; subclasses do it.
+
+        Parameters
+        ----------
+        problem : Problem
+        report : callable
+            To be called with an `Iteration` after each.
+
+        Returns
+        -------
+        float array, shape (m,)
+        """
+        raise NotImplementedError
+
+    def _tuning(self) -> pa.Table:
+        """Return how parameters were chosen, of `TUNING_SCHEMA`; subclasses that choose one override this."""
+        return TUNING_SCHEMA.empty_table()
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("iterations", f"{self.iterations_.num_rows:,}"), *super()._facts()]
+
+    def fit(
+        self,
+        db: TrainingDatabase,
+        model: Model,
+        examples: object = None,
+        *,
+        on_iteration: Callable[[Iteration], None] | None = None,
+    ) -> Self:
+        """Learn the weights of all rules of a model that are not hard.
+
+        Parameters
+        ----------
+        db : Database
+            The data, with labels for all query atoms of the examples.
+        model : Model
+            Its rules; templates grow the clauses that the examples show constants for.
+        examples : query or list of names, optional
+            What to learn from; all examples by default.
+        on_iteration : callable, optional
+            Called with an `Iteration` after each.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range, there are no query atoms, atoms have no label, labels violate hard clauses and
+            `on_infeasible_truth` is "error", or the model is not one that this learner can learn.
+        InfeasibleError
+            The hard clauses cannot all hold.
+        """
+        self._check()
+        started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
+        order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1}
+        iterations: list[Iteration] = []
+
+        def report(iteration: Iteration) -> None:
+            iterations.append(iteration)
+            if on_iteration is not None:
+                on_iteration(iteration)
+
+        with db.training_windows(model, examples=examples, **order) as stream:
+            number = stream.begin(name, self.get_params(), self.seed)
+            start = time.perf_counter()
+            problem, infeasible = self._problem(stream)
+            seconds["grounding"] = time.perf_counter() - start
+            start = time.perf_counter()
+            weights = self._learn(problem, report)
+            seconds["learning"] = time.perf_counter() - start
+            _check_weights(weights, problem)
+            support, table, steps = (
+                support_table(problem.network),
+                iteration_table(iterations),
+                STEP_SCHEMA.empty_table(),
+            )
+            record = TrainingRecord(
+                name, self.get_params(), self.seed, started, seconds, steps, support, table, self._tuning()
+            )
+            start = time.perf_counter()
+            learned = db.learned_model(stream.program, weights, record)
+            seconds["statistics"] = time.perf_counter() - start
+            program = stream.program
+            if len(infeasible.clause):
+                skipped = self.on_infeasible_truth == "skip"
+                warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
+        self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
+        self.infeasible_, self.seconds_, self.run_ = infeasible, seconds, number
+        self._clauses = lambda: db.program_clauses(program, weights, support)
+        return self
+
+    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
+        """Ground all examples, and check their labels."""
+        names = Names(stream.clause_text, stream.example_name, stream.atom_text)
+        window: Window | None = next(iter(list(stream)), None)
+        if window is None or len(window.network.atoms) == 0:
+            raise InputError(
+                "there are no query atoms to learn from: check examples= and that the target predicate has a scope with atoms"
+            )
+        network, truth = window.network, window.truth
+        check_labelled(network, window.labelled, np.unique(network.example), names)
+        problem, infeasible = Problem(network, truth, names), infeasible_truth(network, truth)
+        if len(infeasible.clause) == 0 or self.on_infeasible_truth == "warn":
+            return problem, infeasible
+        if self.on_infeasible_truth == "error":
+            raise infeasible.error(names)
+        problem = without_examples(problem, infeasible.example)
+        if len(problem.network.atoms) == 0:
+            raise InputError(
+                "no example is left to learn from: the labels of all of them violate hard clauses; use "
+                "on_infeasible_truth='warn' to learn from them all the same"
+            )
+        return problem, infeasible
+
+
+def _check_weights(weights: FloatArray, problem: Problem) -> None:
+    """Refuse weights that are not finite."""
+    wrong = np.flatnonzero(~np.isfinite(weights))
+    if len(wrong):
+        clause = problem.names.clause(int(problem.network.clauses[wrong[0]]))
+        raise NumericError(
+            f"{counted(len(wrong), 'weight')} of {len(weights):,} grew out of range, the first that of {clause}: penalise "
+            "weights more, or take smaller steps"
+        )

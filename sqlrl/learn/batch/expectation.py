@@ -1,0 +1,262 @@
+"""Moments of the counts under a model, sampled: expected counts, their variances and covariances times a vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numba
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.stepping import describer
+from sqlrl.learn.worlds import exact_world
+from sqlrl.solve.occurrences import occurrences
+from sqlrl.solve.randomness import streams
+from sqlrl.solve.recognise import recognise_blocks
+from sqlrl.solve.restrict import UnsatisfiableError, Values, restrict
+from sqlrl.solve.sampling.mcsat import draw_mcsat, first_world
+from sqlrl.solve.sampling.propagation import propagate
+from sqlrl.solve.weighed import FREE, Weighed, weigh
+
+
+class Moments(Protocol):
+    """Expected counts of m clauses and how they vary; hard clauses have none, so that their entries are 0."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """Expected counts up to the same constants as those of the labels, shape (m,)."""
+
+    @property
+    def variance(self) -> FloatArray:
+        """Variances of the counts, the diagonal of the negative Hessian of the log-likelihood, shape (m,)."""
+
+    @property
+    def least(self) -> float:
+        """The smallest variance above 0 that an estimate can have; 0 where variances are exact."""
+
+    @property
+    def log_likelihood(self) -> float | None:
+        """The log-likelihood of the labels; None where it is not known."""
+
+    def product(self, direction: FloatArray) -> FloatArray:
+        """The covariance matrix of the counts times a vector, shape (m,)."""
+
+    def error(self, direction: FloatArray) -> float:
+        """The standard error of `direction @ mean`; 0 where it is exact."""
+
+
+@numba.njit(cache=True, nogil=True)
+def _subtract_violated(
+    indptr: IntArray, literals: IntArray, clause: IntArray, size: IntArray, worlds: BoolArray, counts: IntArray
+) -> None:
+    # From the counts of each world, shape (worlds, m), take the size of each row that it violates.
+    for j in range(len(clause)):
+        for s in range(len(worlds)):
+            violated = True
+            for p in range(indptr[j], indptr[j + 1]):
+                literal = literals[p]
+                if worlds[s, abs(literal) - 1] == (literal > 0):
+                    violated = False
+                    break
+            if violated:
+                counts[s, clause[j]] -= size[j]
+
+
+def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
+    """The counts of all clauses in several worlds: n minus `network.base`, 0 for hard clauses.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    worlds : bool array, shape (s, n)
+
+    Returns
+    -------
+    int64 array, shape (s, m)
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> small = network(2, [(0, [1, 2], 5), (1, [-1])])
+    >>> count_worlds(small, np.array([[False, False], [True, False]])).tolist()
+    [[-5, 0], [0, -1]]
+    """
+    found = np.ascontiguousarray((network.units.T @ worlds.T.astype(np.int64)).T, dtype=np.int64)
+    size = network.sign[network.row_clause] * network.multiplicity
+    _subtract_violated(network.indptr, network.literals, network.row_clause, size, worlds, found)
+    found[:, network.hard] = 0
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMoments:
+    """Moments of the counts in sampled worlds.
+
+    Parameters
+    ----------
+    counts : float array, shape (s, m)
+        Of `count_worlds`, one row for each sample.
+
+    Notes
+    -----
+    Source: Lowd & Domingos (2007), section 3: the Hessian is the negative covariance matrix of the counts, and its product
+    with a vector d needs no matrix: E[n] E[d n] - E[n (d n)], over the samples. Means and covariances divide by s.
+
+    Examples
+    --------
+    >>> found = SampledMoments(np.array([[0.0, 1.0], [2.0, 1.0]]))
+    >>> found.mean.tolist(), found.variance.tolist(), found.product(np.array([1.0, 5.0])).tolist()
+    ([1.0, 1.0], [1.0, 0.0], [1.0, 0.0])
+    """
+
+    counts: FloatArray
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Average counts."""
+        return np.asarray(self.counts.mean(axis=0), dtype=np.float64)
+
+    @cached_property
+    def _centred(self) -> FloatArray:
+        return self.counts - self.mean
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Average squared deviations."""
+        return np.asarray((self._centred**2).mean(axis=0), dtype=np.float64)
+
+    @property
+    def least(self) -> float:
+        """The variance of a count that differs in one sample, by 1."""
+        size = len(self.counts)
+        return (size - 1) / size**2
+
+    @property
+    def log_likelihood(self) -> None:
+        """Return None: the normalising constant is not known."""
+
+    def product(self, direction: FloatArray) -> FloatArray:
+        """The covariance matrix times a vector, in time s * m."""
+        return np.asarray((self._centred @ direction) @ self._centred / len(self.counts), dtype=np.float64)
+
+    def error(self, direction: FloatArray) -> float:
+        """The standard error of `direction @ mean`, as if samples were independent; infinite for one sample."""
+        size = len(self.counts)
+        if size == 1:
+            return float("inf")
+        return float(np.sqrt(np.mean((self._centred @ direction) ** 2) / (size - 1)))
+
+
+class SampledSource:
+    """Moments from one chain of MC-SAT over the worlds of a network whose weights change; its world stays when they do.
+
+    Parameters
+    ----------
+    problem : Problem
+        n atoms, m clauses.
+    samples : int
+        Worlds drawn at a time, 1 or more.
+    most : int
+        Up to so many are drawn to make sure whether a step went right.
+    burn_in : int
+        Worlds that are drawn and forgotten after each change of weights.
+    seed : int
+
+    Attributes
+    ----------
+    observed : float array, shape (m,)
+        The counts of the labels, as `count_worlds` gives them.
+
+    Raises
+    ------
+    ConflictError
+        The hard clauses cannot all hold.
+
+    Notes
+    -----
+    The chain starts in a random world of the hard clauses; labels play no part. Atoms that hard clauses and blocks fix are
+    never sampled.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> one = Problem(network(1, [(0, [1])]), np.array([True]), Names())
+    >>> SampledSource(one, samples=3, most=3, burn_in=0, seed=0).at(np.array([50.0])).mean.tolist()
+    [1.0]
+    """
+
+    def __init__(self, problem: Problem, *, samples: int, most: int, burn_in: int, seed: int) -> None:
+        self.problem, self.samples, self.most, self.burn_in, self.seed = problem, samples, most, burn_in, seed
+        self.observed: FloatArray = count_worlds(problem.network, problem.truth[None, :])[0].astype(np.float64)
+        self._random = streams(seed, 1)[0]
+        self._value = fixed_values(problem, seed=seed)
+        self._free = self._value == FREE
+        self._world: BoolArray | None = None
+
+    def at(self, weights: FloatArray) -> SampledMoments:
+        """Draw under weights that are others than before, shape (m,).
+
+        Raises
+        ------
+        ConflictError
+            The hard clauses cannot all hold.
+        """
+        return SampledMoments(self._draw(weights, self.burn_in))
+
+    def more(self, weights: FloatArray, moments: SampledMoments, *, moved: bool) -> SampledMoments:
+        """Draw again under weights for which samples are known, and keep both; `moved`: other weights came between."""
+        drawn = self._draw(weights, self.burn_in if moved else 0)
+        return SampledMoments(np.concatenate([moments.counts, drawn]))
+
+    def enough(self, moments: SampledMoments) -> bool:
+        """Whether no more samples are drawn to make sure."""
+        return len(moments.counts) + self.samples > self.most
+
+    def _draw(self, weights: FloatArray, forgotten: int) -> FloatArray:
+        # The counts of the next worlds, shape (samples, m).
+        left = self._left(weights)
+        if self._world is None:
+            self._world = self._start(left)
+        drawn = draw_mcsat(left, self._world, forgotten + self.samples, self._random)
+        self._world = drawn[-1]
+        worlds = np.repeat((self._value == 1)[None, :], self.samples, axis=0)
+        worlds[:, self._free] = drawn[forgotten:]
+        return count_worlds(self.problem.network, worlds).astype(np.float64)
+
+    def _left(self, weights: FloatArray) -> Weighed:
+        weighed = weigh(self.problem.network, weights)
+        return recognise_blocks(weighed if self._free.all() else restrict(weighed, self._value))
+
+    def _start(self, left: Weighed) -> BoolArray:
+        try:
+            return first_world(left, occurrences(left), self.seed, self._random)
+        except UnsatisfiableError:
+            raise_conflict(self.problem, self.seed)
+            raise
+
+
+def fixed_values(problem: Problem, *, seed: int) -> Values:
+    """The atoms that hard clauses and blocks fix, as far as units show it: 0, 1 or -1 (free), shape (n,).
+
+    Raises
+    ------
+    ConflictError
+        The hard clauses cannot all hold, and units show it.
+    """
+    try:
+        return propagate(weigh(problem.network, np.zeros(len(problem.network.clauses))))
+    except UnsatisfiableError:
+        raise_conflict(problem, seed)
+        raise
+
+
+def raise_conflict(problem: Problem, seed: int) -> None:
+    """Say in words which hard clauses cannot all hold, if they cannot."""
+    network = problem.network
+    # `mpe` finds the same contradiction, and explains it.
+    exact_world(network, np.zeros(len(network.clauses)), None, seed=seed, describe=describer(network, problem.names))

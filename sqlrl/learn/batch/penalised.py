@@ -1,0 +1,312 @@
+"""The weights that maximise a penalised conditional log-likelihood, with their condition of optimality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+from scipy import optimize
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.owlqn import Smooth, State, descend
+from sqlrl.learn.batch.problem import Iteration, Report
+from sqlrl.learn.batch.proximal import Hessian, newton_step
+
+Penalty = Literal["l1", "l2"]
+
+FIRST = 40
+"""Steps of OWL-QN before those of Newton, from weights of 0."""
+AGAIN = 10
+"""The same from other weights, and after Newton steps that no longer descend."""
+QUASI = 20
+"""Steps of L-BFGS before those of Newton; twice as many each time again."""
+FLATTEST = 1e-12
+"""Curvatures below this share of the largest one count as so much: the scale of a coordinate stays finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Choices in which each distinct column of counts stands once, and none that never differs between states.
+
+    Parameters
+    ----------
+    choices : Choices
+        k columns.
+    column : int64 array, shape (m,)
+        The column of each clause; -1 for one whose count the labels cannot tell from any other: its weight is 0.
+    first : int64 array, shape (k,)
+        The first clause of each column.
+    curvature : float array, shape (k,)
+        Variance of each count at weights of 0.
+    steepest : float
+        The largest gradient at weights of 0.
+    """
+
+    choices: Choices
+    column: IntArray
+    first: IntArray
+    curvature: FloatArray
+    steepest: float
+
+    @property
+    def copies(self) -> IntArray:
+        """How many clauses have each column, shape (k,)."""
+        return np.bincount(self.column[self.column >= 0], minlength=len(self.first)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Penalised maximum-likelihood weights.
+
+    Parameters
+    ----------
+    weights : float array, shape (m,)
+    objective : float
+        Log-likelihood less penalty.
+    optimality : float
+        The largest violation of the condition of optimality (counts): of each weight that is not 0 the gradient of the
+        objective, of each other how far the gradient of the log-likelihood exceeds the L1 strength.
+    converged : bool
+        Whether that is below the tolerance.
+    """
+
+    weights: FloatArray
+    objective: float
+    optimality: float
+    converged: bool
+
+
+def make_design(choices: Choices) -> Design:
+    """Merge clauses with equal counts and drop those without any.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> features = sparse.csr_array([[0.0, 0, 0, 0], [1, 2, 0, 1]])
+    >>> place = np.zeros(1, dtype=np.int64)
+    >>> design = make_design(Choices(features, np.zeros(2), np.array([0, 2]), np.array([1]), place, np.array([1])))
+    >>> design.column.tolist(), design.copies.tolist(), design.steepest
+    ([0, 1, -1, 0], [2, 1], 1.0)
+    """
+    m = choices.features.shape[1]
+    table = choices.features.tocsc()
+    table.sort_indices()
+    zero = np.zeros(m)
+    curvature = choices.curvature(zero)
+    varies = curvature > FLATTEST * max(float(curvature.max(initial=0.0)), 1e-300)
+    known: dict[tuple[bytes, bytes], int] = {}
+    column, first = np.full(m, -1, dtype=np.int64), list[int]()
+    for j in np.flatnonzero(varies).tolist():
+        part = slice(table.indptr[j], table.indptr[j + 1])
+        key = (table.indices[part].tobytes(), table.data[part].tobytes())
+        if key not in known:
+            known[key] = len(first)
+            first.append(j)
+        column[j] = known[key]
+    chosen = np.array(first, dtype=np.int64)
+    steepest = float(np.abs(choices.value_and_gradient(zero)[1]).max(initial=0.0))
+    kept = choices.columns(chosen, np.ones(len(chosen)))
+    return Design(kept, column, chosen, curvature[chosen], steepest)
+
+
+def fit_weights(
+    design: Design,
+    penalty: Penalty,
+    strength: float,
+    *,
+    start: FloatArray | None = None,
+    tolerance: float,
+    max_iterations: int,
+    report: Report | None = None,
+) -> Fit:
+    """Maximise log-likelihood less penalty.
+
+    Parameters
+    ----------
+    design : Design
+    penalty : {"l1", "l2"}
+        `strength * sum(|w|)`, a Laplacian prior; or `strength / 2 * sum(w^2)`, a Gaussian prior of variance 1 / strength.
+    strength : float
+        Above 0.
+    start : float array, shape (m,), optional
+        Weights to start from; 0 by default.
+    tolerance : float
+        Done when the violation of optimality is at most this share of the largest gradient at weights of 0.
+    max_iterations : int
+    report : callable, optional
+        Called with each iteration.
+
+    Returns
+    -------
+    Fit
+        Clauses with equal counts share one weight: with l1 the first has it all, with l2 all have the same.
+
+    Notes
+    -----
+    Source: Huynh (2011), section 3.2.2. Coordinates are scaled by the roots of the curvatures at 0, which changes the path
+    and not the optimum. L1: OWL-QN (Andrew & Gao 2007), then proximal Newton steps for the last digits; L2: L-BFGS, then Newton.
+    """
+    counts: list[float] = []
+
+    def told(value: float, optimality: float, step: float) -> bool:
+        """Report an iteration; True if it is the last one."""
+        counts.append(optimality)
+        if report is not None:
+            report(Iteration(iteration=len(counts) - 1, objective=-value, optimality=optimality, step=step))
+        return optimality <= tolerance * design.steepest
+
+    shares = design.copies.astype(np.float64) if penalty == "l2" else np.ones(len(design.first))
+    k = len(design.first)
+    value, solution = 0.0, np.zeros(k)
+    begin = np.zeros(k)
+    if start is not None:
+        np.add.at(begin, design.column[design.column >= 0], start[design.column >= 0])
+    if k and penalty == "l1":
+        value, solution = _lasso(design, strength, begin, told, max_iterations)
+    elif k:
+        value, solution = _ridge(design, strength, begin, shares, told, max_iterations, tolerance)
+    else:
+        value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
+        told(value, 0.0, 0.0)
+    weights = np.zeros(len(design.column))
+    if penalty == "l1":
+        weights[design.first] = solution
+    else:
+        known = design.column >= 0
+        weights[known] = (solution / shares)[design.column[known]]
+    return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+
+
+Told = Callable[[float, float, float], bool]
+
+
+def _lasso(design: Design, strength: float, start: FloatArray, told: Told, most: int) -> tuple[float, FloatArray]:
+    scale = np.sqrt(design.curvature)
+    scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
+    penalty = strength / scale
+
+    def smooth(point: FloatArray) -> tuple[float, FloatArray]:
+        """The negative log-likelihood."""
+        value, gradient = scaled.value_and_gradient(point)
+        return -value, -gradient
+
+    states = _lasso_states(smooth, scaled.hessian, start * scale, penalty)
+    return _followed(states, scale, told, most)
+
+
+def _followed(states: Iterator[State], scale: FloatArray, told: Told, most: int) -> tuple[float, FloatArray]:
+    """Report the start and up to `most` steps; return the value and the weights of the last."""
+    now = next(states)
+    for number in range(most + 1):
+        # Of two clauses that share a column the gradient is the same.
+        ended = told(now.value, float(np.abs(now.steepest * scale).max()), now.step)
+        following = None if ended or number == most else next(states, None)
+        if following is None:
+            break
+        now = following
+    return now.value, now.point / scale
+
+
+def _lasso_states(smooth: Smooth, hessian: Hessian, start: FloatArray, penalty: FloatArray) -> Iterator[State]:
+    """The start, and the state after each step: of OWL-QN, then of Newton while it descends, and so on."""
+    path = descend(smooth, start, penalty)
+    now = next(path)
+    yield now
+    budget = AGAIN if start.any() else FIRST
+    while True:
+        first = now
+        for now in islice(path, budget):
+            yield now
+        middle, budget = now, AGAIN
+        while (following := newton_step(smooth, hessian, now, penalty)) is not None:
+            now = following
+            yield now
+        if now is first:
+            return
+        if now is not middle:
+            path = descend(smooth, now.point, penalty)
+            next(path)
+
+
+def _ridge(
+    design: Design,
+    strength: float,
+    start: FloatArray,
+    shares: FloatArray,
+    told: Told,
+    most: int,
+    tolerance: float,
+) -> tuple[float, FloatArray]:
+    # A column that k clauses share has the weight w / k in each: a penalty of w^2 / k in all.
+    penalty = strength / shares
+    scale = np.sqrt(design.curvature + penalty)
+    scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
+    pull = penalty / scale**2
+
+    def objective(point: FloatArray) -> tuple[float, FloatArray]:
+        """Penalty less log-likelihood."""
+        value, gradient = scaled.value_and_gradient(point)
+        return float(pull @ point**2) / 2 - value, pull * point - gradient
+
+    def hessian(point: FloatArray, columns: IntArray) -> FloatArray:
+        """Of the objective."""
+        found = scaled.hessian(point, columns)
+        found[np.diag_indices(len(columns))] += pull[columns]
+        return found
+
+    def near(state: State) -> bool:
+        """Whether a state is optimal within the tolerance."""
+        return float(np.abs(state.steepest * scale).max()) <= design.steepest * tolerance
+
+    return _followed(_ridge_states(objective, hessian, start * scale, near), scale, told, most)
+
+
+def _ridge_states(
+    objective: Smooth, hessian: Hessian, start: FloatArray, near: Callable[[State], bool]
+) -> Iterator[State]:
+    """The start, and the state after each step: of L-BFGS, then of Newton while it descends, and so on."""
+    value, gradient = objective(start)
+    now, free, budget = State(start, value, gradient, gradient, 0.0), np.zeros(len(start)), QUASI
+    yield now
+    while True:
+        first = now
+        for state in _quasi_newton(objective, first, budget, near):
+            now = state
+            yield now
+        while (following := newton_step(objective, hessian, now, free)) is not None:
+            now = following
+            yield now
+        if now is first:
+            return
+        budget *= 2
+
+
+def _quasi_newton(objective: Smooth, start: State, most: int, near: Callable[[State], bool]) -> list[State]:
+    """The states after each step of L-BFGS, until one is near the optimum."""
+    found = [start]
+    known = start
+
+    def evaluate(point: FloatArray) -> tuple[float, FloatArray]:
+        """Evaluate, and remember it for the next report."""
+        nonlocal known
+        value, gradient = objective(point)
+        known = State(point.copy(), value, gradient, gradient, 0.0)
+        return value, gradient
+
+    def note(intermediate_result: optimize.OptimizeResult) -> None:
+        """Keep a state; stop if it is the last one."""
+        point = np.asarray(intermediate_result.x, dtype=np.float64)
+        if not np.array_equal(point, known.point):
+            evaluate(point.copy())
+        step = float(np.linalg.norm(known.point - found[-1].point))
+        found.append(replace(known, step=step))
+        if near(known):
+            raise StopIteration
+
+    options = {"maxiter": most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0, "maxfun": 20 * most, "maxls": 50}
+    optimize.minimize(evaluate, start.point, jac=True, method="L-BFGS-B", callback=note, options=options)
+    return found[1:]

@@ -1,0 +1,174 @@
+"""The voted perceptron over all training examples at once."""
+
+from __future__ import annotations
+
+from typing import Literal, Unpack, get_args
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, Network
+from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.expectation import count_worlds
+from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.parameters import TIE, Ties, check_choice, check_flag, check_integer, check_number
+from sqlrl.learn.stepping import describer
+from sqlrl.learn.worlds import relaxed_world
+from sqlrl.solve.mpe import compile_program, mpe
+
+HowWorlds = Literal["exact", "relaxed", "walksat"]
+
+
+def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
+    """The true ones among the groundings that evidence leaves open, shape (m,).
+
+    Parameters
+    ----------
+    network : Network
+        m clauses.
+    counts : float array, shape (m,)
+        Of a world, as `count_worlds` gives them.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> small = network(2, [(0, [1, 2], 5), (1, [-1])], evidence=[(0, 7, 1)])
+    >>> true_groundings(small, count_worlds(small, np.array([[False, False]]))[0].astype(float)).tolist()
+    [0.0, 1.0]
+    """
+    # Of a conjunction n counts violated groundings, of others the satisfied ones.
+    decided = np.where(
+        network.sign > 0, network.total - network.open - network.evidence_violated, network.evidence_violated
+    )
+    return np.asarray((network.base - decided).astype(np.float64) + counts, dtype=np.float64)
+
+
+class VotedPerceptron(BatchEstimator):
+    r"""Learns the weights of a model with the voted perceptron (Singla and Domingos 2005).
+
+    In each iteration the weights move by the counts of the labels minus those of the most probable world of all training
+    examples, times a learning rate.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Eta.
+    iterations : int
+        How many.
+    per_clause : bool
+        Divide the rate of each clause by its number of true groundings in the labels, among those that the evidence leaves
+        open (by 1 if there are none), so that clauses with many groundings do not outrun the others.
+    average : bool
+        The mean of the weights after each iteration is the result, not the last weights.
+    prior_deviation : float, optional
+        Standard deviation of the Gaussian prior around 0 of each weight (log-odds); None for no prior.
+    inference : {"exact", "relaxed", "walksat"}
+        How most probable worlds are found: proven, by rounding the linear relaxation, or by MaxWalkSAT, which proves
+        nothing, as in the source.
+    ties : {"errors", "first"}
+        Which of several most probable worlds to learn from: the one farthest from the labels, so that a tie counts as an
+        error, or the solver's own. At first, with all weights 0, all worlds tie.
+    **common
+        See `BatchEstimator`, also for the attributes.
+
+    Notes
+    -----
+    Source: Singla & Domingos, "Discriminative training of Markov logic networks" (2005); the division by true groundings is of
+    Lowd & Domingos, "Efficient weight learning for Markov logic networks" (2007), and leaves the prior's part of the gradient
+    as it is. Defaults (rate 0.001, 100 iterations, prior deviation 2, `per_clause`) are those of the authors' own program,
+    Alchemy. All weights start at 0; the source also starts them at the log-odds of clauses in the data. Weights that no
+    prior holds grow in proportion to the rate, and a most probable world does not change when all weights do: then the rate
+    only sets their scale.
+
+    `iterations_` has the wrong atoms of each iteration's world (`errors`, helper atoms aside) and the length of the change of
+    the weights (`step`).
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"])
+    >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+    >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
+    >>> fit = sqlrl.VotedPerceptron(1.0, 3, prior_deviation=None).fit(db, model)
+    >>> [(row["clause"], row["weight"]) for row in fit.clauses().to_pylist()]
+    [('Word(d, "bad") => Liked(d)', -1.0), ('Word(d, "good") => Liked(d)', 1.0)]
+    """
+
+    own = ("learning_rate", "iterations", "per_clause", "average", "prior_deviation", "inference", "ties")
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        iterations: int = 100,
+        *,
+        per_clause: bool = True,
+        average: bool = True,
+        prior_deviation: float | None = 2.0,
+        inference: HowWorlds = "exact",
+        ties: Ties = "errors",
+        **common: Unpack[BatchCommon],
+    ) -> None:
+        super().__init__(**common)
+        self.learning_rate, self.iterations, self.per_clause = learning_rate, iterations, per_clause
+        self.average, self.prior_deviation, self.inference, self.ties = average, prior_deviation, inference, ties
+
+    def _check(self) -> None:
+        super()._check()
+        check_number("learning_rate", self.learning_rate, 0.0, True, "without it nothing is learned")
+        check_integer("iterations", self.iterations, 1)
+        check_flag("per_clause", self.per_clause)
+        check_flag("average", self.average)
+        if self.prior_deviation is not None:
+            check_number("prior_deviation", self.prior_deviation, 0.0, True, "or give None for no prior")
+        check_choice("inference", self.inference, get_args(HowWorlds))
+        check_choice("ties", self.ties, get_args(Ties))
+
+    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+        network, truth = problem.network, problem.truth
+        observed = count_worlds(network, truth[None, :])[0].astype(np.float64)
+        scale = np.maximum(true_groundings(network, observed), 1.0) if self.per_clause else np.ones_like(observed)
+        decay = 0.0 if self.prior_deviation is None else float(self.prior_deviation) ** -2
+        worlds = _Worlds(problem, self.inference, self.seed, self._tie(scale, network.hard))
+        weights, total = np.zeros(len(observed)), np.zeros(len(observed))
+        for iteration in range(1, self.iterations + 1):
+            world = worlds.best(weights)
+            delta = observed - count_worlds(network, world[None, :])[0]
+            change = self.learning_rate * (delta / scale - decay * weights)
+            weights = weights + change
+            total += weights
+            errors = int(np.count_nonzero((world != truth) & ~network.helper))
+            report(Iteration(iteration=iteration, step=float(np.linalg.norm(change)), errors=errors))
+        return total / self.iterations if self.average else weights
+
+    def _tie(self, scale: FloatArray, hard: BoolArray) -> float:
+        # What a wrong atom adds, to break ties: far below any weight that an iteration makes.
+        smallest = float(self.learning_rate / scale[~hard].max(initial=1.0))
+        return TIE * min(1.0, smallest) if self.ties == "errors" else 0.0
+
+
+class _Worlds:
+    # Finds most probable worlds of one network for many weights.
+
+    def __init__(self, problem: Problem, inference: HowWorlds, seed: int, tie: float) -> None:
+        network = problem.network
+        self.network, self.inference, self.seed = network, inference, seed
+        self.describe = describer(network, problem.names)
+        self.program = compile_program(network)
+        self.loss = np.where(network.helper, 0.0, np.where(problem.truth, -tie, tie)) if tie else None
+        self.last: BoolArray | None = None
+
+    def best(self, weights: FloatArray) -> BoolArray:
+        """Return the most probable world, as well as it is sought."""
+        if self.inference == "relaxed":
+            return relaxed_world(self.network, weights, self.loss, seed=self.seed, describe=self.describe)
+        method: Literal["auto", "walksat"] = "walksat" if self.inference == "walksat" else "auto"
+        self.last = mpe(
+            self.program,
+            weights,
+            method=method,
+            loss=self.loss,
+            start=self.last,
+            seed=self.seed,
+            describe=self.describe,
+        ).world
+        return self.last

@@ -1,0 +1,200 @@
+"""What a batch learner is given and what it reports, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.learn.labels import Names
+from sqlrl.learn.protocols import ITERATION_SCHEMA
+from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.wording import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All training examples at once.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses, of all training examples.
+    truth : bool array, shape (n,)
+        The label of each atom; helper atoms have the truth that the labels give them.
+    names : Names
+        Words for clauses, examples and atoms in messages.
+    """
+
+    network: Network
+    truth: BoolArray
+    names: Names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Iteration:
+    """How far a batch learner is; None where it has no such number.
+
+    Parameters
+    ----------
+    iteration : int
+        From 0 (the starting weights) where these are evaluated, else from 1.
+    objective : float, optional
+        What is maximised or minimised, penalty included.
+    bound : float, optional
+        Bound on the optimal objective; the gap is its difference to the objective.
+    optimality : float, optional
+        Largest violation of the condition of optimality.
+    step : float, optional
+        Length of the step along the direction of search.
+    damping : float, optional
+        Lambda of scaled conjugate gradient.
+    cuts : int, optional
+        Cutting planes so far.
+    errors : int, optional
+        Atoms predicted wrongly.
+    """
+
+    iteration: int
+    objective: float | None = None
+    bound: float | None = None
+    optimality: float | None = None
+    step: float | None = None
+    damping: float | None = None
+    cuts: int | None = None
+    errors: int | None = None
+
+
+Report = Callable[[Iteration], None]
+"""What a learner calls after each iteration."""
+
+
+def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
+    """Return iterations as a table.
+
+    Returns
+    -------
+    pyarrow.Table
+        Of `ITERATION_SCHEMA`.
+
+    Examples
+    --------
+    >>> iteration_table([Iteration(iteration=1, objective=-2.5)]).select(["objective", "cuts"]).to_pylist()
+    [{'objective': -2.5, 'cuts': None}]
+    """
+    return pa.Table.from_pylist([asdict(each) for each in iterations], ITERATION_SCHEMA)
+
+
+def support_table(network: Network) -> pa.Table:
+    """Return for each clause the number of query atoms in its open ground clauses; helper atoms do not count.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns `clause` and `support`, m rows.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> support_table(network(3, [(0, [1, 2]), (0, [2, 3]), (1, [-1])])).column("support").to_pylist()
+    [3, 1]
+    """
+    m, n = len(network.clauses), len(network.atoms)
+    unit_atom = np.repeat(np.arange(n), np.diff(network.units.indptr))
+    row_clause = np.repeat(network.row_clause, np.diff(network.indptr))
+    atom = np.concatenate([unit_atom, np.abs(network.literals) - 1])
+    clause = np.concatenate([network.units.indices.astype(np.int64), row_clause])
+    real = ~network.helper[atom]
+    pairs = np.unique(clause[real] * max(n, 1) + atom[real])
+    support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
+    return pa.table({"clause": network.clauses, "support": support})
+
+
+def without_examples(problem: Problem, examples: IntArray) -> Problem:
+    """Leave examples out; clauses keep their ids, and counts are then right up to a constant.
+
+    Parameters
+    ----------
+    problem : Problem
+    examples : int64 array
+        Those to leave out.
+
+    Returns
+    -------
+    Problem
+        `base`, `total`, `evidence_violated` and `open` of its network are those of the whole: use differences of counts.
+
+    Raises
+    ------
+    InputError
+        A ground clause or a block joins an atom of these examples with one of the others.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> both = network(4, [(0, [1, 2]), (1, [3, -4])], example=[7, 7, 8, 8])
+    >>> rest = without_examples(Problem(both, np.array([True, False, True, True]), Names()), np.array([7]))
+    >>> rest.network.literals.tolist(), rest.network.row_clause.tolist(), rest.truth.tolist()
+    ([1, -2], [1], [True, True])
+    """
+    network = problem.network
+    kept = ~np.isin(network.example, examples)
+    place = np.cumsum(kept) - 1
+    length = np.diff(network.indptr)
+    row = np.repeat(np.arange(len(length)), length)
+    inside = np.bincount(row, weights=kept[np.abs(network.literals) - 1], minlength=len(length)).astype(np.int64)
+    _check_apart(problem, kept, (inside > 0) & (inside < length))
+    rows = np.flatnonzero(inside == length)
+    literals = network.literals[ragged_ranges(network.indptr[rows], length[rows])]
+    hard_units = network.hard_units[kept[np.abs(network.hard_units[:, 1]) - 1]]
+    blocks, block = np.unique(network.block[kept], return_inverse=True)
+    none = int(len(blocks) > 0 and blocks[0] < 0)
+    small = replace(
+        network,
+        atoms=network.atoms[kept],
+        example=network.example[kept],
+        indptr=pointers(length[rows]),
+        literals=_moved(literals, place),
+        row_clause=network.row_clause[rows],
+        multiplicity=network.multiplicity[rows],
+        units=network.units[np.flatnonzero(kept)],
+        prior=network.prior[kept],
+        block=(block - none).astype(np.int64),
+        block_exact=network.block_exact[blocks[none:]],
+        helper=network.helper[kept],
+        hard_units=np.stack([hard_units[:, 0], _moved(hard_units[:, 1], place)], axis=1).astype(np.int64),
+    )
+    return replace(problem, network=small, truth=problem.truth[kept])
+
+
+def _check_apart(problem: Problem, kept: BoolArray, joining: BoolArray) -> None:
+    """Refuse rows and blocks with atoms of both kinds of examples."""
+    network, names = problem.network, problem.names
+    inside = np.flatnonzero(network.block >= 0)
+    size = len(network.block_exact)
+    of_kept, all_ = (np.bincount(network.block[members], minlength=size) for members in (inside[kept[inside]], inside))
+    split = (of_kept > 0) & (of_kept < all_)
+    if not joining.any() and not split.any():
+        return
+    if joining.any():
+        clause = int(network.clauses[network.row_clause[np.flatnonzero(joining)[0]]])
+        what = f"{counted(int(joining.sum()), 'ground clause')}, the first of {names.clause(clause)},"
+    else:
+        what = counted(int(split.sum()), "block")
+    raise InputError(
+        f"examples whose labels violate hard clauses cannot be left out: {what} would lose atoms that also belong to other "
+        "examples; use on_infeasible_truth='warn', or take the clause that joins examples out of the model"
+    )
+
+
+def _moved(literals: IntArray, place: IntArray) -> IntArray:
+    return np.asarray(np.sign(literals) * (place[np.abs(literals) - 1] + 1), dtype=np.int64)

@@ -1,0 +1,104 @@
+"""Cutting planes: what the labels must score more than a world, as sparse count differences with their inner products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sqlrl.ground.network import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One constraint: ``weights @ delta + fixed >= loss - n * slack`` for n mega-examples.
+
+    Parameters
+    ----------
+    clause : int64 array, shape (k,)
+        Local clauses, ascending, none hard.
+    delta : int64 array, shape (k,)
+        How much larger their counts are in the labels than in the world; none is 0.
+    loss : int
+        The loss of the world, summed over mega-examples.
+    fixed : float
+        What soft evidence adds to the labels' score over the world's (log-odds).
+    """
+
+    clause: IntArray
+    delta: IntArray
+    loss: int
+    fixed: float = 0.0
+
+    def shortfall(self, weights: FloatArray) -> float:
+        """How much the labels score less than the world and its loss; 0 or less where the margin is kept.
+
+        Examples
+        --------
+        >>> Cut(np.array([1]), np.array([2]), 3).shortfall(np.array([0.0, 0.5]))
+        2.0
+        """
+        return self.loss - self.fixed - float(weights[self.clause] @ self.delta)
+
+
+class Cuts:
+    """All cuts so far, divided by the number of mega-examples, with their inner products.
+
+    Parameters
+    ----------
+    clauses : int
+        The number m of clauses.
+    examples : int
+        The number n of mega-examples.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_array of float, shape (k, m)
+        The count differences of each cut, divided by n: the rows a of ``a @ weights >= demand - slack``.
+    demand : float array, shape (k,)
+        The margin that each asks for: its loss less the fixed part, divided by n.
+    gram : float array, shape (k, k)
+        Inner products of the rows.
+
+    Examples
+    --------
+    >>> cuts = Cuts(3, 2)
+    >>> cuts.add(Cut(np.array([0, 2]), np.array([2, -4]), 6))
+    >>> cuts.add(Cut(np.array([2]), np.array([2]), 2))
+    >>> cuts.demand.tolist(), cuts.gram.tolist()
+    ([3.0, 1.0], [[5.0, -2.0], [-2.0, 1.0]])
+    """
+
+    def __init__(self, clauses: int, examples: int) -> None:
+        self.examples = examples
+        self.matrix = sparse.csr_array((0, clauses), dtype=np.float64)
+        self.demand: FloatArray = np.empty(0)
+        self._gram: FloatArray = np.empty((16, 16))
+
+    def __len__(self) -> int:
+        return len(self.demand)
+
+    @property
+    def gram(self) -> FloatArray:
+        """Inner products of the rows, shape (k, k)."""
+        return self._gram[: len(self), : len(self)]
+
+    def add(self, cut: Cut) -> None:
+        """Add a cut."""
+        k, clauses = self.matrix.shape
+        row = cut.delta / self.examples
+        place = (row, cut.clause, np.array([0, len(row)]))
+        self.matrix = sparse.vstack([self.matrix, sparse.csr_array(place, shape=(1, clauses))], format="csr")
+        self.demand = np.append(self.demand, (cut.loss - cut.fixed) / self.examples)
+        dense = np.zeros(clauses)
+        dense[cut.clause] = row
+        if k == len(self._gram):
+            grown = np.empty((2 * k, 2 * k))
+            grown[:k, :k] = self._gram
+            self._gram = grown
+        self._gram[k, : k + 1] = self._gram[: k + 1, k] = self.matrix @ dense
+
+    def shortfall(self, weights: FloatArray) -> FloatArray:
+        """How much the slack must be at least for each cut, shape (k,)."""
+        return np.asarray(self.demand - self.matrix @ weights, dtype=np.float64)

@@ -1,0 +1,193 @@
+"""The cutting-plane method (Algorithm 2.1): weights for the cuts so far, the margin that they violate most, again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn.margin.cuts import Cuts
+from sqlrl.learn.margin.masters import Master, Plan
+from sqlrl.learn.margin.separation import LABELS, Found
+
+PRECISION = 0.1
+"""The master problem is solved up to this part of epsilon."""
+
+
+POLISHES = 10
+"""Vertices to try where weights that are good enough are none; the best weights are taken if none of these is good enough."""
+
+
+class Separator(Protocol):
+    """What finds most violated margins; see `sqlrl.learn.margin.separation.Oracle`."""
+
+    def most_violated(self, weights: FloatArray, known: int) -> Found:
+        """Return the margin that weights, shape (m,), violate most; `known` is the worst of its earlier answers, or `LABELS`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop.
+
+    Parameters
+    ----------
+    epsilon : float
+        The objective may be off by C times this: margins may be violated by this much more than the slack says.
+    max_iterations : int
+        Most violated margins to look for, at most.
+    cache : int
+        Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
+    """
+
+    epsilon: float
+    max_iterations: int
+    cache: int
+
+
+@dataclass(frozen=True)
+class State:
+    """The method after an iteration.
+
+    Parameters
+    ----------
+    iteration : int
+        From 1.
+    objective : float
+        The lowest objective so far, of the worlds that were found.
+    upper : float
+        The lowest objective so far for sure: what the oracle may have missed is added.
+    lower : float
+        No weights have a lower objective.
+    violation : float
+        By how much the margin that was found is violated beyond the slack.
+    cuts, used : int
+        Cuts in all, and those that the master problem has.
+    errors : int
+        Atoms in which the found world differs from the labels.
+    """
+
+    iteration: int
+    objective: float
+    upper: float
+    lower: float
+    violation: float
+    cuts: int
+    used: int
+    errors: int
+
+    @property
+    def gap(self) -> float:
+        """Upper less lower bound of the least objective: that of the returned weights is at most this above it."""
+        return max(self.upper - self.lower, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Weights of one C.
+
+    Parameters
+    ----------
+    weights : float array, shape (m,)
+    state : State
+        The last one.
+    converged : bool
+        Whether epsilon was reached.
+    """
+
+    weights: FloatArray
+    state: State
+    converged: bool
+
+
+class CuttingPlanes:
+    """Trains weights for one C after the other; cuts stay, as they hold for every C.
+
+    Parameters
+    ----------
+    separator : Separator
+    master : Master
+    clauses, examples : int
+        The numbers m of clauses and n of mega-examples.
+    stopping : Stopping
+    report : callable
+        Called with the `State` after each iteration.
+
+    Notes
+    -----
+    Source: Huynh (2011), Algorithm 2.1, after Joachims, Finley and Yu (2009), with the average over mega-examples of both sides:
+    for one mega-example it is OP4. A constraint cache as in their section 4.4 is kept for whole cuts: those set aside are
+    tried before the oracle. Stopping by the objective of the best weights seen is what stopping by the violation of the last
+    ones implies.
+    """
+
+    def __init__(
+        self,
+        separator: Separator,
+        master: Master,
+        clauses: int,
+        examples: int,
+        stopping: Stopping,
+        report: Callable[[State], None],
+    ) -> None:
+        self.separator, self.master, self.stopping, self.report = separator, master, stopping, report
+        self.cuts = Cuts(clauses, examples)
+        self._idle: IntArray = np.empty(0, dtype=np.int64)
+
+    def train(self, strength: float) -> Trained:
+        """Find the weights for C = `strength`."""
+        stopping, n = self.stopping, self.cuts.examples
+        best, objective, upper, lower = np.zeros(self.cuts.matrix.shape[1]), np.inf, np.inf, 0.0
+        enough = -np.inf
+        state: State | None = None
+        vertex, at_vertex, surely, polishes = best, np.inf, np.inf, 0
+        self.master.begin()
+        for iteration in range(1, stopping.max_iterations + 1):
+            plan = self._plan(strength, vertex=polishes > 0)
+            lower = max(lower, plan.lower)
+            found = self.separator.most_violated(plan.weights, self._worst(plan.weights))
+            short = found.cut.shortfall(plan.weights) / n
+            penalty = self.master.penalty(plan.weights)
+            here = penalty + strength * max(short, plan.slack)
+            if here <= objective:
+                best, objective = plan.weights, here
+            sure = penalty + strength * max(short + found.gap / n, plan.slack)
+            upper = min(upper, sure)
+            violation, used = short - plan.slack, int((self._idle <= stopping.cache).sum())
+            state = State(iteration, objective, upper, lower, violation, len(self.cuts), used, found.errors)
+            self.cuts.add(found.cut)
+            self._idle = np.append(self._idle, 0)
+            self.report(state)
+            if plan.vertex and here <= at_vertex:
+                vertex, at_vertex, surely = plan.weights, here, sure
+            # The master problem itself is solved up to a part of epsilon only.
+            enough = lower + (1 + PRECISION) * stopping.epsilon * strength
+            if at_vertex <= enough:
+                return Trained(vertex, replace(state, objective=at_vertex, upper=surely), True)
+            if objective <= enough:
+                polishes += 1
+                if polishes > POLISHES:
+                    return Trained(best, state, True)
+            self.master.told(plan, here, strength)
+        assert state is not None
+        return Trained(best, state, objective <= enough)
+
+    def _worst(self, weights: FloatArray) -> int:
+        # A cut that is just kept is as bad as the labels, and its world keeps the hard clauses, as labels need not.
+        short = self.cuts.shortfall(weights)
+        return int(np.argmax(short)) if len(short) and float(short.max()) > -self.stopping.epsilon else LABELS
+
+    def _plan(self, strength: float, *, vertex: bool) -> Plan:
+        # Solve the master problem until it keeps the cuts that were set aside, too.
+        epsilon = self.stopping.epsilon
+        while True:
+            used = self._idle <= self.stopping.cache
+            plan = self.master.solve(self.cuts, used, strength, PRECISION * epsilon, vertex=vertex)
+            aside = ~used & (self.cuts.shortfall(plan.weights) > plan.slack + epsilon)
+            if not aside.any():
+                self._idle = np.where(plan.active, 0, self._idle + 1)
+                return plan
+            self._idle[aside] = 0

@@ -1,0 +1,155 @@
+"""The separation oracle: the world that violates its margin most, for weights, and how far from the worst it can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.margin.cuts import Cut
+from sqlrl.learn.stepping import describer
+from sqlrl.solve.choose import Options
+from sqlrl.solve.counts import delta_counts
+from sqlrl.solve.differing import differing
+from sqlrl.solve.mpe import compile_program, mpe
+from sqlrl.solve.restrict import select
+from sqlrl.solve.weighed import weigh
+
+Loss = Literal["hamming", "zero-one"]
+Separation = Literal["relaxed", "exact"]
+
+LABELS = -1
+"""Stands for the labels' world in place of the number of a call."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A violated margin.
+
+    Parameters
+    ----------
+    cut : Cut
+    gap : float
+        No world falls short by more than this above the cut's own shortfall (log-odds).
+    errors : int
+        Atoms in which its world differs from the labels; helper atoms do not count.
+    """
+
+    cut: Cut
+    gap: float
+    errors: int
+
+
+class Oracle:
+    """Finds most violated margins of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        n atoms, m clauses.
+    loss : {"hamming", "zero-one"}
+        The number of wrong atoms, or the number of mega-examples with a wrong atom.
+    separation : {"relaxed", "exact"}
+        Whether worlds of components that no exact method of polynomial time solves are those of the linear relaxation, rounded
+        and improved by local search, or proved by CP-SAT.
+    seed : int
+        Of local search and CP-SAT.
+
+    Notes
+    -----
+    Source: Huynh (2011), section 4.3.2. Components that are trees, narrow, or attractive are solved exactly either way: the
+    linear relaxation could find nothing better. A rounded world is mended until hard clauses hold, so that every cut is a
+    constraint of the problem and the lower bound of the objective is one.
+
+    The thesis separates the 0/1 loss by most probable worlds, as a constant does not change which world is best. But the labels
+    have loss 0: where they are most probable, the best *other* world is looked for, mega-example by mega-example.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> problem = Problem(network(2, [(0, [1]), (1, [-2])]), np.array([True, False]), Names())
+    >>> found = Oracle(problem).most_violated(np.array([2.0, 0.25]))
+    >>> found.cut.clause.tolist(), found.cut.delta.tolist(), found.cut.loss
+    ([1], [1], 1)
+    """
+
+    def __init__(
+        self, problem: Problem, loss: Loss = "hamming", separation: Separation = "exact", *, seed: int = 0
+    ) -> None:
+        self.problem, self.loss, self.prove, self.seed = problem, loss, separation == "exact", seed
+        network, truth = problem.network, problem.truth
+        self.program = compile_program(network)
+        self.soft = ~network.hard
+        self.examples, self.example = np.unique(network.example, return_inverse=True)
+        self._worlds: list[BoolArray] = []
+        self._hamming = np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
+        self._describe = describer(network, problem.names)
+
+    def predicted(self, weights: FloatArray) -> BoolArray:
+        """The most probable world, as well as the oracle finds worlds, shape (n,)."""
+        return self._best(weights, None, None)[0]
+
+    def most_violated(self, weights: FloatArray, known: int = LABELS) -> Found:
+        """The margin that weights, shape (m,), violate most.
+
+        Parameters
+        ----------
+        weights : float array, shape (m,)
+        known : int
+            The number of the earlier call, from 0, whose world is known to be the worst one of those; `LABELS` for none. Where
+            nothing is proved the search starts there and at the labels, so that it finds no better-kept margin than was found before.
+
+        Raises
+        ------
+        InfeasibleError
+            The hard clauses cannot all hold.
+        NumericError
+            Weights have grown too far apart for a solver.
+        """
+        if self.loss == "hamming":
+            truth = self.problem.truth
+            start = truth if known == LABELS else np.stack([truth, self._worlds[known]])
+            world, gap = self._best(weights, self._hamming, start)
+            self._worlds.append(world)
+            wrong = self._wrong(world)
+            return Found(self._cut(world, int(wrong.sum())), gap, int(wrong.sum()))
+        world, gap = self._others(weights, *self._best(weights, None, self.problem.truth))
+        wrong = self._wrong(world)
+        return Found(self._cut(world, len(np.unique(self.example[wrong]))), gap, int(wrong.sum()))
+
+    def _best(self, weights: FloatArray, loss: FloatArray | None, start: BoolArray | None) -> tuple[BoolArray, float]:
+        result = mpe(
+            self.program, weights, loss=loss, start=start, seed=self.seed, prove=self.prove, describe=self._describe
+        )
+        return result.world, result.gap
+
+    def _wrong(self, world: BoolArray) -> BoolArray:
+        return np.asarray((world != self.problem.truth) & ~self.problem.network.helper, dtype=np.bool_)
+
+    def _cut(self, world: BoolArray, loss: int) -> Cut:
+        network, truth = self.problem.network, self.problem.truth
+        delta = np.where(self.soft, delta_counts(network, truth, world), 0)
+        clause: IntArray = np.flatnonzero(delta)
+        fixed = float(network.prior @ (truth.astype(np.float64) - world))
+        return Cut(clause, delta[clause], loss, fixed)
+
+    def _others(self, weights: FloatArray, world: BoolArray, gap: float) -> tuple[BoolArray, float]:
+        # Examples whose labels are a most probable world: their best other one, if it is behind by less than the loss of 1.
+        right = np.ones(len(self.examples), dtype=np.bool_)
+        right[self.example[self._wrong(world)]] = False
+        if not right.any():
+            return world, gap
+        weighed, world = weigh(self.problem.network, weights), world.copy()
+        for k in np.flatnonzero(right).tolist():
+            inside = self.example == k
+            other = differing(select(weighed, inside), world[inside], Options(seed=self.seed))
+            gain = max(1.0 - other.behind, 0.0)
+            if gain > 0:
+                world[inside] = other.world
+            # No other world of the example is behind by less than this.
+            gap += max(1.0 - (other.behind - other.gap) - gain, 0.0)
+        return world, gap

@@ -1,0 +1,103 @@
+"""`sqlrl learn --learner ilp`: the theory that is printed, what is kept, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import sqlrl
+from tests.cli.conftest import Run
+
+PARENTS = [
+    ("Ann", "Bob"),
+    ("Ann", "Eve"),
+    ("Bob", "Cid"),
+    ("Bob", "Dan"),
+    ("Eve", "Fay"),
+    ("Gus", "Hal"),
+    ("Hal", "Ida"),
+]
+GRANDPARENTS = [("Ann", "Cid"), ("Ann", "Dan"), ("Ann", "Fay"), ("Gus", "Ida")]
+BIAS = """\
+:- set(noise, 0).
+:- modeh(1, grandparent(+person,+person)).
+:- modeb(*, parent(+person,-person)).
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database, loaded once."""
+    folder = tmp_path_factory.mktemp("family")
+    (folder / "family.modes").write_text(BIAS, encoding="utf-8")
+    with sqlrl.connect(folder / "family.duckdb") as db:
+        db.load("parent", PARENTS, types=["person", "person"])
+        db.load("grandparent", GRANDPARENTS, types=["person", "person"], target=True)
+    return folder
+
+
+@pytest.fixture
+def family(loaded: Path, tmp_path: Path) -> Path:
+    """A copy that the test may change."""
+    shutil.copytree(loaded, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_the_theory_is_printed_and_the_model_saved(run: Run, family: Path) -> None:
+    out = family / "found.mln"
+    done = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes", "--out", out)
+    assert done.code == 0, done.err
+    title, header, _, row = done.out.strip().splitlines()
+    assert title == "theory"
+    assert header.split() == ["clause", "positives", "negatives", "score", "seed"]
+    clause = "parent(p1, p3) ^ parent(p3, p2) => grandparent(p1, p2)"
+    assert row.startswith(clause)
+    assert "clauses scored, 1 clause, 1 in the theory" in done.err
+    assert clause in out.read_text(encoding="utf-8")
+    # The clauses are the model of a learner of weights.
+    weighed = run("learn", family / "family.duckdb", "--model", out, "--passes", "20", "--json")
+    assert weighed.code == 0, weighed.err
+    assert weighed.rows()[0]["weight"] > 0
+
+
+def test_json_rows_are_all_clauses(run: Run, family: Path) -> None:
+    options = ["--explore", "--noise", "100", "--keep-above", "0.01", "--command", "induce_max", "--json"]
+    done = run("learn", family / "family.duckdb", "--learner", "ilp", "--query", "grandparent", *options)
+    assert done.code == 0, done.err
+    query = "select clause, positives, negatives, score, seed, in_theory from sqlrl.found_clauses"
+    assert run("sql", family / "family.duckdb", query, "--json").rows() == done.rows()
+    assert {row["in_theory"] for row in done.rows()} == {True, False}
+
+
+def test_a_model_gives_the_declarations(run: Run, family: Path) -> None:
+    model = family / "start.mln"
+    model.write_text("parent(person, person)\ngrandparent(person, person)\n!grandparent(x, x).\n", encoding="utf-8")
+    options = ["--bias", family / "family.modes", "--model", model, "--out", "-"]
+    done = run("learn", family / "family.duckdb", "--learner", "ilp", *options)
+    assert done.code == 0, done.err
+    assert "!grandparent(x, x)." in done.out
+    assert "parent(p1, p3) ^ parent(p3, p2) => grandparent(p1, p2)" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--learner", "ilp"], ["--learner ilp needs to know what to learn", "--bias FILE"]),
+        (["--learner", "ilp", "--query", "a,b"], ["--query names 2 predicates"]),
+        (["--learner", "ilp", "--bias", "absent.modes"], ["absent.modes"]),
+        (["--learner", "ilp", "--query", "grandfather"], ["there is no predicate 'grandfather'", "grandparent"]),
+        (["--learner", "ilp", "--query", "grandparent", "--eta", "1"], ["--eta is an option of adagrad, cd", "ilp has no such number"]),
+        (["--learner", "ilp", "--query", "grandparent", "--nodes", "0"], ["--nodes 0: give an integer of at least 1"]),
+        (["--learner", "ilp", "--query", "grandparent", "--evidence", "a.db"], ["--evidence does not go with --learner ilp"]),
+        (["--nodes", "7", "--model", "a.mln"], ["--nodes is an option of ilp: adagrad"]),
+        ([], ["--model FILE is missing"]),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_named(run: Run, family: Path, options: list[str], words: list[str]) -> None:
+    done = run("learn", family / "family.duckdb", *options)
+    said = " ".join(done.err.replace("│", " ").split())
+    assert done.code != 0
+    assert all(word in said for word in words), said
+    assert "Traceback" not in said

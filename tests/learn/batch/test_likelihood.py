@@ -1,0 +1,217 @@
+"""`Likelihood` over a database: what it learns, keeps, refuses and warns of."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, NotFittedError, ValidationWarning
+from sqlrl.learn.batch.problem import Iteration
+
+TEXT = "Word(doc, word)\nLiked(doc)\n"
+
+
+def documents(db: sqlrl.Database, count: int = 30, **options: object) -> None:
+    """Documents with words; those with a good word are liked, but for a few."""
+    rng = np.random.default_rng(0)
+    words = [(f"d{i:02}", w) for i in range(count) for w in ("good", "bad", "long") if rng.random() < 0.5]
+    good = {d for d, w in words if w == "good"}
+    liked = [(f"d{i:02}",) for i in range(count) if (f"d{i:02}" in good) != (i % 7 == 0)]
+    # Every document has a fact.
+    words += [(f"d{i:02}", "the") for i in range(count)]
+    db.load("Word", words, types=["doc", "word"], **options)
+    db.load("Liked", liked, types=["doc"], target=True)
+
+
+@pytest.fixture
+def db() -> sqlrl.Database:
+    found = sqlrl.connect()
+    documents(found)
+    return found
+
+
+MODEL = sqlrl.parse_mln(TEXT + 'Word(d, +w) => Liked(d)\nLiked(d)\n!Word(d, "good") ^ !Liked(d)')
+
+
+def test_the_model_predicts_with_the_probabilities_that_were_learned(db: sqlrl.Database) -> None:
+    fit = sqlrl.Likelihood(strength=0.5).fit(db, MODEL)
+    found = db.marginals(fit.model).probabilities()
+    liked = {row[0] for row in db.sql("select * from sqlrl.named_Liked").fetchall()}
+    chance = [row["probability"] if row["doc"] in liked else 1 - row["probability"] for row in found.to_pylist()]
+    assert math.fsum(map(math.log, chance)) == pytest.approx(fit.log_likelihood_, abs=1e-9)
+    weights = [row["weight"] for row in fit.clauses().to_pylist()]
+    assert fit.iterations_.column("objective")[-1].as_py() == pytest.approx(
+        fit.log_likelihood_ - 0.5 * math.fsum(map(abs, weights)), abs=1e-9
+    )
+    assert fit.optimality_ < 1e-5
+    assert min(map(abs, weights)) == 0 < max(map(abs, weights))
+
+
+def test_what_is_kept_of_a_run(db: sqlrl.Database) -> None:
+    told: list[Iteration] = []
+    fit = sqlrl.Likelihood("l2", strength=[0.1, 1.0, 10.0], folds=3).fit(db, MODEL, on_iteration=told.append)
+    run = fit.run_
+    rows = db.sql(f"select * exclude (run) from sqlrl.iteration where run = {run} order by iteration").fetchall()
+    assert [row[:2] for row in rows] == [(each.iteration, each.objective) for each in told]
+    assert rows[0][3] > rows[-1][3] == fit.optimality_
+    tuning = db.sql(f"select value, fold, score, chosen from sqlrl.tuning where run = {run}").fetchall()
+    assert sorted(row[:2] for row in tuning) == [(v, f) for v in (0.1, 1.0, 10.0) for f in (1, 2, 3)]
+    assert {row[0] for row in tuning if row[3]} == {fit.strength_}
+    best = max(fit.strengths_.to_pylist(), key=lambda row: row["log_likelihood"])
+    assert best["strength"] == fit.strength_
+    assert best["chosen"]
+    assert best["log_likelihood"] == pytest.approx(sum(row[2] for row in tuning if row[3]), abs=1e-12)
+    [(status, learner, parameters)] = db.sql(
+        f"select status, learner, parameters from sqlrl.run where run = {run}"
+    ).fetchall()
+    assert (status, learner, json.loads(parameters)["strength"]) == ("done", "Likelihood", [0.1, 1.0, 10.0])
+    observed = db.sql(f"select n_observed, delta_n from sqlrl.clause_statistics where run = {run}").fetchall()
+    assert all(n is not None and delta is None for n, delta in observed)
+    assert repr(fit).startswith("Likelihood(penalty='l2', strength=[0.1, 1.0, 10.0], folds=3)\n  iterations")
+    assert "chosen from 3 values" in repr(fit)
+    assert "strongest clauses" in fit._repr_html_()
+
+
+def test_the_same_twice_is_the_same_bytes(db: sqlrl.Database) -> None:
+    one, two = (sqlrl.Likelihood(strength=(0.1, 1), random_state=4).fit(db, MODEL) for _ in range(2))
+    assert one.weights_.tobytes() == two.weights_.tobytes()
+    assert one.strengths_ == two.strengths_
+    assert one.iterations_ == two.iterations_
+    assert sqlrl.Likelihood(strength=(0.1, 1), random_state=5).fit(db, MODEL).strengths_ != one.strengths_
+
+
+def test_examples_stay_whole_in_parts() -> None:
+    db = sqlrl.connect()
+    documents(db, example="doc")
+    fit = sqlrl.Likelihood(strength=[0.1, 1.0], folds=4).fit(db, MODEL)
+    assert sorted(set(db.sql("select fold from sqlrl.tuning").fetchall())) == [(1,), (2,), (3,), (4,)]
+    few = [f"d{i:02}" for i in range(8)]
+    assert sqlrl.Likelihood().fit(db, MODEL, examples=few).support_.column("support").to_pylist()[0] <= 8
+    assert fit.strength_ in (0.1, 1.0)
+
+
+def test_a_block_is_a_choice() -> None:
+    db = sqlrl.connect()
+    db.load("Word", [("p1", "a"), ("p2", "b"), ("p3", "a"), ("p4", "b")], types=["place", "word"])
+    db.load("Field", [("p1", "x"), ("p2", "y"), ("p3", "x"), ("p4", "z")], types=["place", "field"], target=True)
+    model = sqlrl.parse_mln("Word(place, word)\nField(place, field!)\nWord(p, +w) => Field(p, +f)")
+    fit = sqlrl.Likelihood("l2", strength=0.1).fit(db, model)
+    weights = {row["clause"]: row["weight"] for row in fit.clauses().to_pylist()}
+    # By symmetry, and as -0.1 w = the expected less the observed counts of each clause.
+    other = weights['Word(p, "a") => Field(p, "y")']
+    own = weights['Word(p, "a") => Field(p, "x")']
+    assert weights['Word(p, "b") => Field(p, "y")'] == pytest.approx(weights['Word(p, "b") => Field(p, "z")'])
+    share = math.exp(own) / (math.exp(own) + 2 * math.exp(other))
+    assert 2 * (1 - share) == pytest.approx(0.1 * own, abs=1e-6)
+    assert -(1 - share) == pytest.approx(0.1 * other, abs=1e-6)
+
+
+def test_hard_clauses_and_infeasible_labels() -> None:
+    db = sqlrl.connect()
+    documents(db, example="doc")
+    model = sqlrl.parse_mln(TEXT + 'Word(d, "bad") => !Liked(d).\nWord(d, +w) => Liked(d)')
+    with pytest.warns(InfeasibleTruthWarning, match="were learned from all the same"):
+        fit = sqlrl.Likelihood(strength=0.5).fit(db, model)
+    assert len(fit.infeasible_.clause)
+    hard = [row for row in fit.clauses().to_pylist() if row["hard"]]
+    assert [row["weight"] for row in hard] == [None]
+    with pytest.warns(InfeasibleTruthWarning, match="were not learned from"):
+        skipped = sqlrl.Likelihood(strength=0.5, on_infeasible_truth="skip").fit(db, model)
+    # The hard clause fixes the atoms of the examples that are skipped.
+    assert skipped.weights_ == pytest.approx(fit.weights_, abs=1e-9)
+    assert skipped.support_ != fit.support_
+    with pytest.raises(InputError, match="violate hard clauses; correct the labels"):
+        sqlrl.Likelihood(on_infeasible_truth="error").fit(db, model)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strength": -1}, "strength=-1 is not a finite number above 0"),
+        ({"strength": 0}, "strength=0 is not a finite number above 0: it weighs the penalty"),
+        ({"strength": [1.0, math.inf]}, "strength=inf"),
+        ({"strength": []}, "is empty: give a number above 0"),
+        ({"strength": "1"}, "strength='1'"),
+        ({"penalty": "l3"}, "penalty='l3': choose 'l1' or 'l2'"),
+        ({"folds": 1}, "folds=1: give an integer of at least 2"),
+        ({"tolerance": 0}, "tolerance=0"),
+        ({"max_iterations": 0}, "max_iterations=0"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"on_infeasible_truth": "no"}, "on_infeasible_truth='no'"),
+        ({"strength": [1, 2], "folds": 99}, r"folds=99, but there are only 30 query atoms and blocks"),
+    ],
+)
+def test_parameters_out_of_range(db: sqlrl.Database, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sqlrl.Likelihood(**options).fit(db, MODEL)  # type: ignore[arg-type]
+
+
+def test_models_and_data_that_are_refused(db: sqlrl.Database) -> None:
+    recursive = sqlrl.parse_mln(TEXT + "Word(d, w) ^ Word(e, w) ^ Liked(d) => Liked(e)")
+    with pytest.raises(
+        InputError, match=r"Word\(d, w\) \^ Word\(e, w\) \^ Liked\(d\) => Liked\(e\) joins query atoms, Liked"
+    ):
+        sqlrl.Likelihood().fit(db, recursive)
+    assert db.sql("select status from sqlrl.run").fetchall() == [("failed",)]
+    assert db.sql("select count(*) from sqlrl.iteration").fetchall() == [(0,)]
+    with pytest.raises(InputError, match="a model is needed"):
+        sqlrl.Likelihood().fit(db, "Liked(d)")  # type: ignore[arg-type]
+    with pytest.raises(NotFittedError, match="this Likelihood has no optimality_ yet"):
+        sqlrl.Likelihood().optimality_  # noqa: B018
+    with pytest.raises(NotFittedError, match="has no clauses yet"):
+        sqlrl.Likelihood().clauses()
+    unlabelled = sqlrl.connect()
+    unlabelled.load("Word", [("d1", "good")], types=["doc", "word"])
+    with pytest.raises(InputError, match="learning with unlabelled atoms"):
+        sqlrl.Likelihood().fit(unlabelled, sqlrl.parse_mln(TEXT + "Word(d, w) => Liked(d)", query=["Liked"]))
+
+
+def test_parts_with_one_kind_of_label() -> None:
+    db = sqlrl.connect()
+    db.load("Word", [(f"d{i}", "the") for i in range(8)], types=["doc", "word"])
+    db.load("Liked", [("d1",)], types=["doc"], target=True)
+    model = sqlrl.parse_mln(TEXT + "Liked(d)")
+    with pytest.warns(ValidationWarning, match="use fewer than 4 folds, or one strength"):
+        sqlrl.Likelihood(strength=[1, 2], folds=4).fit(db, model)
+    everything = sqlrl.connect()
+    everything.load("Word", [(f"d{i}", "the") for i in range(8)], types=["doc", "word"])
+    everything.load("Liked", [(f"d{i}",) for i in range(8)], types=["doc"], target=True)
+    with pytest.warns(ValidationWarning, match="so have all: give the target predicate a scope"):
+        sqlrl.Likelihood(strength=[1, 2], folds=4).fit(everything, model)
+
+
+def test_too_few_iterations(db: sqlrl.Database) -> None:
+    with pytest.warns(ConvergenceWarning, match="raise max_iterations, now 1"):
+        fit = sqlrl.Likelihood(strength=0.01, max_iterations=1).fit(db, MODEL)
+    assert fit.iterations_.num_rows == 2
+    assert fit.optimality_ > 1e-3
+
+
+def test_an_interrupted_fit_leaves_the_database_as_it_was(db: sqlrl.Database) -> None:
+    def stop(iteration: Iteration) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sqlrl.Likelihood().fit(db, MODEL, on_iteration=stop)
+    assert db.sql("select status, model from sqlrl.run").fetchall() == [("interrupted", None)]
+    assert db.sql("select count(*) from sqlrl.model").fetchall() == [(0,)]
+    assert sqlrl.Likelihood().fit(db, MODEL).run_ == 2
+
+
+def test_counts_of_one_window_are_those_of_the_database() -> None:
+    found = []
+    for window in (30, 7):
+        db = sqlrl.connect()
+        documents(db, example="doc")
+        model = sqlrl.parse_mln(
+            TEXT + 'Word(d, +w) => Liked(d)\nWord(d, w) ^ Word(d, v) ^ !Liked(d)\nLiked(d) <=> Word(d, "bad")'
+        )
+        sqlrl.AdaGrad(window=window).fit(db, model)
+        statistics = db.sql("select * exclude (run) from sqlrl.clause_statistics order by clause").fetchall()
+        found.append(sorted(statistics, key=str))
+    assert found[0] == found[1]
+    assert any(n for row in found[0] for n in row[1:] if n)

@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.errors import ConvergenceWarning, InputError
+from sqlrl.learn.batch.problem import Iteration
+
+WORDS = "Word(doc, word)\nTopic(doc, name)\nWord(d, +w) => Topic(d, +n)\n"
+
+
+def documents() -> sqlrl.Database:
+    db = sqlrl.connect()
+    words = {"d1": "ace serve net", "d2": "serve net", "d3": "vote law net", "d4": "law vote", "d5": "ace law"}
+    db.load(
+        "Word",
+        [(d, w) for d, text in words.items() for w in text.split()],
+        types=["doc", "word"],
+        example="doc",
+    )
+    topics = [("d1", "sport"), ("d2", "sport"), ("d3", "state"), ("d4", "state"), ("d5", "sport")]
+    db.load("Topic", topics, types=["doc", "name"], target=True)
+    return db
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("loss", ["hamming", "zero-one"])
+def test_what_can_be_separated_is_separated(penalty: str, loss: str) -> None:
+    db = documents()
+    fit = sqlrl.MaxMargin(C=100.0, penalty=penalty, loss=loss).fit(db, sqlrl.parse_mln(WORDS))
+    assert db.evaluate(db.predict(fit.model)).f1 == 1
+    rows = fit.iterations_.to_pylist()
+    assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1))
+    # Of weights that are good enough a vertex is taken, which need not be the very best.
+    assert fit.gap_ >= rows[-1]["objective"] - rows[-1]["bound"] - 1e-9
+    # Five mega-examples.
+    assert fit.gap_ <= 1.1 * 5 * 0.001 * 100 + 1e-6
+    assert db.sql("select count(*), max(cuts) from sqlrl.iteration").fetchall() == [(len(rows), len(rows) - 1)]
+
+
+def test_the_1_norm_leaves_most_weights_0() -> None:
+    db = documents()
+    squared, absolute = (
+        sqlrl.MaxMargin(C=10.0, penalty=penalty, epsilon=1e-7).fit(db, sqlrl.parse_mln(WORDS))
+        for penalty in ("l2", "l1")
+    )
+    assert np.count_nonzero(absolute.weights_) < np.count_nonzero(squared.weights_)
+    assert np.abs(absolute.weights_).sum() <= np.abs(squared.weights_).sum() + 1e-6
+
+
+def test_of_several_c_the_one_with_the_best_f1_on_training_is_taken() -> None:
+    db = sqlrl.connect()
+    words = [("d1", "x"), ("d1", "y"), ("d2", "x"), ("d3", "x"), ("d4", "x")]
+    db.load("Word", words, types=["doc", "word"], example="doc")
+    db.load("Liked", [("d1",)], types=["doc"], target=True)
+    model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
+    # With tiny weights the three documents with x alone outvote the y of the first.
+    fit = sqlrl.MaxMargin(C=[10.0, 1e-6, 4.0]).fit(db, model)
+    rows = fit.choices_.to_pylist()
+    assert [(row["C"], row["f1"], row["chosen"]) for row in rows] == [
+        (1e-6, 0.75, False),
+        (4.0, 1.0, True),
+        (10.0, 1.0, False),
+    ]
+    assert fit.gap_ == rows[1]["gap"]
+    kept = db.sql("select value, score, chosen from sqlrl.tuning order by value").fetchall()
+    assert kept == [(row["C"], row["f1"], row["chosen"]) for row in rows]
+    alone = sqlrl.MaxMargin(C=4.0).fit(db, model)
+    (row,) = alone.choices_.to_pylist()
+    assert row["f1"] is None
+    assert row["objective"] == pytest.approx(rows[1]["objective"], abs=1.1 * 4 * 4 * 0.001)
+
+
+@pytest.mark.parametrize("separation", ["relaxed", "exact"])
+def test_a_hard_transitive_clause_and_recursive_clauses_take_part(separation: str) -> None:
+    db = sqlrl.connect()
+    names = ["a", "b", "c", "d", "e"]
+    db.load("Big", [("a",), ("b",), ("c",)], types=["drug"])
+    db.load("Old", [("a",), ("d",)], types=["drug"])
+    pairs = [(x, y) for i, x in enumerate(names) for y in names[i + 1 :]]
+    db.load("Better", pairs, types=["drug", "drug"], target=True)
+    model = sqlrl.parse_mln(
+        "Big(drug)\nOld(drug)\nBetter(drug, drug)\n"
+        "Big(x) ^ !Big(y) => Better(x, y)\nOld(x) => Better(x, y)\nBetter(x, y) => !Better(y, x)\n"
+        "Better(x, y) ^ Better(y, z) => Better(x, z)."
+    )
+    fit = sqlrl.MaxMargin(C=1.0, separation=separation).fit(db, model)
+    assert len(fit.infeasible_.clause) == 0
+    assert fit.gap_ <= 1.1 * 0.001 + 1e-6 or separation == "relaxed"
+    weight = {row["clause"]: row["weight"] for row in fit.clauses().to_pylist()}
+    assert weight["Better(x, y) => !Better(y, x)"] > 0
+    assert sum(value is None for value in weight.values()) == 1
+    assert db.evaluate(db.predict(fit.model)).f1 > 0.7
+
+
+def test_a_run_that_stops_early_says_how_far_it_is() -> None:
+    db = documents()
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 iterations.* at most \d.* above the least one"):
+        fit = sqlrl.MaxMargin(C=100.0, max_iterations=2).fit(db, sqlrl.parse_mln(WORDS))
+    assert fit.iterations_.num_rows == 2
+    assert fit.gap_ > 0
+    assert "above the least" in repr(fit)
+
+
+def test_an_interrupted_run_leaves_a_database_that_works() -> None:
+    db = documents()
+
+    def stop(iteration: Iteration) -> None:
+        if iteration.iteration == 2:
+            raise KeyboardInterrupt
+
+    fit = sqlrl.MaxMargin(C=100.0)
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, sqlrl.parse_mln(WORDS), on_iteration=stop)
+    with pytest.raises(sqlrl.SqlrlError, match="call fit"):
+        _ = fit.gap_
+    again = sqlrl.MaxMargin(C=100.0).fit(db, sqlrl.parse_mln(WORDS))
+    assert db.evaluate(db.predict(again.model)).f1 == 1
+
+
+def test_the_same_run_twice_gives_the_same_weights() -> None:
+    one, two = (sqlrl.MaxMargin(C=5.0).fit(documents(), sqlrl.parse_mln(WORDS)).weights_ for _ in range(2))
+    assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"C": 0}, "C=0 is not a finite number above 0"),
+        ({"C": []}, "C=\\[\\] has no value"),
+        ({"C": [1, "x"]}, "C='x' is not a finite number"),
+        ({"C": "10"}, "C='10' is not a finite number"),
+        ({"penalty": "l3"}, "penalty='l3': choose 'l2' or 'l1'"),
+        ({"loss": "f1"}, "loss='f1': choose 'hamming' or 'zero-one'"),
+        ({"separation": "mpe"}, "separation='mpe': choose 'relaxed' or 'exact'"),
+        ({"epsilon": 0}, "epsilon=0 is not a finite number above 0"),
+        ({"max_iterations": 0}, "max_iterations=0"),
+        ({"cache": 0}, "cache=0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(setting: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sqlrl.MaxMargin(**setting).fit(documents(), sqlrl.parse_mln(WORDS))

@@ -1,0 +1,108 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from sqlrl.learn.margin.absolute import AbsoluteNorm
+from sqlrl.learn.margin.masters import SquaredNorm
+from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
+from sqlrl.learn.margin.separation import Oracle
+from tests.learn.margin.margins import Case, case
+
+MASTERS = {"l2": SquaredNorm, "l1": AbsoluteNorm}
+
+
+def trained(
+    one: Case, penalty: str, loss: str, strength: float, *, separation: str = "exact", epsilon: float = 1e-4,
+    cache: int = 50, iterations: int = 400,
+) -> tuple[Trained, list[State]]:  # fmt: skip
+    problem, states = one.learned(), []
+    oracle = Oracle(problem, loss, separation)
+    planes = CuttingPlanes(
+        oracle, MASTERS[penalty](), one.clauses, 2, Stopping(epsilon, iterations, cache), states.append
+    )
+    return planes.train(2 * strength), states
+
+
+@pytest.mark.parametrize("separation", ["exact", "relaxed"])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_most_violated_margin_is_that_of_all_worlds(seed: int, separation: str) -> None:
+    one = case(seed)
+    for loss in ("hamming", "zero-one"):
+        oracle = Oracle(one.learned(), loss, separation)
+        for scale in (0.0, 0.3, 3.0):
+            weights = np.random.default_rng(seed).normal(size=one.clauses) * scale
+            found = oracle.most_violated(weights)
+            worst = one.shortfall(loss, weights)
+            # Cuts are worlds of the problem, in either way of separation.
+            assert found.cut.shortfall(weights) <= worst + 1e-6
+            assert found.cut.shortfall(weights) + found.gap >= worst - 1e-6
+            if separation == "exact":
+                assert found.cut.shortfall(weights) == pytest.approx(worst, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("seed", "setting"), list(enumerate(itertools.product(["l2", "l1"] * 6, ["hamming", "zero-one"])))
+)
+def test_weights_are_those_of_all_constraints_written_out(seed: int, setting: tuple[str, str]) -> None:
+    (penalty, loss), one = setting, case(100 + seed)
+    strength = [0.05, 1.0, 20.0][seed % 3]
+    found, states = trained(one, penalty, loss, strength)
+    least = one.least_objective(penalty, loss, strength)
+    size = np.abs(found.weights).sum() if penalty == "l1" else 0.5 * found.weights @ found.weights
+    own = size + strength * max(one.shortfall(loss, found.weights), 0.0)
+    assert found.converged
+    assert own == pytest.approx(found.state.objective, abs=1e-6 * (1 + own))
+    slack = 2.2e-4 * strength + 1e-6 * (1 + least)
+    assert least - slack <= own <= least + slack
+    for state in states:
+        assert state.lower <= least + 1e-6 * (1 + least)
+        assert state.upper >= least - 1e-6 * (1 + least)
+    lower, upper = [state.lower for state in states], [state.upper for state in states]
+    assert lower == sorted(lower)
+    assert upper == sorted(upper, reverse=True)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_bounds_hold_where_separation_is_relaxed(penalty: str) -> None:
+    for seed in range(200, 206):
+        one = case(seed)
+        least = one.least_objective(penalty, "hamming", 1.0)
+        _, states = trained(one, penalty, "hamming", 1.0, separation="relaxed")
+        assert states[-1].lower <= least + 1e-6 * (1 + least)
+        assert states[-1].upper >= least - 1e-6 * (1 + least)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_cuts_that_were_set_aside_come_back(penalty: str) -> None:
+    aside = 0
+    for seed in range(300, 308):
+        one = case(seed)
+        few, states = trained(one, penalty, "hamming", 5.0, cache=1)
+        aside += sum(state.used < state.cuts for state in states)
+        assert few.converged
+        assert few.state.objective == pytest.approx(one.least_objective(penalty, "hamming", 5.0), abs=2.2e-3)
+    assert aside
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_cuts_of_one_strength_serve_the_next(penalty: str) -> None:
+    one = case(7)
+    planes = CuttingPlanes(
+        Oracle(one.learned()), MASTERS[penalty](), one.clauses, 2, Stopping(1e-5, 400, 50), lambda state: None
+    )
+    for strength in (0.1, 1.0, 10.0):
+        found = planes.train(2 * strength)
+        assert found.state.objective == pytest.approx(
+            one.least_objective(penalty, "hamming", strength), abs=1e-4 * (1 + strength)
+        )
+
+
+def test_without_room_to_converge_the_best_weights_are_kept() -> None:
+    one = case(11)
+    found, states = trained(one, "l2", "hamming", 20.0, epsilon=1e-9, iterations=3)
+    assert not found.converged
+    assert len(states) == 3
+    assert 0.5 * found.weights @ found.weights + 20.0 * max(
+        one.shortfall("hamming", found.weights), 0
+    ) == pytest.approx(min(state.objective for state in states))
