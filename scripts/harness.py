@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
@@ -57,6 +57,10 @@ class Options:
         The only fold to run; None for all.
     plot : Path or None
         File for a chart.
+    processes : int
+        How many jobs run at the same time.
+    chosen : dict of str to str
+        What further options say, by name; those not given are absent.
     """
 
     data: Path
@@ -67,6 +71,8 @@ class Options:
     quiet: bool = False
     fold: str | None = None
     plot: Path | None = None
+    processes: int = 1
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     def console(self) -> Console:
         """Return the console for progress and messages."""
@@ -80,6 +86,7 @@ def read_options(
     needs: str | Sequence[str] = (),
     folds: Sequence[str] = (),
     plots: bool = False,
+    choices: Mapping[str, Sequence[str]] | None = None,
 ) -> Options:
     """Read the options of a script; wrong ones end it with a message and status 2.
 
@@ -95,6 +102,8 @@ def read_options(
         The names of the folds, for `--fold`; by default there is no such option.
     plots : bool
         Whether there is `--plot`.
+    choices : mapping of str to sequence of str, optional
+        Further options by name, each with the values of which it takes one: the only one to run. There is `--processes` then, too.
 
     Returns
     -------
@@ -114,13 +123,23 @@ def read_options(
         parser.add_argument("--fold", choices=list(folds), help="the only fold to run: its examples are tested on")
     if plots:
         parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a chart into this file")
+    for name, values in (choices or {}).items():
+        parser.add_argument(f"--{name}", choices=list(values), help=f"the only {name} to run")
+    if choices:
+        parser.add_argument("--processes", type=int, metavar="N", default=1, help="jobs at the same time (default 1)")
     given = parser.parse_args(arguments)
     if given.data is None:
         parser.error("where are the data? Give --data DIR or set SQLRL_DATA")
     for folder in (needs,) if isinstance(needs, str) else needs or ("",):
         if not (Path(given.data) / folder).is_dir():
             parser.error(f"there is no folder {Path(given.data) / folder}: give --data DIR or set SQLRL_DATA")
-    return Options(Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet, given.fold, given.plot)
+    found = {name: getattr(given, name) for name in choices or {} if getattr(given, name) is not None}
+    if choices and given.processes < 1:
+        parser.error(f"--processes must be 1 or more, not {given.processes}")
+    return Options(
+        Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet, given.fold, given.plot,
+        given.processes if choices else 1, found,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +164,13 @@ class Measured(Generic[Result]):
 
 
 def run_jobs(
-    function: Callable[..., Result], jobs: Sequence[tuple[object, ...]], console: Console, description: str
+    function: Callable[..., Result],
+    jobs: Sequence[tuple[object, ...]],
+    console: Console,
+    description: str,
+    processes: int = 1,
 ) -> list[Measured[Result]]:
-    """Call a function once for each job, one after the other, each in a process of its own.
+    """Call a function once for each job, each in a process of its own, by default one after the other.
 
     A fresh process makes the peak memory that of one job, and keeps what one job compiled or cached from speeding up
     the next. Warnings are shown once each.
@@ -161,15 +184,22 @@ def run_jobs(
     console : Console
     description : str
         What the progress bar says.
+    processes : int
+        How many jobs run at the same time; times are those of a busy machine then.
 
     Returns
     -------
     list of Measured
         In the order of the jobs.
     """
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        waiting = track(console, jobs, description)
-        results = [pool.submit(measure, function, *job).result() for job in waiting]
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        waiting = [pool.submit(measure, function, *job) for job in jobs]
+        try:
+            results = [future.result() for future in track(console, waiting, description)]
+        except BaseException:
+            # Else the other jobs would all be run before the error is seen.
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
     for text in dict.fromkeys(w for result in results for w in result.warnings):
         console.warning(text)
     return results

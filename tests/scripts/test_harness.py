@@ -35,6 +35,33 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "citeseer: give --data DIR or set SQLRL_DATA" in capsys.readouterr().err
 
 
+def test_further_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    choices = {"task": ("amine", "toxic"), "protocol": ("paper", "both-new")}
+    given = ["--data", str(tmp_path), "--task", "toxic"]
+    assert read_options("x", given, choices=choices) == Options(tmp_path, chosen={"task": "toxic"})
+    assert read_options("x", [*given, "--processes", "2"], choices=choices).processes == 2
+    for wrong, said in ((["--protocol", "new"], "both-new"), (["--processes", "0"], "1 or more, not 0")):
+        with pytest.raises(SystemExit):
+            read_options("x", [*given, *wrong], choices=choices)
+        assert said in capsys.readouterr().err
+
+
+def fail_or_write(path: str | None) -> None:
+    """Fail without a path; else leave a file there."""
+    if path is None:
+        raise ValueError("no path")
+    Path(path).write_text("done", encoding="utf-8")
+
+
+def test_jobs_at_the_same_time_keep_their_order_and_stop_at_a_failure(tmp_path: Path) -> None:
+    small, large = run_jobs(allocate, [(3,), (1,)], QuietConsole(), "jobs", 2)
+    assert (small.value >> 20, large.value >> 20) == (3, 1)
+    paths = [tmp_path / str(k) for k in range(4)]
+    with pytest.raises(ValueError, match="no path"):
+        run_jobs(fail_or_write, [(None,), *((str(path),) for path in paths)], QuietConsole(), "jobs")
+    assert not paths[-1].exists()
+
+
 def test_a_job_does_not_inherit_the_memory_of_this_process() -> None:
     held = b"x" * (600 << 20)
     assert peak_memory_mb() > 600

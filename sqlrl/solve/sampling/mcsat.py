@@ -175,7 +175,8 @@ def walk_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream)
     >>> walk_mcsat(either, np.array([True, False]), 3, streams(0, 1)[0]).tolist()
     [False, True]
     """
-    return draw_mcsat(weighed, world, samples, random)[-1]
+    last: BoolArray = draw_mcsat(weighed, world, samples, random)[-1]
+    return last
 
 
 def sample_mcsat(
