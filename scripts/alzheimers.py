@@ -1,0 +1,347 @@
+"""Clauses by ILP with learned weights on the Alzheimer's drugs, ten folds of four tasks.
+
+Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), tables 3.3 to 3.7, 4.5 and 4.6: ALEPH's theories, with
+weights by PSCG, by exact conditional likelihood with L2 or L1, and by max-margin with squared 2-norm (MM) or 1-norm (MM-L1); ALEPH++ keeps
+all good clauses. "order": the target is transitive, by a hard clause, at prediction time, and for MM while learning, too. The thesis'
+settings of the clause learner, and those of the `.modes` files. Strengths and C are chosen on the training pairs of each fold.
+
+Random folds leak: see `drugs.py`, which also defines the other protocols and the two baselines. Rows "sqlrl" are ours, with clauses
+both ways, and "sqlrl, names", with a clause for each drug besides: see `drug_systems.py`. They are printed in each protocol.
+
+    python scripts/alzheimers.py [--task NAME] [--protocol NAME] [--fold K] [--quick] [--processes N] [--seed N] [--db FILE]
+                                 [--json FILE] [--data DIR]
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from drug_systems import (
+    COMPARED,
+    SETTINGS,
+    Asked,
+    Found,
+    Kind,
+    Weighted,
+    clauses_of,
+    find_clauses,
+    learn_both_ways,
+    learn_weights,
+    ordered,
+    pairs_of,
+)
+from drugs import (
+    FILES,
+    FOLDS,
+    PROTOCOLS,
+    Pair,
+    Protocol,
+    Task,
+    accuracy,
+    attributes,
+    auc_roc,
+    identity,
+    load_drugs,
+    read_modes,
+    read_task,
+    scores_of_baseline,
+    task_folds,
+    untested,
+)
+from harness import Measured, Options, Row, publish, read_options, run_jobs
+
+import sqlrl
+from sqlrl.evaluate import Fold, mean_and_deviation
+
+SYSTEMS: dict[str, tuple[Kind, str | None]] = {
+    "ALEPH": ("theory", None),
+    "ALEPH PSCG": ("theory", "PSCG"),
+    "ALEPH ExactL2": ("theory", "L2"),
+    "ALEPH MM": ("theory", "MM"),
+    "ALEPH++ PSCG": ("all", "PSCG"),
+    "ALEPH++ ExactL2": ("all", "L2"),
+    "ALEPH++ ExactL1": ("all", "L1"),
+    "ALEPH++ MM": ("all", "MM"),
+    "ALEPH++ MM-L1": ("all", "MM-L1"),
+    "sqlrl": ("both ways", "both ways"),
+    "sqlrl, names": ("both ways and names", "both ways"),
+}
+"""The clauses of each system, and what learns their weights."""
+
+BASELINES = ("identity", "attributes")
+IN_OTHER_PROTOCOLS = ("ALEPH", "ALEPH++ ExactL2", "ALEPH++ ExactL1", "sqlrl", "sqlrl, names")
+"""The systems that are run where the paper has no numbers."""
+
+Four = tuple[float, float, float, float]
+PAPER: dict[str, dict[str, Four]] = {
+    "ALEPH": {"accuracy": (81.6, 81.7, 79.6, 76.0), "sd": (5.1, 4.2, 2.2, 4.9), "clauses": (10, 9, 12, 11)},
+    "ALEPH PSCG": {
+        "accuracy": (64.6, 74.7, 78.0, 60.3), "sd": (4.6, 1.9, 3.2, 2.1), "auc": (0.846, 0.904, 0.850, 0.744),
+        "order": (61.4, 73.3, 80.4, 58.9), "sd_order": (3.6, 1.8, 2.7, 2.3),
+    },
+    "ALEPH ExactL2": {
+        "accuracy": (83.5, 87.5, 79.5, 72.6), "sd": (4.7, 4.8, 2.0, 3.4), "auc": (0.904, 0.930, 0.850, 0.768),
+        "order": (87.0, 88.8, 84.1, 76.5), "sd_order": (3.3, 4.8, 3.1, 3.5),
+    },
+    "ALEPH MM": {"order": (87.0, 88.5, 86.3, 79.1), "sd_order": (2.2, 4.2, 2.8, 3.0)},
+    "ALEPH++ PSCG": {
+        "accuracy": (72.0, 69.9, 76.5, 65.6), "sd": (5.2, 1.2, 3.7, 5.4), "auc": (0.777, 0.874, 0.810, 0.737),
+        "order": (72.9, 68.4, 83.3, 70.1), "sd_order": (3.5, 1.5, 2.5, 5.2), "clauses": (7061, 2034, 8662, 6524),
+    },
+    "ALEPH++ ExactL2": {
+        "accuracy": (86.8, 89.5, 82.1, 72.9), "sd": (4.4, 3.0, 2.1, 5.2), "auc": (0.935, 0.937, 0.899, 0.813),
+        "order": (91.7, 91.4, 88.7, 81.3), "sd_order": (3.5, 3.6, 2.1, 4.8), "clauses": (5070, 1194, 5427, 4250),
+    },
+    "ALEPH++ ExactL1": {
+        "accuracy": (89.4, 91.3, 85.1, 77.6), "sd": (2.7, 2.8, 2.4, 4.9), "auc": (0.954, 0.939, 0.916, 0.844),
+        "order": (90.5, 91.9, 87.6, 81.3), "sd_order": (3.6, 4.1, 2.7, 4.1), "clauses": (3477, 747, 2433, 2471),
+    },
+    "ALEPH++ MM": {
+        "order": (89.2, 90.8, 88.3, 81.5), "sd_order": (2.9, 3.6, 2.9, 4.2), "clauses": (6981, 2034, 8621, 6297),
+    },
+    "ALEPH++ MM-L1": {
+        "order": (88.8, 91.6, 87.9, 80.7), "sd_order": (3.0, 4.3, 2.8, 4.0), "clauses": (35, 25, 51, 31),
+    },
+    "tFOIL": {"accuracy": (87.5, 92.1, 82.8, 80.4), "sd": (4.4, 2.6, 3.8, 5.3)},
+    "kFOIL": {"accuracy": (88.8, 89.3, 87.8, 80.2), "sd": (5.0, 3.5, 4.2, 5.4)},
+    "RUMBLE": {"accuracy": (91.1, 91.2, 88.4, 83.2)},
+}  # fmt: skip
+"""Rows of the thesis by column, for amine, toxic, acetyl and memory; the last three are of other systems (table 3.7)."""
+
+QUICK_SYSTEMS = ("ALEPH", "ALEPH ExactL2", "ALEPH++ ExactL1", "sqlrl")
+QUICK_NODES = 200
+COLUMNS = (
+    "task", "protocol", "system", "whose", "settings", "accuracy", "sd", "auc", "sd_auc", "order", "sd_order", "order_auc",
+    "clauses", "seconds", "folds", "memory_mb",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All systems on one fold: the clauses are found once for all of them; baselines have no settings."""
+
+    folder: str
+    task: str
+    protocol: Protocol
+    settings: str | None
+    fold: Fold[Pair]
+    systems: tuple[str, ...]
+    nodes: int | None
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one system did on one fold.
+
+    Parameters
+    ----------
+    system : str
+    accuracy, order : float
+        Percent of right test pairs, each by itself and with a transitive target; NaN for what was not asked for.
+    auc, order_auc : float
+        In [0, 1]; NaN likewise.
+    clauses : int
+        With a weight other than 0; for ALEPH those of the theory.
+    seconds_clauses, seconds_weights, seconds_predict : float
+    parameter : str
+        What was chosen on the training pairs.
+    optimal : bool
+        Whether the most probable world is proved to be that.
+    """
+
+    system: str
+    accuracy: float
+    order: float = math.nan
+    auc: float = math.nan
+    order_auc: float = math.nan
+    clauses: int = 0
+    seconds_clauses: float = 0.0
+    seconds_weights: float = 0.0
+    seconds_predict: float = 0.0
+    parameter: str = ""
+    optimal: bool = True
+
+
+def run(job: Job) -> list[Outcome]:
+    """Run all systems on one fold."""
+    task, bias = read_task(job.folder, job.task), read_modes(job.folder, job.task)
+    if job.settings is None:
+        return [run_baseline(job, task, bias, name) for name in job.systems]
+    db = sqlrl.connect(":memory:")
+    load_drugs(db, job.folder, bias, job.fold.train, [pair for pair in job.fold.train if task.labels[pair]])
+    db.load(COMPARED, list(job.fold.train), types=[place.type for place in bias.head.places])
+    found = find_clauses(db, bias, job.settings, job.nodes)
+    # All learn before any predicts: then other pairs are query atoms.
+    learned = [learn(job, bias, db, found, name) for name in job.systems]
+    asked = Asked(db, bias, pairs_of(task))
+    return [predict(job, task, asked, found, *each) for each in zip(job.systems, learned, strict=True)]
+
+
+def run_baseline(job: Job, task: Task, bias: sqlrl.Bias, name: str) -> Outcome:
+    """Learn and test a baseline."""
+    start = time.perf_counter()
+    known: Mapping[str, Iterable[tuple[str, ...]]] = (
+        attributes(job.folder, bias) if name == "attributes" else identity({d for pair in task.pairs for d in pair})
+    )
+    score, truth = scores_of_baseline(task, known, job.fold, job.protocol, seed=job.seed), task.truth(job.fold.test)
+    seconds = time.perf_counter() - start
+    return Outcome(name, accuracy(truth, score >= 0), auc=auc_roc(truth, score), seconds_weights=seconds)
+
+
+def learn(job: Job, bias: sqlrl.Bias, db: sqlrl.Database, found: Found, name: str) -> tuple[Weighted | None, float]:
+    """Learn the weights of one system; return what they are, None for a theory without weights, and the seconds."""
+    kind, learner = SYSTEMS[name]
+    if learner is None:
+        return None, 0.0
+    start = time.perf_counter()
+    model = clauses_of(db, found, kind, job.folder, bias)
+    if learner == "both ways":
+        weighted = learn_both_ways(db, model, read_task(job.folder, job.task), job.protocol, job.seed)
+    else:
+        weighted = learn_weights(db, model, bias, learner, job.seed)
+    return weighted, time.perf_counter() - start
+
+
+def predict(
+    job: Job, task: Task, asked: Asked, found: Found, name: str, learned: tuple[Weighted | None, float]
+) -> Outcome:
+    """Test one system, each pair by itself and all pairs with a transitive target."""
+    test, truth = job.fold.test, task.truth(job.fold.test)
+    weighted, seconds = learned
+    start = time.perf_counter()
+    if weighted is None:
+        right = accuracy(truth, asked.of(test, asked.covered(found.theory)))
+        used = time.perf_counter() - start
+        return Outcome(
+            name, right, clauses=len(found.theory.rules), seconds_clauses=found.seconds, seconds_predict=used
+        )
+    log_odds = asked.log_odds(weighted.model)
+    alone = asked.of(test, log_odds)
+    # For a transitive target MM learns with it; the other learners' weights are the same.
+    together = asked.log_odds(weighted.transitive_model) if weighted.transitive_model is not None else log_odds
+    world = ordered(asked.pairs, together, seed=job.seed)
+    return Outcome(
+        name,
+        accuracy(truth, alone >= 0),
+        accuracy(truth, np.array([world.truth[pair] for pair in test])),
+        auc_roc(truth, alone),
+        auc_roc(truth, np.array([world.probability[pair] for pair in test])),
+        weighted.clauses,
+        found.seconds,
+        seconds,
+        time.perf_counter() - start,
+        weighted.parameter,
+        world.optimal,
+    )
+
+
+# ---- jobs and table ------------------------------------------------------------------------------------------------
+
+
+def make_jobs(options: Options) -> list[Job]:
+    """Return the jobs: a fold with its settings each, and the baselines of a fold together."""
+    jobs: list[Job] = []
+    tasks = [options.chosen["task"]] if "task" in options.chosen else list(FILES)
+    for name in tasks[: 1 if options.quick else None]:
+        folder = options.data / "alzheimers"
+        task = read_task(folder, name)
+        for protocol in PROTOCOLS:
+            if options.chosen.get("protocol", protocol) != protocol:
+                continue
+            folds = [fold for fold in task_folds(task, protocol, options.seed) if options.fold in (None, fold.name)]
+            for fold in folds[: 1 if options.quick else None]:
+                job = Job(str(folder), name, protocol, None, fold, BASELINES, None, options.seed)
+                jobs.append(job)
+                if options.quick:
+                    jobs.append(replace(job, settings="thesis", systems=QUICK_SYSTEMS, nodes=QUICK_NODES))
+                elif protocol == "paper":
+                    jobs += [replace(job, settings=settings, systems=tuple(SYSTEMS)) for settings in SETTINGS]
+                else:
+                    jobs.append(replace(job, settings="thesis", systems=IN_OTHER_PROTOCOLS))
+            if options.quick:
+                break
+    return jobs
+
+
+def summarise(jobs: Sequence[Job], results: Sequence[Measured[list[Outcome]]]) -> list[Row]:
+    """Return the table: for each task and protocol the systems, each with the paper's row before ours."""
+    runs = [(job, outcome, result) for job, result in zip(jobs, results, strict=True) for outcome in result.value]
+    rows: list[Row] = []
+    for task, protocol in dict.fromkeys((job.task, job.protocol) for job in jobs):
+        mine = [run for run in runs if (run[0].task, run[0].protocol) == (task, protocol)]
+        names = (*BASELINES, *(name for name in PAPER if name not in SYSTEMS), *SYSTEMS)
+        for name in names:
+            head = {"task": task, "protocol": protocol, "system": name}
+            if protocol == "paper" and name in PAPER:
+                column = list(FILES).index(task)
+                rows.append({**head, "whose": "paper", **{key: four[column] for key, four in PAPER[name].items()}})
+            for settings in (None, *SETTINGS):
+                own = [run for run in mine if (run[1].system, run[0].settings) == (name, settings)]
+                if own:
+                    rows.append({**head, "whose": "ours", "settings": settings, **_row(own)})
+    return [{column: row.get(column) for column in COLUMNS} for row in rows]
+
+
+def _row(runs: Sequence[tuple[Job, Outcome, Measured[list[Outcome]]]]) -> dict[str, object]:
+    """Means over the folds. Memory is that of all systems of a fold together."""
+
+    def mean(value: Callable[[Outcome], float], digits: int) -> tuple[float | None, float | None]:
+        """Mean and deviation of the folds that have a value."""
+        values = [value(outcome) for _, outcome, _ in runs if not math.isnan(value(outcome))]
+        if not values:
+            return None, None
+        found = mean_and_deviation(values)
+        return round(found.mean, digits), round(found.deviation, digits) if len(values) > 1 else None
+
+    right, auc, order = mean(lambda o: o.accuracy, 1), mean(lambda o: o.auc, 3), mean(lambda o: o.order, 1)
+    seconds = mean(lambda o: o.seconds_clauses + o.seconds_weights + o.seconds_predict, 1)
+    return {
+        "accuracy": right[0], "sd": right[1], "auc": auc[0], "sd_auc": auc[1], "order": order[0], "sd_order": order[1],
+        "order_auc": mean(lambda o: o.order_auc, 3)[0],
+        "clauses": None if runs[0][0].settings is None else round(mean_and_deviation([o.clauses for _, o, _ in runs]).mean),
+        "seconds": seconds[0],
+        "folds": len(runs),
+        "memory_mb": round(max(result.memory_mb for _, _, result in runs)),
+    }  # fmt: skip
+
+
+def notes(jobs: Sequence[Job]) -> list[str]:
+    """Say what the folds of each protocol leave untested."""
+    found = []
+    for task, protocol in dict.fromkeys((job.task, job.protocol) for job in jobs):
+        folds = list(dict.fromkeys(job.fold for job in jobs if (job.task, job.protocol) == (task, protocol)))
+        pairs = read_task(jobs[0].folder, task).pairs
+        if len(folds) == FOLDS and untested(pairs, folds):
+            found.append(f"{task}, {protocol}: {untested(pairs, folds)} of {len(pairs)} pairs are in no test")
+    return found
+
+
+def main() -> None:
+    """Run the experiment."""
+    choices = {"task": tuple(FILES), "protocol": PROTOCOLS}
+    description = "Clauses by ILP with learned weights on the Alzheimer's drugs, ten folds."
+    folds = [str(k + 1) for k in range(FOLDS)]
+    options = read_options(description, needs="alzheimers", folds=folds, choices=choices)
+    jobs = make_jobs(options)
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "folds", options.processes)
+    for note in notes(jobs):
+        options.console().message(note)
+    details: list[Row] = [
+        {"task": job.task, "protocol": job.protocol, "settings": job.settings, "fold": job.fold.name,
+         "train": len(job.fold.train), "test": len(job.fold.test), **asdict(outcome), "memory_mb": result.memory_mb}
+        for job, result in zip(jobs, results, strict=True) for outcome in result.value
+    ]  # fmt: skip
+    title = "Alzheimer's drugs, ten folds" + (" (quick: one fold, short searches)" if options.quick else "")
+    if options.fold is not None:
+        title += f"; only fold {options.fold}"
+    parameters = {"settings": {name: dict(given) for name, given in SETTINGS.items()}, "notes": notes(jobs)}
+    publish("alzheimers", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
+
+
+if __name__ == "__main__":
+    main()
