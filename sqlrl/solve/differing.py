@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray
+from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.solve.choose import Chooser, Options
 from sqlrl.solve.elimination import Narrow, max_marginals, narrow_part
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
@@ -23,12 +23,18 @@ class Other:
     behind : float
         How much less it scores than the given world (log-odds); negative if it scores more, infinite if there is none.
     gap : float
-        No world that differs is behind by less than `behind - gap`.
+        No world that differs is behind by less than `behind - gap`; infinite if nothing is known but that the given world is
+        a most probable one.
     """
 
     world: BoolArray
     behind: float
     gap: float
+
+    @property
+    def least(self) -> float:
+        """No world that differs is behind by less than this."""
+        return self.behind - self.gap if np.isfinite(self.gap) else 0.0
 
 
 def _solved(part: Weighed, options: Options) -> tuple[BoolArray, float] | None:
@@ -108,7 +114,8 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
     Notes
     -----
     The answer differs in one component only, the one where that costs least. Narrow components are done at once, by the
-    max-marginals of all their atoms; each other one is solved once more with a hard row: some atom of it differs.
+    max-marginals of all their atoms; each other one is solved once more with a hard row: some atom of it differs. Where
+    `options.prove` is False, the others get the best flip of a single atom, and the gap says that nothing else is known.
 
     Examples
     --------
@@ -120,8 +127,10 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
     """
     narrow = narrow_part(weighed)
     found = [_narrow_other(weighed, world, narrow, options)] if narrow.atoms.any() else []
-    count, label = component_labels(select(weighed, ~narrow.atoms))
     rest = np.flatnonzero(~narrow.atoms)
+    if not options.prove and len(rest):
+        found.append(_flipped_once(weighed, world, ~narrow.atoms))
+    count, label = component_labels(select(weighed, ~narrow.atoms)) if options.prove else (0, rest)
     for c in range(count):
         inside = np.zeros(len(world), dtype=np.bool_)
         inside[rest[label == c]] = True
@@ -132,8 +141,58 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
             other[inside] = solved[0]
             found.append(Other(other, part.score(world[inside]) - part.score(solved[0]), solved[1]))
     best = min(found, key=lambda other: other.behind, default=Other(world, np.inf, 0.0))
-    lowest = min((other.behind - other.gap for other in found), default=np.inf)
-    return replace(best, gap=best.behind - lowest) if np.isfinite(best.behind) else best
+    lowest = min((other.least for other in found), default=np.inf)
+    return best if lowest == np.inf else replace(best, gap=best.behind - lowest)
+
+
+def flip_losses(weighed: Weighed, world: BoolArray) -> FloatArray:
+    """How much less a world scores when one atom alone is flipped, for each atom.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    world : bool array, shape (n,)
+        A world in which hard rows and blocks hold.
+
+    Returns
+    -------
+    float array, shape (n,)
+        Log-odds; infinite where a hard row or a block would not hold.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
+    >>> flip_losses(friends, np.array([True, True])).tolist()
+    [3.5, 2.0]
+    """
+    loss = np.where(world, weighed.linear, -weighed.linear)
+    if len(weighed.cost):
+        atom, row = np.abs(weighed.literals) - 1, weighed.row
+        true = world[atom] == (weighed.literals > 0)
+        holding = np.add.reduceat(true.astype(np.int64), weighed.indptr[:-1])
+        # The only true literal of a row violates it when flipped; each literal of a violated row satisfies it.
+        only, none = true & (holding[row] == 1), holding[row] == 0
+        loss += np.bincount(atom[only], weights=weighed.cost[row[only]], minlength=len(world))
+        loss -= np.bincount(atom[none], weights=weighed.cost[row[none]], minlength=len(world))
+    inside = np.flatnonzero(weighed.block >= 0)
+    block = weighed.block[inside]
+    taken = np.bincount(block[world[inside]], minlength=len(weighed.block_exact)) > 0
+    loss[inside[np.where(world[inside], weighed.block_exact[block], taken[block])]] = np.inf
+    return loss
+
+
+def _flipped_once(weighed: Weighed, world: BoolArray, among: BoolArray) -> Other:
+    # Of a most probable world nothing is behind by less than 0.
+    loss = np.where(among, flip_losses(weighed, world), np.inf)
+    atom = int(np.argmin(loss))
+    if not np.isfinite(loss[atom]):
+        return Other(world, np.inf, np.inf)
+    other = world.copy()
+    other[atom] = not other[atom]
+    return Other(other, float(loss[atom]), max(float(loss[atom]), 0.0))
 
 
 def _narrow_other(weighed: Weighed, world: BoolArray, narrow: Narrow, options: Options) -> Other:

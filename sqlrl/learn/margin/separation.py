@@ -65,7 +65,8 @@ class Oracle:
     constraint of the problem and the lower bound of the objective is one.
 
     The thesis separates the 0/1 loss by most probable worlds, as a constant does not change which world is best. But the labels
-    have loss 0: where they are most probable, the best *other* world is looked for, mega-example by mega-example.
+    have loss 0: where they are most probable, the best *other* world is looked for, mega-example by mega-example; with "relaxed"
+    among all worlds of narrow components and among those of one flipped atom elsewhere.
 
     Examples
     --------
@@ -146,10 +147,10 @@ class Oracle:
         weighed, world = weigh(self.problem.network, weights), world.copy()
         for k in np.flatnonzero(right).tolist():
             inside = self.example == k
-            other = differing(select(weighed, inside), world[inside], Options(seed=self.seed))
+            other = differing(select(weighed, inside), world[inside], Options(seed=self.seed, prove=self.prove))
             gain = max(1.0 - other.behind, 0.0)
             if gain > 0:
                 world[inside] = other.world
             # No other world of the example is behind by less than this.
-            gap += max(1.0 - (other.behind - other.gap) - gain, 0.0)
+            gap += max(1.0 - other.least - gain, 0.0)
         return world, gap
