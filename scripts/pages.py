@@ -36,7 +36,9 @@ PageClass(+c1, p1, u) ^ Linked(p1, p2, u) => PageClass(+c2, p2, u)
 
 VIEWS = """
 CREATE VIEW chosen AS SELECT page, university FROM page_file
-QUALIFY row_number() OVER (PARTITION BY university ORDER BY page) <= $most;
+QUALIFY row_number() OVER (
+    PARTITION BY university ORDER BY page NOT IN (SELECT page FROM page_class_file), page
+) <= $most;
 CREATE VIEW "Has" AS SELECT word, page, university FROM has_file JOIN chosen USING (page);
 CREATE VIEW "Linked" AS SELECT page1, page2, a.university FROM linked_file
 JOIN chosen AS a ON a.page = page1 JOIN chosen AS b ON b.page = page2;
@@ -52,7 +54,7 @@ def read_pages(folder: str | Path, most: int | None = None) -> dict[str, pa.Tabl
     folder : path
         Has the Parquet files of the pages.
     most : int, optional
-        The most pages of a university, those of the least names.
+        The most pages of a university, those with a class first: most have none, and few pages would have next to no classes.
 
     Returns
     -------
