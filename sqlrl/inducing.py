@@ -194,10 +194,16 @@ class Inducing(Models, Defining):
             {name: record.known_types() for name, record in records if name in named or None not in record.types}
         )
         for mode in bias.body:
-            if (mode.predicate, "fact") not in sources and mode.predicate != name:
+            if mode.predicate == name or (mode.predicate, "fact") in sources:
+                continue
+            if any(predicate == mode.predicate for predicate, _ in sources):
                 raise CatalogError(
-                    f"{mode.predicate} has no facts that bodies could have: load them, or leave its modes out"
+                    f"{mode.predicate} is open, and a body has closed predicates only: leave its modes out, or load its facts "
+                    "without target=True"
                 )
+            raise CatalogError(
+                f"{mode.predicate} has no facts that bodies could have: load them, or leave its modes out"
+            )
         return bias
 
     @contextmanager

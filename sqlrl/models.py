@@ -120,6 +120,11 @@ class Models(Data):
         check_model(model)
         layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
         if not closed and not any(p.open for p in layout.predicates.values()):
+            if not model.rules:
+                raise CatalogError(
+                    "the model has no rules, so there is nothing to learn or to predict with: write some, or, if a learner of "
+                    "clauses found none, see its warning"
+                )
             raise CatalogError(
                 "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
                 "or name it when the model is read: read_mln(path, query=[...])"

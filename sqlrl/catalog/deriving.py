@@ -5,7 +5,10 @@ The rules, for each closed predicate with facts:
 1. An argument that has another value in every fact is a *key*: it determines the others. Each key is the input of one mode
    with recall 1, the other arguments are its outputs.
 2. Without a key each argument in turn is the input of one mode with recall `*`, the others are outputs.
-3. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
+3. The argument that is the example is an input of all modes, if the target has it too: a clause is about one example, and a
+   constant of this type would name an example of the training data. Keys are those inside an example, and a further mode with
+   recall `*` has only the example as its input.
+4. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
    for each such output, and one in which all of them are constants.
 
 The arguments of the target are inputs. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
@@ -14,13 +17,14 @@ Sharma (1995) derive modes from functional dependencies in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.examples import ExampleSource, example_source
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, InputError
@@ -40,7 +44,7 @@ class Keys:
     values : tuple of int
         One for each argument.
     apart : tuple of int, optional
-        The same with equal values of different examples apart, where examples stand beside the arguments.
+        The same with equal values of different examples apart.
 
     Examples
     --------
@@ -63,7 +67,9 @@ class Keys:
         return tuple(i for i, number in enumerate(self.values) if number <= most and 2 * number <= self.facts)
 
 
-def modes_of(predicate: str, types: Sequence[str], keys: Keys, constants: int = CONSTANTS) -> tuple[Mode, ...]:
+def modes_of(
+    predicate: str, types: Sequence[str], keys: Keys, constants: int = CONSTANTS, example: int | None = None
+) -> tuple[Mode, ...]:
     """Return the modes that the types and keys of a predicate suggest, by the rules of this module.
 
     Parameters
@@ -74,6 +80,8 @@ def modes_of(predicate: str, types: Sequence[str], keys: Keys, constants: int = 
     keys : Keys
     constants : int
         The most values of an argument that may be a constant.
+    example : int, optional
+        The argument that is an input of all modes.
 
     Examples
     --------
@@ -83,22 +91,28 @@ def modes_of(predicate: str, types: Sequence[str], keys: Keys, constants: int = 
     1, size(+drug,#value)
     >>> [str(mode) for mode in modes_of("friends", ["person", "person"], Keys(90, (40, 40)))]
     ['*, friends(+person,-person)', '*, friends(-person,+person)']
+    >>> [str(mode) for mode in modes_of("word", ["word", "doc"], Keys(90, (40, 9)), example=1)]
+    ['*, word(+word,+doc)', '*, word(-word,+doc)']
     """
     few = keys.enumerable(constants)
     found: list[Mode] = []
-    for input_ in keys.keys or range(len(types)):
-        outputs = [i for i in few if i != input_]
+    chosen_inputs = list(keys.keys or range(len(types)))
+    if example is not None and example not in chosen_inputs:
+        chosen_inputs.append(example)
+    for input_ in chosen_inputs:
+        inputs = {input_} if example is None else {input_, example}
+        outputs = [i for i in few if i not in inputs]
         chosen: list[tuple[int, ...]] = [(), *((i,) for i in outputs)]
         if len(outputs) > 1:
             chosen.append(tuple(outputs))
-        recall = 1 if keys.keys else None
-        found += [Mode(predicate, _places(types, input_, constant), recall) for constant in chosen]
+        recall = 1 if input_ in keys.keys else None
+        found += [Mode(predicate, _places(types, inputs, constant), recall) for constant in chosen]
     return tuple(found) if types else (Mode(predicate, (), 1),)
 
 
-def _places(types: Sequence[str], input_: int, constants: Collection[int]) -> tuple[Place, ...]:
+def _places(types: Sequence[str], inputs: Collection[int], constants: Collection[int]) -> tuple[Place, ...]:
     def kind(i: int) -> Literal["+", "-", "#"]:
-        return INPUT if i == input_ else CONSTANT if i in constants else OUTPUT
+        return INPUT if i in inputs else CONSTANT if i in constants else OUTPUT
 
     return tuple(Place(kind(i), type_) for i, type_ in enumerate(types))
 
@@ -128,7 +142,7 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
     CatalogError
         An unknown predicate, a body predicate that is open or the target itself, unknown types, or no closed predicate.
     InputError
-        `constants` is negative.
+        `constants` is no number of values.
 
     Examples
     --------
@@ -144,9 +158,10 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
     :- modeb(1, Size(+drug,-size)).
     :- modeb(1, Size(+drug,#size)).
     """
-    if constants < 0:
+    most: object = constants
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise InputError(
-            f"constants is {constants}: expected 0 (none) or the most values of an argument that may be one"
+            f"constants is {constants!r}: expected 0 (none) or the most values of an argument that may be one"
         )
     records, sources = store.predicates(), store.sources()
     if target not in records:
@@ -161,9 +176,20 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
             f"there is no closed predicate beside {target}: load facts that clauses can have in their bodies."
         )
     head = Mode(target, tuple(Place(INPUT, type_) for type_ in records[target].known_types()), 1)
-    keys = _count(store, [(records[name], source) for name, source in chosen.items()])
-    modes = [mode for name in chosen for mode in modes_of(name, records[name].known_types(), keys[name], constants)]
+    places = _examples(example_source(store), records[target], [records[name] for name in chosen])
+    keys = _count(store, [(records[name], source) for name, source in chosen.items()], places)
+    modes = [
+        mode
+        for name in chosen
+        for mode in modes_of(name, records[name].known_types(), keys[name], constants, places[name])
+    ]
     return replace(Bias(head, tuple(modes)), path=f"modes of {target}, derived from types and keys")
+
+
+def _examples(source: ExampleSource, target: PredicateRecord, body: Sequence[PredicateRecord]) -> dict[str, int | None]:
+    """Return the argument of each body predicate that is the example, where the target has one too."""
+    divided = source.kind == "type" and source.argument(target) is not None
+    return {record.predicate: source.argument(record) if divided else None for record in body}
 
 
 def _closed(record: PredicateRecord, sources: dict[tuple[str, str], SourceRecord]) -> bool:
@@ -190,10 +216,15 @@ def _chosen(
     return {name: source for name, source in closed.items() if name in set(body)}
 
 
-def _count(store: Store, chosen: Sequence[tuple[PredicateRecord, SourceRecord]]) -> dict[str, Keys]:
+def _count(
+    store: Store, chosen: Sequence[tuple[PredicateRecord, SourceRecord]], examples: Mapping[str, int | None]
+) -> dict[str, Keys]:
     """Count facts and values of all predicates in one query."""
     widest = max(len(record.arguments) for record, _ in chosen)
-    queries = [_counts(store, number, record, source, widest) for number, (record, source) in enumerate(chosen)]
+    queries = [
+        _counts(store, number, record, source, widest, examples[record.predicate])
+        for number, (record, source) in enumerate(chosen)
+    ]
     rows = store.rows(union_all(queries), "count the values of arguments")
     found: dict[str, Keys] = {}
     for row in sorted(rows, key=lambda r: int(r["predicate"])):
@@ -205,13 +236,17 @@ def _count(store: Store, chosen: Sequence[tuple[PredicateRecord, SourceRecord]])
     return found
 
 
-def _counts(store: Store, number: int, record: PredicateRecord, source: SourceRecord, widest: int) -> exp.Select:
+def _counts(
+    store: Store, number: int, record: PredicateRecord, source: SourceRecord, widest: int, example: int | None
+) -> exp.Select:
     """Return the query of one row: the number of a predicate, of its facts, and of the values of each argument."""
     outputs: list[exp.Expr] = [named(integer(number), "predicate"), named(star_count(), "facts")]
-    for i, name in enumerate(argument_columns(widest)):
+    columns = argument_columns(widest)
+    beside = ["example"] if source.example else [] if example is None else [columns[example]]
+    for i, name in enumerate(columns):
         there = i < len(record.arguments)
         values = _distinct(name) if there else integer(0)
-        apart = _distinct("example", name) if there and source.example else values.copy()
+        apart = _distinct(*dict.fromkeys([*beside, name])) if there else integer(0)
         outputs += [named(values, f"values{i}"), named(apart, f"apart{i}")]
     query = exp.select(*outputs).from_(store.table(source.storage))
     return query.where(column("truth")) if source.signed else query

@@ -72,6 +72,7 @@ _OPTIONS = {
 _QUOTES = "'\""
 
 _PHRASE = re.compile("|".join(rf"(?<![\w-]){re.escape(phrase)}" for phrase in _PHRASES))
+_SCOPE = re.compile(r"(?<![\w-])db\.scope\((?P<name>'[^']*'|\"[^\"]*\"), \.\.\.\)")
 _PARAMETER = re.compile(
     rf"(?<![\w-])({'|'.join(_OPTIONS)})=(True|\[\.\.\.\]|\{{\.\.\.\}}|\"[^\"]*\"|'[^']*'|-?(?:[\d.]*\d|nan|inf))?(?![\w=])"
 )
@@ -120,7 +121,10 @@ def in_options(message: str) -> str:
     "pass --delimiter ';' or --quote ''"
     >>> in_options("load it with target=True; limit=0 is not positive: pass fewer examples=")
     'load it with --target; --limit 0 is not positive: pass fewer --examples'
+    >>> in_options("widen the scope with db.scope('Liked', ...)")
+    'widen the scope with --scope where Liked is loaded'
     """
+    message = _SCOPE.sub(lambda found: f"--scope where {found['name'][1:-1]} is loaded", message)
     return _PARAMETER.sub(_option, _PHRASE.sub(lambda found: _PHRASES[found[0]], message))
 
 

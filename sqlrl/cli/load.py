@@ -68,6 +68,15 @@ Truth = Annotated[
 Probability = Annotated[
     str | None, typer.Option("--probability", metavar="COLUMN", help="A column of probabilities: soft evidence.")
 ]
+Scope = Annotated[
+    str | None,
+    typer.Option(
+        "--scope",
+        metavar="SOURCE",
+        help="Which tuples there are to predict, all by default: a query, a table or a file with a column for each argument.",
+        show_default=False,
+    ),
+]
 InDuplicates = Annotated[Duplicates, typer.Option("--duplicates", help="Facts that occur more than once.")]
 InEmpty = Annotated[Empty, typer.Option("--empty", help="A source without facts.")]
 FoldCase = Annotated[bool, typer.Option("--fold-case", metavar=FLAG, help="Lower the case of all constants.")]
@@ -141,6 +150,7 @@ class Facts:
     example: Example = None
     truth: Truth = None
     probability: Probability = None
+    scope: Scope = None
     fold_case: FoldCase = False
     rename: Rename = None
     no_header: NoHeader = False
@@ -165,22 +175,25 @@ class Facts:
         if source == "-":
             # It is a table once it is read.
             found, written = read_table(db, **written), Written()
-        db.load(
-            predicate,
-            found,
-            columns=_places(self.columns),
-            types=split_names([self.types]) if self.types else None,
-            example=self.example,
-            target=target,
-            given=given,
-            truth=_place(self.truth),
-            probability=_place(self.probability),
-            duplicates=duplicates.value,
-            empty=empty.value,
-            fold_case=self.fold_case,
-            constants=_renamed(self.rename or []),
-            **written,
-        )
+        with db.catalog.store.writing():
+            db.load(
+                predicate,
+                found,
+                columns=_places(self.columns),
+                types=split_names([self.types]) if self.types else None,
+                example=self.example,
+                target=target,
+                given=given,
+                truth=_place(self.truth),
+                probability=_place(self.probability),
+                duplicates=duplicates.value,
+                empty=empty.value,
+                fold_case=self.fold_case,
+                constants=_renamed(self.rename or []),
+                **written,
+            )
+            if self.scope is not None:
+                db.scope(predicate, self.scope)
 
 
 @grouped
@@ -205,6 +218,8 @@ def load(
     sqlrl load cite.duckdb Token token.parquet --types token,position,bib --example bib
 
     sqlrl load cite.duckdb InField labels.csv --columns bib,field,position --target
+
+    sqlrl load drugs.duckdb less_toxic toxic.csv --columns drug1,drug2 --truth label --target --scope "select drug1, drug2 from 'toxic.csv'"
 
     sqlrl load uw.duckdb --evidence uw.db --model uw.mln
     """
@@ -266,12 +281,14 @@ def check_usage(
         raise typer.BadParameter("--evidence and --model go together: the model declares the predicates of the files")
     if target and given:
         raise typer.BadParameter("--target and --given: the facts are either labels or evidence, name one")
+    if facts.scope is not None and not (target or given):
+        raise typer.BadParameter("--scope is about a predicate to predict: give --target or --given too")
     if refresh and (files or target or given):
         raise typer.BadParameter("--refresh loads again what was loaded before, as it was: leave out other options")
     if (files or refresh) and facts != Facts():
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
-            "(--types, --columns, --example, --truth, --probability, --fold-case, --rename, --no-header, "
+            "(--types, --columns, --example, --truth, --probability, --scope, --fold-case, --rename, --no-header, "
             "--delimiter, --quote)"
         )
     if replace and not files:

@@ -112,6 +112,8 @@ def test_what_cannot_be_derived_is_refused(catalog: Catalog, target: str, body: 
 def test_bad_options(catalog: Catalog) -> None:
     with pytest.raises(InputError, match="constants is -1: expected 0"):
         derive_bias(catalog.store, "Better", constants=-1)
+    with pytest.raises(InputError, match="constants is 'few': expected 0"):
+        derive_bias(catalog.store, "Better", constants="few")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="body must be a list of predicates, not 'Size'"):
         derive_bias(catalog.store, "Better", body="Size")
 
@@ -136,4 +138,25 @@ def test_the_derived_bias_of_alzheimers_has_the_directions_of_the_shipped_one(da
     catalog.load("great_ne", [("a1", "b1")], types=["a", "a"], target=True)
     derived = {(m.predicate, m.places) for m in derive_bias(catalog.store, "great_ne").body}
     assert {(m.predicate, m.places) for m in shipped.body if m.predicate in catalog.predicates()} <= derived
+    catalog.engine.close()
+
+
+def test_the_example_is_an_input_of_all_modes_and_no_constant() -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    facts = [(f"{place}", kind, f"e{e}") for e in range(3) for place, kind in enumerate("aab")]
+    catalog.load("Kind", facts, types=["place", "kind", "doc"], example="doc")
+    catalog.load("Next", [("0", "1"), ("1", "2")], types=["place", "place"])
+    catalog.load("Good", [("1", "e0")], types=["place", "doc"], target=True)
+    catalog.load("Odd", [("1",)], types=["place"], target=True)
+    assert [str(mode) for mode in derive_bias(catalog.store, "Good", body=["Kind"]).body] == [
+        "1, Kind(+place,-kind,+doc)",
+        "1, Kind(+place,#kind,+doc)",
+        "*, Kind(-place,-kind,+doc)",
+        "*, Kind(#place,-kind,+doc)",
+        "*, Kind(-place,#kind,+doc)",
+        "*, Kind(#place,#kind,+doc)",
+    ]
+    # A target without examples has no such input.
+    modes = derive_bias(catalog.store, "Odd", body=["Kind"]).body
+    assert {mode.positions("+") for mode in modes} == {(0,), (1,), (2,)}
     catalog.engine.close()

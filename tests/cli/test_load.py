@@ -91,3 +91,32 @@ def test_long_failures_are_short_but_logged_in_full(run: Run, tmp_path: Path) ->
     assert len(short.err) < 2500
     assert "column_1999" not in short.err
     assert "column_1999" in full.err
+
+
+def test_a_scope_leaves_only_the_tuples_that_it_has(run: Run, tmp_path: Path) -> None:
+    source, database = tmp_path / "better.csv", tmp_path / "d.duckdb"
+    source.write_text("a,b,label\nx,y,1\ny,x,0\nz,x,0\n")
+    options = ["--columns", "a,b", "--types", "drug,drug", "--truth", "label", "--target"]
+    scope = f"select a, b from '{source}'"
+    done = run("load", database, "Better", source, *options, "--scope", scope)
+    assert done.code == 0, done.err
+    assert run("load", database, "Old", "select 'x'", "--types", "drug").code == 0
+    (tmp_path / "m.mln").write_text("Old(drug)\nBetter(drug, drug)\nOld(a) => Better(a, b)\n")
+    learn = ["learn", database, "--model", tmp_path / "m.mln", "--learner", "likelihood", "--json"]
+    assert run(*learn).code == 0
+    with duckdb.connect(str(database), read_only=True) as connection:
+        counts = connection.execute(
+            'select truth, count(*) from sqlrl."atom_Better" group by all order by all'
+        ).fetchall()
+    assert counts == [(False, 2), (True, 1)]
+    # A scope that fails takes the load back.
+    done = run(
+        "load", database, "Better", "select 'q', 'r'", "--types", "drug,drug", "--target", "--scope", "absent.csv"
+    )
+    assert done.code == 1
+    assert "absent.csv" in done.err
+    with duckdb.connect(str(database), read_only=True) as connection:
+        assert connection.execute("select count(*) from sqlrl.dictionary_drug where name = 'q'").fetchall() == [(0,)]
+    done = run("load", database, "Old", "select 'x'", "--types", "drug", "--scope", "select 'x'")
+    assert done.code == 2
+    assert "--target" in done.err

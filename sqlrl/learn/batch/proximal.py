@@ -100,8 +100,11 @@ def _model_minimum(hessian: FloatArray, gradient: FloatArray, point: FloatArray,
     """The minimum of `gradient (z - x) + (z - x)' H (z - x) / 2 + penalty |z|`, nearly.
 
     Coordinate descent finds which coordinates are 0, but creeps where columns depend on each other; for the others the minimum
-    inside their orthant is the solution of linear equations, towards which z moves until a coordinate reaches 0.
+    inside their orthant is the solution of linear equations, towards which z moves until a coordinate reaches 0. Without a
+    penalty there are no orthants, and the equations are solved once.
     """
+    if not penalty.any():
+        return point - _solved(hessian, gradient)
     z = point
     enough = PRECISE * float(np.abs(pseudo_gradient(point, gradient, penalty)).max())
     for _ in range(ROUNDS):

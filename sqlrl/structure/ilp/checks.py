@@ -42,7 +42,7 @@ def check_labels(truth: BoolArray, target: str) -> None:
     if truth.all():
         raise InputError(
             f"{target} has {counted(len(truth), 'positive atom')} and no negative one, so no clause is better than another: give "
-            f"the tuples that are false as well, with db.scope({target!r}, ...), or leave the scope out for all tuples"
+            f"the tuples that are false as well, with db.scope({target!r}, ...), or leave the scope out for all tuples, or check examples="
         )
     if not truth.any():
         raise InputError(
@@ -53,6 +53,11 @@ def check_labels(truth: BoolArray, target: str) -> None:
 
 def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     """Say what stopped clauses where none is acceptable."""
+    if not induction.facts:
+        return (
+            f"no clause is acceptable: from {counted(induction.seeds, 'seed')} the modes reach no fact at all. Check that the facts of "
+            f"{', '.join(induction.predicates)} name constants of the target's positive atoms"
+        )
     if not induction.missed.total():
         return f"no clause is acceptable: only {counted(induction.nodes, 'clause')} could be made; check the modes and depth"
     name, most = induction.missed.most_common(1)[0]

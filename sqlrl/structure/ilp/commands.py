@@ -113,6 +113,10 @@ class Induction:
         For each threshold the number of clauses that failed it and none before it.
     nodes : int
         Clauses that were scored.
+    seeds : int
+        Positive atoms that were searched.
+    facts : int
+        Literals of all their bottom clauses.
     """
 
     def __init__(
@@ -133,7 +137,12 @@ class Induction:
         self._scores = np.full(len(self._truth), -np.inf)
         self.candidates: list[Found] = []
         self.missed: Counter[Threshold] = Counter()
-        self.nodes = self.seeds = 0
+        self.nodes = self.seeds = self.facts = 0
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """Those that bodies may have."""
+        return self._bias.predicates()
 
     @property
     def components(self) -> list[Component]:
@@ -173,6 +182,7 @@ class Induction:
             self._scorer = Scorer("mestimate", self._scorer.prior, self._likely_m())
         for seed, facts, place in self._seeds(left):
             bottom = self._bottoms.of(facts, place, self._source.arguments[seed])
+            self.facts += len(bottom.literals)
             best, nodes = self._search(seed, bottom, left)
             if on_seed is not None:
                 score = None if best is None else best.score

@@ -333,6 +333,7 @@ def test_a_target_needs_both_kinds_of_atoms() -> None:
     db.scope("Grandmother", GRANDMOTHER)
     assert "3 positive atoms and no negative one" in refused(FAMILY, db=db)
     assert "db.scope('Grandmother', ...)" in refused(FAMILY, db=db)
+    assert "check examples=" in refused(FAMILY, db=db)
     db.scope("Grandmother", [("Bob", "Ann")])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -398,6 +399,27 @@ def test_what_stopped_clauses_is_said() -> None:
     assert fit.model_.rules == ()
     with pytest.warns(NothingFoundWarning, match="min_score=3 stopped most"):
         sqlrl.ILP(sqlrl.parse_bias(FAMILY), min_score=3, noise=100).fit(home(), "Grandmother")
+
+
+def test_modes_that_reach_no_fact_are_named_and_not_a_threshold() -> None:
+    db = home()
+    db.load("Size", [("Nobody", "1")], types=["person", "number"])
+    bias = sqlrl.parse_bias("modeh(1,'Grandmother'(+p,+p)). modeb(*,'Size'(+p,-number)).")
+    with pytest.warns(
+        NothingFoundWarning, match="the modes reach no fact at all. Check that the facts of Size name"
+    ) as caught:
+        fit = sqlrl.ILP(bias).fit(db, "Grandmother")
+    assert "min_score" not in str(caught[0].message)
+    # What was not found cannot be weighed, and the message speaks of it.
+    with pytest.raises(CatalogError, match="the model has no rules"):
+        sqlrl.Likelihood().fit(db, fit.model_)
+
+
+def test_an_open_predicate_in_a_body_is_named_as_open() -> None:
+    db = home()
+    db.load("Liked", [("Ann",)], types=["person"], target=True)
+    words = refused("modeh(1,'Grandmother'(+p,+p)). modeb(*,'Liked'(+p)).", db=db, kind=CatalogError)
+    assert "Liked is open, and a body has closed predicates only" in words
 
 
 def test_a_read_only_database_is_refused(tmp_path: Path) -> None:
