@@ -213,7 +213,9 @@ class Inducing(Models, Defining):
         """Open a target with its data while the context is open; see `sqlrl.structure.ilp.session` (called by learners)."""
         check_limit_option(limit)
         self.catalog.store.check_writable()
-        model = self._declared(target, bias)
+        declared = self._declared(target, bias)
+        # Who learns weights for the clauses must know what is open, also where the facts were loaded as evidence.
+        model = replace(declared, query=declared.query | {bias.head.predicate})
         components = Components(bias.head.arity)
         with self.program(model, training=True, query=[bias.head.predicate]) as program, self.only(examples) as chosen:
             source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)

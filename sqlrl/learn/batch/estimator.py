@@ -159,6 +159,11 @@ class BatchEstimator(Fitted):
             The hard clauses cannot all hold.
         """
         self._check()
+        if all(rule.hard for rule in model.rules):
+            raise InputError(
+                f"the model has no rules with a weight, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
+                "of clauses found none, see its warning"
+            )
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
         order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1}
         iterations: list[Iteration] = []

@@ -411,8 +411,16 @@ def test_modes_that_reach_no_fact_are_named_and_not_a_threshold() -> None:
         fit = sqlrl.ILP(bias).fit(db, "Grandmother")
     assert "min_score" not in str(caught[0].message)
     # What was not found cannot be weighed, and the message speaks of it.
-    with pytest.raises(CatalogError, match="the model has no rules"):
+    with pytest.raises(InputError, match="the model has no rules with a weight, so Likelihood has nothing to learn"):
         sqlrl.Likelihood().fit(db, fit.model_)
+
+
+def test_the_model_says_what_was_learned_also_where_facts_were_loaded_as_evidence() -> None:
+    db = sqlrl.connect()
+    db.load("Parent", [("Ann", "Bob"), ("Bob", "Cid"), ("Bob", "Dan")], types=["person", "person"])
+    db.load("Grandparent", [("Ann", "Cid"), ("Ann", "Dan")], types=["person", "person"])
+    found = sqlrl.ILP().fit(db, "Grandparent", examples=None)
+    assert sqlrl.Likelihood().fit(db, found.model_).weights_.shape == (len(found.model_.rules),)
 
 
 def test_an_open_predicate_in_a_body_is_named_as_open() -> None:
