@@ -168,7 +168,13 @@ Regularization = Annotated[
     float | None, _option("--lambda", "adagrad, osl: weight of the L1 penalty.", metavar="X", default="0.001")
 ]
 Rate = Annotated[
-    float | None, _option("--eta", "adagrad, osl, cd: learning rate.", metavar="X", default="1, of cd 0.1")
+    float | None,
+    _option(
+        "--eta",
+        "adagrad, osl, cd, voted-perceptron: learning rate.",
+        metavar="X",
+        default="1, of cd 0.1, of voted-perceptron 0.001",
+    ),
 ]
 Delta = Annotated[
     float | None, _option("--delta", "adagrad, osl: added to the root of the summed squares.", metavar="X", default="1")

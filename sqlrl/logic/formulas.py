@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
+from sqlrl.logic.cursor import Cursor
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token
 from sqlrl.logic.terms import (
     And,
@@ -72,8 +73,8 @@ class Mentions:
     quantified: list[tuple[Token, tuple[str, int]]] = field(default_factory=list)
 
 
-class FormulaParser:
-    """Reads formulas from a list of tokens; `position` is the next token.
+class FormulaParser(Cursor):
+    """Reads formulas from a list of tokens.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ class FormulaParser:
     """
 
     def __init__(self, source: Source, tokens: list[Token], rename: Rename = str) -> None:
-        self.source, self.tokens, self.rename = source, tokens, rename
-        self.position = 0
+        super().__init__(source, tokens)
+        self.rename = rename
         self.mentions = Mentions()
         self._open: list[Token] = []
         self._scopes: list[dict[str, int]] = []
@@ -103,30 +104,6 @@ class FormulaParser:
     def peek(self, ahead: int = 1) -> Token:
         """Return a token further on."""
         return self.tokens[min(self.position + ahead, len(self.tokens) - 1)]
-
-    def take(self) -> Token:
-        """Return the next token and step over it."""
-        token = self.token
-        if token.kind != END:
-            self.position += 1
-        return token
-
-    def at(self, *signs: str) -> bool:
-        """Tell whether the next token is one of some signs."""
-        return self.token.kind == SIGN and self.token.text in signs
-
-    def accept(self, sign: str) -> bool:
-        """Step over a sign if it comes next."""
-        if self.at(sign):
-            self.take()
-            return True
-        return False
-
-    def expect(self, sign: str, why: str = "") -> Token:
-        """Step over a sign or fail."""
-        if not self.at(sign):
-            raise self.unexpected(f"'{sign}'{why}")
-        return self.take()
 
     def skip_lines(self) -> None:
         """Step over ends of lines."""

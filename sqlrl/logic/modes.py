@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlrl.errors import InputError, ModelError, ParseError
+from sqlrl.logic.cursor import Cursor
 from sqlrl.logic.formulas import FormulaParser
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, Source, Token, nearest, tokenize
 from sqlrl.logic.printer import is_identifier
@@ -265,9 +266,8 @@ class _ModesParser(FormulaParser):
         self._paths: dict[str, _PathMode] = {}
         self._clauses: dict[str, tuple[Token, tuple[bool, ...]]] = {}
 
-    def unexpected(self, expected: str, token: Token | None = None) -> ParseError:
-        token = token or self.token
-        return self.source.error(ParseError, f"expected {expected}, found {token}", token)
+    # The hints for formulas would mislead.
+    unexpected = Cursor.unexpected
 
     def read(self) -> Modes:
         """Read all declarations and put those of each predicate together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlrl.errors import ParseError
+from sqlrl.logic.cursor import Cursor
 from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Source, Token, unescape
 
 STOP = "stop"
@@ -89,8 +90,8 @@ def quoted(name: str) -> str:
     return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
 
 
-class PrologParser:
-    """The steps of a parser over the tokens of one text; `token` is the next one.
+class PrologParser(Cursor):
+    """The steps of a parser over the tokens of one text in Prolog's signs.
 
     Parameters
     ----------
@@ -98,37 +99,7 @@ class PrologParser:
     """
 
     def __init__(self, source: Source) -> None:
-        self.source, self.tokens = source, tokenize_prolog(source)
-        self.position = 0
-
-    @property
-    def token(self) -> Token:
-        """The next token."""
-        return self.tokens[self.position]
-
-    def take(self) -> Token:
-        """Return the next token and step over it."""
-        token = self.token
-        if token.kind != END:
-            self.position += 1
-        return token
-
-    def at(self, *signs: str) -> bool:
-        """Tell whether the next token is one of some signs."""
-        return self.token.kind == SIGN and self.token.text in signs
-
-    def accept(self, sign: str) -> bool:
-        """Step over a sign if it comes next."""
-        if self.at(sign):
-            self.take()
-            return True
-        return False
-
-    def expect(self, sign: str, why: str = "") -> Token:
-        """Step over a sign or fail."""
-        if not self.at(sign):
-            raise self.unexpected(f"'{sign}'{why}")
-        return self.take()
+        super().__init__(source, tokenize_prolog(source))
 
     def stop(self) -> None:
         """Step over the full stop at the end of a clause or directive."""
@@ -141,11 +112,6 @@ class PrologParser:
         if self.token.kind not in (NAME, STRING) or not self.token.text:
             raise self.unexpected(what)
         return self.take()
-
-    def unexpected(self, expected: str) -> ParseError:
-        """Return the error that says what was expected instead of the next token."""
-        found = "'.'" if self.token.kind == STOP else str(self.token)
-        return self.source.error(ParseError, f"expected {expected}, found {found}", self.token)
 
     def fault(self, problem: str, where: Token) -> ParseError:
         """Return an error that points at a token."""

@@ -159,11 +159,6 @@ class BatchEstimator(Fitted):
             The hard clauses cannot all hold.
         """
         self._check()
-        if all(rule.hard for rule in model.rules):
-            raise InputError(
-                f"the model has no rules with a weight, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
-                "of clauses found none, see its warning"
-            )
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
         order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1}
         iterations: list[Iteration] = []
@@ -174,6 +169,11 @@ class BatchEstimator(Fitted):
                 on_iteration(iteration)
 
         with db.training_windows(model, examples=examples, **order) as stream:
+            if all(rule.hard for rule in model.rules):
+                raise InputError(
+                    f"the model has no rules with a weight, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
+                    "of clauses found none, see its warning"
+                )
             number = stream.begin(name, self.get_params(), self.seed)
             start = time.perf_counter()
             problem, infeasible = self._problem(stream)

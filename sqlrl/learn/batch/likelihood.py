@@ -60,6 +60,9 @@ class Likelihood(BatchEstimator):
 
     Notes
     -----
+    Source: Huynh (2011), section 3.2.2; OWL-QN by Andrew and Gao, "Scalable training of L1-regularized log-linear models" (2007), L-BFGS
+    by scipy. Both end with Newton steps, since columns of clauses depend on each other and quasi-Newton steps creep there.
+
     Blocks are choices among their atoms, and exact too. Soft evidence counts with its fixed log-odds. An atom that hard
     clauses fix contributes nothing, nor does one whose label they forbid. No constant feature is added: write the unit
     clause `Target(x)` if the model is to have one; it is penalised as all clauses are. Of clauses with equal counts "l1" gives

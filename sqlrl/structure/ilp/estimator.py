@@ -115,8 +115,14 @@ class ILP:
 
     Notes
     -----
-    Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies. An atom cannot be
-    both positive and negative: a predicate has one truth for each tuple, and loading a contradiction is an error.
+    Source: Huynh (2011), sections 2.2 and 3.2.1 (ALEPH and ALEPH++); Srinivasan, "The Aleph Manual" (2001), whose settings are named
+    in parentheses above; Muggleton, "Inverse Entailment and Progol" (1995). Where the manual and Aleph's own program differ the program is
+    followed: `auto_m` is m = sqrt(positives + negatives), and the order of nodes and the bar of `above_seed` are its own.
+
+    Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies. An atom
+    cannot be both positive and negative: a predicate has one truth for each tuple, and loading a contradiction is an error. Where the
+    example is an argument of predicates, let it be an input (`+`) of every mode, as derived modes do: a body with another example in it
+    would ask for facts of that one.
 
     Examples
     --------
