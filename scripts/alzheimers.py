@@ -43,7 +43,6 @@ from drugs import (
     Task,
     accuracy,
     attributes,
-    auc_roc,
     identity,
     load_drugs,
     read_modes,
@@ -55,7 +54,7 @@ from drugs import (
 from harness import Measured, Options, Row, publish, read_options, run_jobs
 
 import sqlrl
-from sqlrl.evaluate import Fold, mean_and_deviation
+from sqlrl.evaluate import Fold, auc_roc, mean_and_deviation
 
 SYSTEMS: dict[str, tuple[Kind, str | None]] = {
     "ALEPH": ("theory", None),

@@ -22,7 +22,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.stats import rankdata
 
 import sqlrl
 from sqlrl.evaluate import Fold, k_fold
@@ -316,20 +315,3 @@ def choose_strength(
 def accuracy(truth: BoolArray, predicted: npt.NDArray[Any]) -> float:
     """Return the share of right predictions, in percent."""
     return 100 * float(np.mean(truth == predicted))
-
-
-def auc_roc(truth: BoolArray, score: FloatArray) -> float:
-    """Return the area under the ROC curve: how often a true pair has a greater score than a false one, ties counting half.
-
-    NaN where all pairs are true or all are false.
-
-    Examples
-    --------
-    >>> auc_roc(np.array([True, False, True, False]), np.array([0.9, 0.5, 0.5, 0.1]))
-    0.875
-    """
-    true, false = int(truth.sum()), int((~truth).sum())
-    if not true or not false:
-        return float("nan")
-    ranks = rankdata(score)
-    return float((ranks[truth].sum() - true * (true + 1) / 2) / (true * false))

@@ -23,10 +23,11 @@ from alzheimers import (
     summarise,
 )
 from drug_systems import COMPARED, SETTINGS, Asked, both_ways, made_transitive, ordered, pairs_of, with_attributes
-from drugs import FILES, PROTOCOLS, auc_roc, load_drugs, read_modes, read_task, task_folds
+from drugs import FILES, PROTOCOLS, load_drugs, read_modes, read_task, task_folds
 from harness import Measured, Options
 
 import sqlrl
+from sqlrl.evaluate import auc_roc
 from sqlrl.logic.printer import format_formula
 
 DRUGS = tuple("cdfghjkmnpqr")
