@@ -95,13 +95,14 @@ def ground_together(
     >>> [str(shape) for shape in found.shapes], found.pieces[0].literals.tolist()
     (['!Friends(v0, v1) v Smokes(v1)'], [2, 3])
     """
-    none = Together(frozenset(), ())
-    heads = heads_of(program)
-    if len(heads) < (MANY_SHAPES if least is None else least):
+    none, many = Together(frozenset(), ()), MANY_SHAPES if least is None else least
+    if len(program.shapes) < many:
+        # Most models: nothing is looked at in every window of a stream.
         return none
+    heads = heads_of(program)
     hard = {x.shape for bound in program.features if bound.hard for x in bound.instances}
     heads = {shape: head for shape, head in heads.items() if shape not in hard and _fits(program, shape, head)}
-    if len(heads) < (MANY_SHAPES if least is None else least):
+    if len(heads) < many:
         return none
     most = MOST_BINDINGS if limit is None else min(limit, MOST_BINDINGS)
     pieces: list[Rows] = []
