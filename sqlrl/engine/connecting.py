@@ -57,7 +57,7 @@ def connect(
     >>> connect(":memory:").home
     ('memory', 'sqlrl')
     """
-    settings: dict[str, str | int] = {}
+    settings: dict[str, str | int | bool] = {}
     if threads is not None:
         settings["threads"] = threads
     if memory_limit is not None:
@@ -74,6 +74,8 @@ def connect(
     if file is not None:
         check_database_file(file)
     connection = _open(path, read_only and path != ":memory:")
+    # In notebooks and other processes without a main file DuckDB draws a bar of its own into the output, beside ours.
+    settings["enable_progress_bar"] = False
     try:
         _set(connection, settings)
     except InputError:
@@ -131,7 +133,7 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
 _HINT = "connect(path, read_only=True)"
 
 
-def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int]) -> None:
+def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int | bool]) -> None:
     """Apply settings."""
     for name, value in settings.items():
         try:

@@ -164,3 +164,13 @@ def test_a_foreign_file_opens_for_reading(tmp_path: Path) -> None:
     catalog = Catalog(connect(path, read_only=True))
     catalog.load("P", "facts", types=["t"])
     catalog.engine.close()
+
+
+def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
+    # DuckDB takes such a process for an interactive one.
+    code = (
+        "import duckdb; from sqlrl.engine.connecting import connect; ask = \"select current_setting('enable_progress_bar')\"; "
+        "print(duckdb.connect().execute(ask).fetchall(), connect(':memory:').connection.cursor().execute(ask).fetchall())"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout.split() == ["[(True,)]", "[(False,)]"]
