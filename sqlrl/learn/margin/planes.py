@@ -62,11 +62,11 @@ class State:
         The lowest objective so far for sure: what the oracle may have missed is added.
     lower : float
         No weights have a lower objective.
-    violation : float
-        By how much the margin that was found is violated beyond the slack.
-    cuts, used : int
+    violation : float, optional
+        By how much the margin that was found is violated beyond the slack; None, as all that follows, where there are no cuts.
+    cuts, used : int, optional
         Cuts in all, and those that the master problem has.
-    errors : int
+    errors : int, optional
         Atoms in which the found world differs from the labels.
     """
 
@@ -74,10 +74,10 @@ class State:
     objective: float
     upper: float
     lower: float
-    violation: float
-    cuts: int
-    used: int
-    errors: int
+    violation: float | None = None
+    cuts: int | None = None
+    used: int | None = None
+    errors: int | None = None
 
     @property
     def gap(self) -> float:

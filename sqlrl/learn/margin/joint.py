@@ -1,0 +1,245 @@
+"""The whole training problem as one convex program, where hard clauses and blocks alone join atoms: no cutting planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.learn.batch.problem import Problem
+from sqlrl.solve.relaxation import linear_program
+from sqlrl.solve.restrict import Values
+from sqlrl.solve.weighed import FREE, weigh
+
+MOST_UNKNOWNS = 2000
+"""More than these make a dense matrix of them too slow to factor dozens of times."""
+
+MOST_COUNTS = 30_000_000
+"""More entries than these make a dense matrix of counts too large."""
+
+
+BROKEN = 1e-9
+"""Truths that break rows by no more than this keep them: it is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The slack of weights as the largest value of a linear function over a polytope of worlds.
+
+    For weights v of g groups of clauses it is 0 or, if that is more, the largest ``constant + gain @ u + v @ (features.T @ u - offset)`` over
+    ``0 <= u <= high`` and ``rows @ u <= limit``, where u are truths, perhaps between false and true: what the labels score
+    less than a world and its loss.
+
+    Parameters
+    ----------
+    features : float array, shape (k, g)
+        What each truth adds to the counts of each group of clauses.
+    gain, high : float arrays, shape (k,)
+        What it adds to loss and soft evidence; its largest value.
+    rows : scipy.sparse.csr_array of float, shape (r, k)
+    limit : float array, shape (r,)
+    offset : float array, shape (g,)
+        The counts of the labels, less those of u = 0.
+    constant : float
+        Loss and soft evidence of u = 0, less the soft evidence of the labels.
+    """
+
+    features: FloatArray
+    gain: FloatArray
+    high: FloatArray
+    rows: sparse.csr_array
+    limit: FloatArray
+    offset: FloatArray
+    constant: float
+
+    def excess(self, weights: FloatArray, multipliers: FloatArray) -> float:
+        """Return a bound on the slack from multipliers of the rows that are 0 or more.
+
+        It is tight for the best ones, and below 0 only where the labels are no world and score more than all.
+
+        Examples
+        --------
+        >>> one = Joint(np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
+        >>> one.excess(np.array([0.5]), np.empty(0)), one.excess(np.array([-2.0]), np.empty(0))
+        (1.5, 0.0)
+        """
+        ahead = self.features @ weights + self.gain - self.rows.T @ multipliers
+        best = float(self.high @ np.maximum(ahead, 0.0)) + float(self.limit @ multipliers)
+        return best + self.constant - float(weights @ self.offset)
+
+    def inside(self, truth: FloatArray) -> FloatArray | None:
+        """Return truths, shape (k,), within their bounds; None unless they keep the rows up to `BROKEN`.
+
+        Examples
+        --------
+        >>> pair = sparse.csr_array(np.ones((1, 2)))
+        >>> one = Joint(np.eye(2), np.ones(2), np.ones(2), pair, np.ones(1), np.zeros(2), 0.0)
+        >>> one.inside(np.array([1.25, -0.5])).tolist(), one.inside(np.array([1.0, 0.5]))
+        ([1.0, 0.0], None)
+        """
+        kept = np.clip(truth, 0.0, self.high)
+        return None if float((self.rows @ kept - self.limit).max(initial=0.0)) > BROKEN else kept
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Clauses that have the same counts in every world are one, up to the penalty.
+
+    Parameters
+    ----------
+    group : int64 array, shape (m,)
+        -1 for clauses without a weight, and those that no truth changes: their weight is 0.
+    first, size : int64 arrays, shape (g,)
+        The first clause of each group, and their number.
+    """
+
+    group: IntArray
+    first: IntArray
+    size: IntArray
+
+    def spread(self, weights: FloatArray) -> FloatArray:
+        """Return the weight of each clause, shape (m,), from one for each group: divided equally.
+
+        Examples
+        --------
+        >>> Groups(np.array([0, -1, 0]), np.array([0]), np.array([2])).spread(np.array([3.0])).tolist()
+        [1.5, 0.0, 1.5]
+        """
+        return np.asarray(np.append(weights / self.size, 0.0)[self.group], dtype=np.float64)
+
+    def at_first(self, weights: FloatArray) -> FloatArray:
+        """Return the weight of each clause, shape (m,), from one for each group: all on its first clause."""
+        found = np.zeros(len(self.group))
+        found[self.first] = weights
+        return found
+
+
+def group_clauses(network: Network) -> Groups:
+    """Group the clauses of a network in which only hard ones have rows by their counts.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> found = group_clauses(network(2, [(0, [1]), (1, [2]), (2, [1]), (3, [-1])], clauses=5))
+    >>> found.group.tolist(), found.first.tolist(), found.size.tolist()
+    ([0, 1, 0, 2, -1], [0, 1, 3], [2, 1, 1])
+    """
+    counts = sparse.csc_array(network.units)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    known: dict[tuple[bytes, bytes], int] = {}
+    group = np.full(len(network.clauses), -1, dtype=np.int64)
+    for clause in np.flatnonzero(~network.hard & (np.diff(counts.indptr) > 0)).tolist():
+        part = slice(counts.indptr[clause], counts.indptr[clause + 1])
+        key = (counts.indices[part].tobytes(), counts.data[part].tobytes())
+        group[clause] = known.setdefault(key, len(known))
+    inside = np.flatnonzero(group >= 0)
+    _, first = np.unique(group[inside], return_index=True)
+    return Groups(group, inside[first], np.bincount(group[inside], minlength=len(known)).astype(np.int64))
+
+
+def is_joint(network: Network, *, relaxed: bool) -> bool:
+    """Whether the training problem of a network is small, and only hard clauses and blocks join its atoms.
+
+    Parameters
+    ----------
+    network : Network
+    relaxed : bool
+        Whether worlds may be those of the linear relaxation: of blocks alone they are true worlds anyway.
+    """
+    atoms, clauses = len(network.atoms), len(network.clauses)
+    joined = len(network.row_clause) > 0 or len(network.block_exact) > 0
+    if not network.hard[network.row_clause].all() or (len(network.row_clause) and not relaxed):
+        return False
+    # Where nothing joins atoms, unknowns are the fewer of atoms and clauses.
+    return (atoms if joined else min(atoms, clauses)) <= MOST_UNKNOWNS and atoms * clauses <= MOST_COUNTS
+
+
+def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArray) -> Joint:
+    """Write the training problem with the Hamming loss as one program.
+
+    Parameters
+    ----------
+    problem : Problem
+        n atoms; only hard clauses have rows.
+    fixed : int8 array, shape (n,)
+        Truths that hard clauses fix; `FREE` for others.
+    groups : Groups
+        Of g groups.
+    scale : float array, shape (g,)
+        By which the counts of each group are multiplied.
+
+    Notes
+    -----
+    The truths of the network's atoms are ``into @ u + start``: those that are fixed are in `start`, and the first free member of an
+    exactly-one block is 1 less the others. Where there are no rows, u has one sum of truths for each kind of atom.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> three = network(3, [(0, [-1, 2]), (1, [1]), (1, [3])], hard=[0])
+    >>> problem = Problem(three, np.array([True, True, False]), Names())
+    >>> joint = make_joint(problem, np.array([-1, -1, -1]), group_clauses(three), np.ones(1))
+    >>> joint.rows.toarray().tolist(), joint.limit.tolist(), joint.features.tolist(), joint.offset.tolist()
+    ([[1.0, -1.0, 0.0]], [-0.0], [[1.0], [0.0], [1.0]], [1.0])
+    """
+    network, truth = problem.network, problem.truth.astype(np.float64)
+    into, start, rows, limit = _truths(network, fixed)
+    counts = network.units[:, groups.first].toarray().astype(np.float64) * scale
+    loss = np.where(network.helper, 0.0, 1.0 - 2.0 * truth)
+    gain = network.prior + loss
+    own = float(truth[~network.helper].sum())
+    features = np.asarray(into.T @ counts, dtype=np.float64)
+    added, high = np.asarray(into.T @ gain, dtype=np.float64), np.ones(into.shape[1])
+    if len(limit) == 0 and len(high):
+        # Nothing joins truths: those that add the same are one, as their sum.
+        distinct, times = np.unique(np.column_stack([features, added]), axis=0, return_counts=True)
+        features, added, high = distinct[:, :-1], distinct[:, -1], times.astype(np.float64)
+        rows = sparse.csr_array((0, len(high)))
+    offset = np.asarray(counts.T @ (truth - start), dtype=np.float64)
+    return Joint(features, added, high, rows, limit, offset, float(gain @ start) + own - float(network.prior @ truth))
+
+
+def _truths(network: Network, fixed: Values) -> tuple[sparse.csr_array, FloatArray, sparse.csr_array, FloatArray]:
+    # Truths as `into @ u + start`, and what hard clauses and blocks ask of u, as `rows @ u <= limit`.
+    n, free = len(network.atoms), fixed == FREE
+    start = (fixed == 1).astype(np.float64)
+    members, first = _exact_blocks(network, fixed)
+    chosen = free.copy()
+    chosen[first] = False
+    place = np.cumsum(chosen) - 1
+    start[first] = 1.0
+    others = np.flatnonzero(chosen & (members >= 0))
+    row = np.concatenate([np.flatnonzero(chosen), first[members[others]]])
+    column = np.concatenate([place[chosen], place[others]])
+    data = np.concatenate([np.ones(int(chosen.sum())), -np.ones(len(others))])
+    into = sparse.csr_array((data, (row, column)), shape=(n, int(chosen.sum())))
+    # Hard clauses and blocks as the solvers' relaxation has them; the first of an exactly-one block is no less than false.
+    program = linear_program(weigh(network, np.zeros(len(network.clauses))))
+    of_first = sparse.csr_array((-np.ones(len(first)), (np.arange(len(first)), first)), shape=(len(first), n))
+    matrix = sparse.vstack([-program.matrix, of_first], format="csr")
+    limit = np.concatenate([-program.low, np.zeros(len(first))]) - matrix @ start
+    rows = sparse.csr_array(matrix @ into)
+    rows.eliminate_zeros()
+    # What is fixed, and what a block's first member is, leaves rows that hold anyway.
+    most = rows.maximum(0).sum(axis=1)
+    open_ = np.flatnonzero(most > limit)
+    return into, start, rows[open_], limit[open_]
+
+
+def _exact_blocks(network: Network, fixed: Values) -> tuple[IntArray, IntArray]:
+    # Of each atom the number of its exactly-one block, if nothing fixes that, else -1; and the first free member of each.
+    inside = network.block >= 0
+    open_ = np.zeros(len(network.block_exact), dtype=np.bool_)
+    open_[network.block[inside & (fixed == FREE)]] = True
+    open_[network.block[inside & (fixed == 1)]] = False
+    wanted: BoolArray = inside & (fixed == FREE)
+    wanted[inside] &= (network.block_exact & open_)[network.block[inside]]
+    atoms = np.flatnonzero(wanted)
+    _, first, number = np.unique(network.block[atoms], return_index=True, return_inverse=True)
+    member = np.full(len(network.atoms), -1, dtype=np.int64)
+    member[atoms] = number
+    return member, atoms[first]
