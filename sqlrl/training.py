@@ -18,12 +18,13 @@ from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
+from sqlrl.grouping import atom_groups
 from sqlrl.keeping import learned_statistics, window_statistics
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sql import table
 from sqlrl.report import Console
-from sqlrl.resuming import EXAMPLES, MODEL, STREAM, RunKey, read_run
+from sqlrl.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -88,6 +89,7 @@ class TrainingStream:
         self._whole: Window | None = None
         # Windows and steps that the database has: of the run before it was resumed, and of this one.
         self._done = self._saved_steps = 0
+        self._saved = False
 
     @property
     def program(self) -> TrainingStream:
@@ -119,6 +121,12 @@ class TrainingStream:
         text: str = listed.column("text")[place].as_py()
         return text
 
+    def clause_rules(self) -> IntArray:
+        """Return the place in the model of each clause's rule, by clause id."""
+        place = {id(rule): i for i, rule in enumerate(self._program.model.rules)}
+        of_feature = np.array([place[id(bound.rule)] for bound in self._program.features], dtype=np.int64)
+        return of_feature[np.array(self._program.feature_of, dtype=np.int64)]
+
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
         layout = self._program.layout
@@ -130,6 +138,10 @@ class TrainingStream:
     def atom_text(self, atom: int) -> str:
         """Return the text of a query atom."""
         return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
+
+    def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
+        """Return ids of query atoms and a group of each; see `grouping.atom_groups`."""
+        return atom_groups(self._program, groups)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
@@ -145,9 +157,10 @@ class TrainingStream:
         self._open, self._done = np.array(stream["open"], dtype=object), stream["windows"]
         steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
         self._saved_steps = len(steps)
-        arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES)}
+        arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
         self._records.end_run(run, "running")
-        self.run, self._key = run, key
+        self.run, self._key, self._saved = run, key, True
+        self._renumbered(saved.get(NUMBERED, -1))
         return Checkpoint(self._done, arrays, steps, pa.table({}), stream["seconds"])
 
     def save(self, checkpoint: Checkpoint) -> None:
@@ -166,6 +179,15 @@ class TrainingStream:
             if len(checkpoint.changes):
                 self._records.append("weight_history", run, checkpoint.changes)
         self._saved_steps += len(checkpoint.steps)
+        self._saved = True
+
+    def stop(self, status: str) -> None:
+        """Record that an error or Ctrl-C has ended the run, if it has begun."""
+        if self.run is not None:
+            self._records.end_run(self.run, status)
+
+    def _renumbered(self, first: int) -> None:
+        """Undo what `stop` did to the history of a run that goes on."""
 
     def history(self) -> History:
         """Open the place where changes are stored."""

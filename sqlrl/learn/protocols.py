@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sqlrl.ground.windows import Window
@@ -129,12 +129,26 @@ class TrainingStream(Protocol):
         """Return the text of a clause, with its constants."""
         ...
 
+    def clause_rules(self) -> IntArray:
+        """Return the place in the model of each clause's rule, by clause id, from 0; hard rules that state blocks have no clause."""
+        ...
+
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
         ...
 
     def atom_text(self, atom: int) -> str:
         """Return the text of a query atom."""
+        ...
+
+    def atom_groups(self, groups: object) -> tuple[IntArray, IntArray]:
+        """Return ids of query atoms and a group of each, from 0, as a query or other rows say; an atom may have several or none.
+
+        Raises
+        ------
+        InputError
+            There are several open predicates, or the rows are not its arguments and a group.
+        """
         ...
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:

@@ -41,6 +41,8 @@ class Choices:
         The example of each choice.
     label : int64 array, shape (c,)
         Which state of its choice is observed, from 0: 1 for a true atom, 0 for a false one.
+    atom : int64 array, shape (s,), optional
+        The atom (its place in the network) that each state makes true, -1 for none.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Choices:
     observed: IntArray
     example: IntArray
     label: IntArray
+    atom: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.observed)
@@ -255,7 +258,8 @@ def make_choices(problem: Problem, *, seed: int) -> Choices:
     start = pointers(size[kept])
     _, first = np.unique(variables.of_atom, return_index=True)
     example = network.example[free][first]
-    return Choices(features[rows], offset[rows], start, start[:-1] + label[kept], example[kept], label[kept])
+    atom = np.where(variables.atom >= 0, free[variables.atom], -1)[rows].astype(np.int64)
+    return Choices(features[rows], offset[rows], start, start[:-1] + label[kept], example[kept], label[kept], atom)
 
 
 @dataclass(frozen=True, eq=False)

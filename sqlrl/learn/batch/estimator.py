@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypedDict
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, iteration_table, support_table, without_examples
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
-from sqlrl.learn.parameters import OnInfeasibleTruth, check_choice, check_integer
+from sqlrl.learn.parameters import OnInfeasibleTruth, check_choice, check_database, check_integer
 from sqlrl.learn.protocols import (
     STEP_SCHEMA,
     TUNING_SCHEMA,
@@ -157,8 +158,16 @@ class BatchEstimator(Fitted):
             `on_infeasible_truth` is "error", or the model is not one that this learner can learn.
         InfeasibleError
             The hard clauses cannot all hold.
+
+        Warns
+        -----
+        LabelWarning
+            All labels of a target are true, or all are false; or rows say what is false, but other tuples count as false without one.
+        InfeasibleTruthWarning
+            Labels violate hard clauses.
         """
         self._check()
+        check_database(db)
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
         order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1}
         iterations: list[Iteration] = []
@@ -179,7 +188,9 @@ class BatchEstimator(Fitted):
             problem, infeasible = self._problem(stream)
             seconds["grounding"] = time.perf_counter() - start
             start = time.perf_counter()
-            weights = self._learn(problem, report)
+            # Its matrices are small: threads would wait for each other, and sums would depend on their number.
+            with threadpool_limits(limits=1, user_api="blas"):
+                weights = self._learn(problem, report)
             seconds["learning"] = time.perf_counter() - start
             _check_weights(weights, problem)
             support, table, steps = (
@@ -199,7 +210,7 @@ class BatchEstimator(Fitted):
                 warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
         self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
         self.infeasible_, self.seconds_, self.run_ = infeasible, seconds, number
-        self._clauses = lambda: db.program_clauses(program, weights, support)
+        self._table = db.program_clauses(program, weights, support)
         return self
 
     def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Self, Unpack
 
+import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
@@ -12,14 +13,17 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.choices import make_choices
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
-from sqlrl.learn.batch.problem import Problem, Report
-from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Validation, make_parts, validate
+from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
 from sqlrl.learn.parameters import check_choice, check_integer, check_number
-from sqlrl.learn.protocols import TUNING_SCHEMA
+from sqlrl.learn.protocols import TUNING_SCHEMA, TrainingDatabase, TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from sqlrl.learn.labels import InfeasibleTruth
+    from sqlrl.logic.model import Model
 
 
 class Likelihood(BatchEstimator):
@@ -39,7 +43,11 @@ class Likelihood(BatchEstimator):
         several the one whose weights make held-out labels most likely is chosen, and weights are learned again from all.
     folds : int
         Parts for that choice: whole examples if there are several (then no more parts than examples), else query atoms and
-        blocks, with labels in proportion.
+        blocks, with labels in proportion, or whole groups of them, see `fit`.
+    prior_scale : float or sequence of float
+        How wide the prior is: in the penalty weights are divided by it. One number for each rule of the model, in their order (those of
+        hard rules are not used), or one for all. Kinds of clauses that have many groundings, or are many, want a narrower prior than
+        others to say as much as these before learning.
     tolerance : float
         Done when the optimality condition is violated by at most this share of the largest gradient at weights of 0.
     max_iterations : int
@@ -66,7 +74,7 @@ class Likelihood(BatchEstimator):
     Blocks are choices among their atoms, and exact too. Soft evidence counts with its fixed log-odds. An atom that hard
     clauses fix contributes nothing, nor does one whose label they forbid. No constant feature is added: write the unit
     clause `Target(x)` if the model is to have one; it is penalised as all clauses are. Of clauses with equal counts "l1" gives
-    the first all the weight, "l2" each the same.
+    the first of the widest prior all the weight, "l2" each a part, the same if their priors are.
 
     Examples
     --------
@@ -85,7 +93,7 @@ class Likelihood(BatchEstimator):
     log_likelihood_: float
     optimality_: float
 
-    own = ("penalty", "strength", "folds", "tolerance", "max_iterations")
+    own = ("penalty", "strength", "folds", "prior_scale", "tolerance", "max_iterations")
     learned = (*BatchEstimator.learned, "strength_", "strengths_", "log_likelihood_", "optimality_")
 
     def __init__(
@@ -94,14 +102,80 @@ class Likelihood(BatchEstimator):
         strength: float | Sequence[float] = 1.0,
         *,
         folds: int = 5,
+        prior_scale: float | Sequence[float] = 1.0,
         tolerance: float = 1e-7,
         max_iterations: int = 2000,
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
-        self.penalty, self.strength, self.folds = penalty, strength, folds
+        self.penalty, self.strength, self.folds, self.prior_scale = penalty, strength, folds, prior_scale
         self.tolerance, self.max_iterations = tolerance, max_iterations
         self._validation: Validation | None = None
+        self._given: object = None
+        self._groups: Groups | None = None
+        self._scale: FloatArray | None = None
+
+    def fit(
+        self,
+        db: TrainingDatabase,
+        model: Model,
+        examples: object = None,
+        *,
+        groups: object = None,
+        on_iteration: Callable[[Iteration], None] | None = None,
+    ) -> Self:
+        r"""Learn the weights of all rules of a model that are not hard.
+
+        Parameters
+        ----------
+        db, model, examples, on_iteration
+            As `BatchEstimator.fit`.
+        groups : query, table, path, relation, frame or tuples, optional
+            Which query atoms stay together when a strength is chosen: a column for each argument of the target, in order, and one
+            for the group; rows of other atoms are passed over. Groups are dealt to the parts at random, and an atom is in each part
+            that has one of its groups. With two rows for each pair of drugs, whose groups are the first and the second drug, nothing
+            is learned from any pair of the drugs that are held out.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            As `BatchEstimator.fit`; `prior_scale` has not as many numbers as the model has rules; or there is one strength, several open predicates or several examples, the columns are not those
+            above, an atom has no group, or nothing is left to learn from.
+        InfeasibleError
+            The hard clauses cannot all hold.
+
+        Examples
+        --------
+        A pair of players and its reverse say the same, so they are held out together:
+
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Old", [("a",), ("b",)], types=["player"])
+        >>> games = [("a", "c"), ("b", "c"), ("a", "d"), ("b", "d")]
+        >>> db.load("Beats", games, types=["player", "player"], target=True)
+        >>> pairs = games + [(y, x) for x, y in games]
+        >>> db.scope("Beats", pairs)
+        >>> rules = "Old(x) => Beats(x, y)\nOld(y) => Beats(x, y)"
+        >>> model = sqlrl.parse_mln(f"Old(player)\nBeats(player, player)\n{rules}")
+        >>> together = [(x, y, "-".join(sorted((x, y)))) for x, y in pairs]
+        >>> fit = Likelihood("l2", strength=[0.1, 10], folds=4).fit(db, model, groups=together)
+        >>> fit.strength_
+        0.1
+        """
+        self._given, self._groups, self._scale = groups, None, None
+        if _several(self.prior_scale) and len(_listed(self.prior_scale)) != len(model.rules):
+            raise InputError(
+                f"prior_scale has {counted(len(_listed(self.prior_scale)), 'number')}, and the model has "
+                f"{counted(len(model.rules), 'rule')}: give one for each, in their order, or one for all"
+            )
+        try:
+            return super().fit(db, model, examples, on_iteration=on_iteration)
+        finally:
+            self._given = self._groups = self._scale = None
 
     def _check(self) -> None:
         super()._check()
@@ -111,19 +185,53 @@ class Likelihood(BatchEstimator):
                 "strength", strength, 0, True, "it weighs the penalty, without which weights can grow without bounds"
             )
         check_integer("folds", self.folds, 2)
+        for scale in _listed(self.prior_scale):
+            check_number("prior_scale", scale, 0, True, "weights are divided by it in the penalty")
         check_number("tolerance", self.tolerance, 0, True, "1e-7 is the default")
         check_integer("max_iterations", self.max_iterations, 1)
+        if self._given is not None and len(_listed(self.strength)) == 1:
+            raise InputError(
+                f"groups= says which atoms stay together when a strength is chosen, and strength={self.strength!r} is only one: give "
+                "several to choose from, or leave groups= out"
+            )
+
+    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
+        problem, infeasible = super()._problem(stream)
+        if _several(self.prior_scale):
+            of_rule = np.array(_listed(self.prior_scale), dtype=np.float64)
+            self._scale = of_rule[stream.clause_rules()[problem.network.clauses]]
+        if self._given is None:
+            return problem, infeasible
+        network = problem.network
+        count = len(np.unique(network.example))
+        if count > 1:
+            raise InputError(
+                f"groups= is for atoms of one example, and there are {count:,}: whole examples stay together"
+            )
+        ids, group = stream.atom_groups(self._given)
+        order = np.argsort(network.atoms)
+        known = np.isin(ids, network.atoms)
+        place = order[np.searchsorted(network.atoms[order], ids[known])].astype(np.int64)
+        self._groups = Groups(place, group[known])
+        return problem, infeasible
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         choices = make_choices(problem, seed=self.seed)
         strengths = _listed(self.strength)
+        scale = np.full(len(problem.network.clauses), self.prior_scale) if self._scale is None else self._scale
         self._validation = None
         if len(strengths) > 1:
-            parts = make_parts(choices, self.folds, seed=self.seed)
-            self._validation = validate(choices, self.penalty, strengths, parts)
+            if self._groups is None:
+                parts = make_parts(choices, self.folds, seed=self.seed)
+            else:
+                atoms, name = problem.network.atoms, problem.names.atom
+                parts = make_grouped_parts(
+                    choices, self._groups, self.folds, seed=self.seed, show=lambda place: name(int(atoms[place]))
+                )
+            self._validation = validate(choices, self.penalty, strengths, parts, scale)
         strength = float(strengths[0]) if self._validation is None else self._validation.best
         found = fit_weights(
-            make_design(choices),
+            make_design(choices, scale),
             self.penalty,
             strength,
             tolerance=self.tolerance,
@@ -166,6 +274,17 @@ class Likelihood(BatchEstimator):
         return f"{self.strength_:g}, chosen from {counted(len(tried), 'value')}{note}"
 
 
+def _several(value: Any) -> bool:
+    """Return whether a parameter is more than one number.
+
+    Examples
+    --------
+    >>> _several(1.0), _several((0.1, 1)), _several("1")
+    (False, True, False)
+    """
+    return not isinstance(value, str) and hasattr(value, "__iter__")
+
+
 def _listed(strength: Any) -> list[Any]:
     """Return one or several strengths as a list.
 
@@ -179,7 +298,7 @@ def _listed(strength: Any) -> list[Any]:
     >>> _listed(1.0), _listed((0.1, 1))
     ([1.0], [0.1, 1])
     """
-    if isinstance(strength, str) or not hasattr(strength, "__iter__"):
+    if not _several(strength):
         return [strength]
     found = list(strength)
     if not found:

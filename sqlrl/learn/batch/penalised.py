@@ -39,7 +39,9 @@ class Design:
     column : int64 array, shape (m,)
         The column of each clause; -1 for one whose count the labels cannot tell from any other: its weight is 0.
     first : int64 array, shape (k,)
-        The first clause of each column.
+        The first clause of each column, of those with the widest prior.
+    scale : float array, shape (m,)
+        How wide the prior of each clause is, see `make_design`.
     curvature : float array, shape (k,)
         Variance of each count at weights of 0.
     steepest : float
@@ -49,13 +51,15 @@ class Design:
     choices: Choices
     column: IntArray
     first: IntArray
+    scale: FloatArray
     curvature: FloatArray
     steepest: float
 
     @property
-    def copies(self) -> IntArray:
-        """How many clauses have each column, shape (k,)."""
-        return np.bincount(self.column[self.column >= 0], minlength=len(self.first)).astype(np.int64)
+    def variances(self) -> FloatArray:
+        """The sum over the clauses of each column of their squared scales, shape (k,): how many there are if all scales are 1."""
+        known = self.column >= 0
+        return np.bincount(self.column[known], self.scale[known] ** 2, minlength=len(self.first)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +84,15 @@ class Fit:
     converged: bool
 
 
-def make_design(choices: Choices) -> Design:
+def make_design(choices: Choices, scale: FloatArray | None = None) -> Design:
     """Merge clauses with equal counts and drop those without any.
+
+    Parameters
+    ----------
+    choices : Choices
+        m clauses.
+    scale : float array, shape (m,), optional
+        What the weights of clauses are divided by where they are penalised; 1 by default.
 
     Examples
     --------
@@ -89,10 +100,11 @@ def make_design(choices: Choices) -> Design:
     >>> features = sparse.csr_array([[0.0, 0, 0, 0], [1, 2, 0, 1]])
     >>> place = np.zeros(1, dtype=np.int64)
     >>> design = make_design(Choices(features, np.zeros(2), np.array([0, 2]), np.array([1]), place, np.array([1])))
-    >>> design.column.tolist(), design.copies.tolist(), design.steepest
-    ([0, 1, -1, 0], [2, 1], 1.0)
+    >>> design.column.tolist(), design.variances.tolist(), design.steepest
+    ([0, 1, -1, 0], [2.0, 1.0], 1.0)
     """
     m = choices.features.shape[1]
+    scale = np.ones(m) if scale is None else scale
     table = choices.features.tocsc()
     table.sort_indices()
     zero = np.zeros(m)
@@ -106,11 +118,13 @@ def make_design(choices: Choices) -> Design:
         if key not in known:
             known[key] = len(first)
             first.append(j)
-        column[j] = known[key]
+        column[j] = k = known[key]
+        if scale[j] > scale[first[k]]:
+            first[k] = j
     chosen = np.array(first, dtype=np.int64)
     steepest = float(np.abs(choices.value_and_gradient(zero)[1]).max(initial=0.0))
     kept = choices.columns(chosen, np.ones(len(chosen)))
-    return Design(kept, column, chosen, curvature[chosen], steepest)
+    return Design(kept, column, chosen, scale, curvature[chosen], steepest)
 
 
 def fit_weights(
@@ -129,7 +143,8 @@ def fit_weights(
     ----------
     design : Design
     penalty : {"l1", "l2"}
-        `strength * sum(|w|)`, a Laplacian prior; or `strength / 2 * sum(w^2)`, a Gaussian prior of variance 1 / strength.
+        `strength * sum(|w|)`, a Laplacian prior; or `strength / 2 * sum(w^2)`, a Gaussian prior of variance 1 / strength; w here
+        divided by the scales of the design.
     strength : float
         Above 0.
     start : float array, shape (m,), optional
@@ -143,7 +158,8 @@ def fit_weights(
     Returns
     -------
     Fit
-        Clauses with equal counts share one weight: with l1 the first has it all, with l2 all have the same.
+        Clauses with equal counts share one weight: with l1 the first of the widest prior has it all, with l2 each has a part in
+        proportion to the variance of its prior.
 
     Notes
     -----
@@ -159,7 +175,6 @@ def fit_weights(
             report(Iteration(iteration=len(counts) - 1, objective=-value, optimality=optimality, step=step))
         return optimality <= tolerance * design.steepest
 
-    shares = design.copies.astype(np.float64) if penalty == "l2" else np.ones(len(design.first))
     k = len(design.first)
     value, solution = 0.0, np.zeros(k)
     begin = np.zeros(k)
@@ -168,7 +183,7 @@ def fit_weights(
     if k and penalty == "l1":
         value, solution = _lasso(design, strength, begin, told, max_iterations)
     elif k:
-        value, solution = _ridge(design, strength, begin, shares, told, max_iterations, tolerance)
+        value, solution = _ridge(design, strength, begin, told, max_iterations, tolerance)
     else:
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
         told(value, 0.0, 0.0)
@@ -177,7 +192,7 @@ def fit_weights(
         weights[design.first] = solution
     else:
         known = design.column >= 0
-        weights[known] = (solution / shares)[design.column[known]]
+        weights[known] = (solution / design.variances)[design.column[known]] * design.scale[known] ** 2
     return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
 
 
@@ -187,7 +202,7 @@ Told = Callable[[float, float, float], bool]
 def _lasso(design: Design, strength: float, start: FloatArray, told: Told, most: int) -> tuple[float, FloatArray]:
     scale = np.sqrt(design.curvature)
     scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
-    penalty = strength / scale
+    penalty = strength / (scale * design.scale[design.first])
 
     def smooth(point: FloatArray) -> tuple[float, FloatArray]:
         """The negative log-likelihood."""
@@ -236,13 +251,12 @@ def _ridge(
     design: Design,
     strength: float,
     start: FloatArray,
-    shares: FloatArray,
     told: Told,
     most: int,
     tolerance: float,
 ) -> tuple[float, FloatArray]:
-    # A column that k clauses share has the weight w / k in each: a penalty of w^2 / k in all.
-    penalty = strength / shares
+    # A column that clauses share has its weight w in parts: a penalty of w^2 / (sum of squared scales) in all.
+    penalty = strength / design.variances
     scale = np.sqrt(design.curvature + penalty)
     scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
     pull = penalty / scale**2

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import InputError, ValidationWarning, warn
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.protocols import TUNING_SCHEMA
+from sqlrl.solve.structure import ragged_ranges
 from sqlrl.wording import counted
 
 TOLERANCE = 1e-4
@@ -44,7 +45,7 @@ class Validation:
     nonzero : int64 array, shape (s, folds)
         How many weights are not 0.
     choices : int
-        Atoms and blocks in all parts.
+        Atoms and blocks in all parts; one that is in several counts in each.
     """
 
     strengths: FloatArray
@@ -63,7 +64,7 @@ class Validation:
         Returns
         -------
         pyarrow.Table
-            `strength`; `log_likelihood` (of all parts, each held out once); `per_choice` (its mean over atoms and blocks);
+            `strength`; `log_likelihood` (of all parts, each held out once); `per_choice` (its mean over their atoms and blocks);
             `deviation` (of that mean among the parts); `nonzero` (mean number of weights that are not 0); `chosen`.
         """
         back = slice(None, None, -1)
@@ -94,8 +95,14 @@ class Validation:
         return pa.table(columns).cast(TUNING_SCHEMA)
 
 
-def validate(choices: Choices, penalty: Penalty, strengths: Sequence[float], parts: IntArray) -> Validation:
-    """Hold out each part in turn, and learn from the others with each strength.
+def validate(
+    choices: Choices,
+    penalty: Penalty,
+    strengths: Sequence[float],
+    parts: BoolArray,
+    scale: FloatArray | None = None,
+) -> Validation:
+    """Hold out each part in turn, and learn from what is not in it with each strength.
 
     Parameters
     ----------
@@ -104,28 +111,44 @@ def validate(choices: Choices, penalty: Penalty, strengths: Sequence[float], par
     penalty : {"l1", "l2"}
     strengths : sequence of float
         Above 0.
-    parts : int64 array, shape (c,)
-        The part of each choice, from 0.
+    parts : bool array, shape (folds, c)
+        Which choices each part has.
+    scale : float array, shape (m,), optional
+        As `make_design`.
 
     Returns
     -------
     Validation
     """
-    ordered, folds = sorted(set(map(float, strengths)), reverse=True), int(parts.max()) + 1
+    ordered, folds = sorted(set(map(float, strengths)), reverse=True), len(parts)
     scores, nonzero = np.zeros((len(ordered), folds)), np.zeros((len(ordered), folds), dtype=np.int64)
-    for fold in range(folds):
-        held = parts == fold
-        design, test = make_design(choices.chosen(~held)), choices.chosen(held)
+    for fold, held in enumerate(parts):
+        design, test = make_design(choices.chosen(~held), scale), choices.chosen(held)
         weights: FloatArray | None = None
         for i, strength in enumerate(ordered):
             fit = fit_weights(design, penalty, strength, start=weights, tolerance=TOLERANCE, max_iterations=1000)
             weights = fit.weights
             scores[i, fold] = test.log_likelihood(weights).sum()
             nonzero[i, fold] = np.count_nonzero(weights)
-    return Validation(np.array(ordered), scores, nonzero, len(choices))
+    return Validation(np.array(ordered), scores, nonzero, int(parts.sum()))
 
 
-def make_parts(choices: Choices, folds: int, *, seed: int) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of atoms.
+
+    Parameters
+    ----------
+    atom : int64 array, shape (r,)
+        Places in the network; an atom may have several groups.
+    group : int64 array, shape (r,)
+    """
+
+    atom: IntArray
+    group: IntArray
+
+
+def make_parts(choices: Choices, folds: int, *, seed: int) -> BoolArray:
     """Deal choices to parts at random: whole examples if there are several, else atoms and blocks, each label evenly.
 
     Parameters
@@ -138,8 +161,8 @@ def make_parts(choices: Choices, folds: int, *, seed: int) -> IntArray:
 
     Returns
     -------
-    int64 array, shape (c,)
-        From 0.
+    bool array, shape (folds, c)
+        Which choices each part has; each is in one.
 
     Raises
     ------
@@ -160,8 +183,8 @@ def make_parts(choices: Choices, folds: int, *, seed: int) -> IntArray:
     ...     sparse.csr_array((8, 1)), np.zeros(8), np.arange(0, 9, 2), 2 * np.arange(4) + label, place, label
     ... )
     >>> parts = make_parts(four, 2, seed=0)
-    >>> sorted(zip(parts.tolist(), label.tolist()))
-    [(0, 0), (0, 1), (1, 0), (1, 1)]
+    >>> [sorted(label[part].tolist()) for part in parts]
+    [[0, 1], [0, 1]]
     """
     random = np.random.default_rng(seed)
     examples, example = np.unique(choices.example, return_inverse=True)
@@ -178,16 +201,94 @@ def make_parts(choices: Choices, folds: int, *, seed: int) -> IntArray:
         order = order[np.argsort(choices.label[order], kind="stable")]
         parts = np.empty(len(choices), dtype=np.int64)
         parts[order] = np.arange(len(order)) % folds
-    parts = parts.astype(np.int64)
-    _check_parts(choices, parts, whole=len(examples) > 1)
+    found: BoolArray = parts == np.arange(folds)[:, None]
+    _check_parts(choices, found, "use fewer folds, or more examples" if len(examples) > 1 else None)
+    return found
+
+
+def make_grouped_parts(
+    choices: Choices, groups: Groups, folds: int, *, seed: int, show: Callable[[int], str] = "atom {}".format
+) -> BoolArray:
+    """Deal groups to parts at random; a choice is in each part that has one of its groups.
+
+    Parameters
+    ----------
+    choices : Choices
+        c choices, with their atoms.
+    groups : Groups
+        Every atom of the choices needs one. A block has the groups of all its atoms.
+    folds : int
+        2 or more. Never more parts than groups.
+    seed : int
+    show : callable
+        The text of an atom, from its place, for errors.
+
+    Returns
+    -------
+    bool array, shape (folds, c)
+        Which choices each part has.
+
+    Raises
+    ------
+    InputError
+        An atom has no group, there is one group only, or a part has all choices.
+
+    Warns
+    -----
+    ValidationWarning
+        As `make_parts`.
+
+    Examples
+    --------
+    The third of five atoms is in the groups of all others, so that it is in both parts:
+
+    >>> from sqlrl.learn.batch.choices import make_choices
+    >>> from sqlrl.learn.batch.problem import Problem
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> five = network(5, [(0, [i]) for i in range(1, 6)])
+    >>> choices = make_choices(Problem(five, np.array([True, False, True, False, True]), Names()), seed=0)
+    >>> parts = make_grouped_parts(
+    ...     choices, Groups(np.array([0, 1, 2, 2, 3, 4]), np.array([7, 7, 7, 8, 8, 8])), 2, seed=0
+    ... )
+    >>> sorted(np.flatnonzero(part).tolist() for part in parts)
+    [[0, 1, 2], [2, 3, 4]]
+    """
+    assert choices.atom is not None
+    state = np.flatnonzero(choices.atom >= 0)
+    atom, owner = choices.atom[state], choices.owner[state]
+    missing = np.flatnonzero(~np.isin(atom, groups.atom))
+    if len(missing):
+        first = show(int(atom[missing[0]]))
+        raise InputError(
+            f"groups= says nothing of {counted(len(missing), 'atom')} of {len(atom):,} to learn from, the first of them {first}: give "
+            "each atom a group"
+        )
+    order = np.argsort(groups.atom, kind="stable")
+    low, high = (np.searchsorted(groups.atom[order], atom, side) for side in ("left", "right"))
+    rows = order[ragged_ranges(low, high - low)]
+    known, group = np.unique(groups.group[rows], return_inverse=True)
+    if len(known) == 1:
+        raise InputError(
+            "groups= has one group only, and none is left to learn from while it is held out: use finer groups"
+        )
+    folds = min(folds, len(known))
+    parts = np.zeros((folds, len(choices)), dtype=np.bool_)
+    parts[(np.random.default_rng(seed).permutation(len(known)) % folds)[group], np.repeat(owner, high - low)] = True
+    whole = np.flatnonzero(parts.all(axis=1))
+    if len(whole):
+        raise InputError(
+            f"groups= and folds={folds} leave nothing to learn from: {counted(len(whole), 'part has', 'parts have')} a group of every "
+            "atom; use more folds, or finer groups"
+        )
+    _check_parts(choices, parts, "use fewer folds, or other groups")
     return parts
 
 
-def _check_parts(choices: Choices, parts: IntArray, *, whole: bool) -> None:
+def _check_parts(choices: Choices, parts: BoolArray, remedy: str | None) -> None:
     """Warn if a part that is held out, or all others together, has labels of one kind only."""
-    folds = int(parts.max()) + 1
-    alone = [f + 1 for f in range(folds) if len(np.unique(choices.label[parts == f])) == 1]
-    rest = [f + 1 for f in range(folds) if len(np.unique(choices.label[parts != f])) == 1]
+    alone = [f + 1 for f, part in enumerate(parts) if len(np.unique(choices.label[part])) == 1]
+    rest = [f + 1 for f, part in enumerate(parts) if len(np.unique(choices.label[~part])) == 1]
     if not alone and not rest:
         return
     if alone:
@@ -197,8 +298,6 @@ def _check_parts(choices: Choices, parts: IntArray, *, whole: bool) -> None:
         what = f"without part {rest[0]} all labels are of one kind"
     if len(np.unique(choices.label)) == 1:
         remedy = "so have all: give the target predicate a scope with atoms of the other kind"
-    elif whole:
-        remedy = "use fewer folds, or more examples"
-    else:
-        remedy = f"use fewer than {folds} folds, or one strength"
+    elif remedy is None:
+        remedy = f"use fewer than {len(parts)} folds, or one strength"
     warn(f"a strength is chosen by held-out labels, but {what}; {remedy}", ValidationWarning)

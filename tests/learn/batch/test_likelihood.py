@@ -170,6 +170,7 @@ def test_models_and_data_that_are_refused(db: sqlrl.Database) -> None:
         sqlrl.Likelihood().fit(unlabelled, sqlrl.parse_mln(TEXT + "Word(d, w) => Liked(d)", query=["Liked"]))
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def test_parts_with_one_kind_of_label() -> None:
     db = sqlrl.connect()
     db.load("Word", [(f"d{i}", "the") for i in range(8)], types=["doc", "word"])

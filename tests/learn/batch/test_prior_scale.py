@@ -1,0 +1,92 @@
+"""Priors that differ between rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import sqlrl
+from sqlrl.errors import InputError
+
+DECLARED = "Word(doc, word)\nLong(doc)\nLiked(doc)\n"
+RULES = "Word(d, +w) => Liked(d)\nLong(d) => Liked(d)\nLiked(d)"
+SCALES = (0.3, 2.0, 0.7)
+
+
+@pytest.fixture
+def data() -> tuple[sqlrl.Database, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    has = rng.random((40, 5)) < 0.5
+    # Every document has a fact.
+    has[:, 0] |= ~has.any(axis=1)
+    long, liked = rng.random(40) < 0.4, rng.random(40) < 0.3 + 0.4 * has[:, 1]
+    db = sqlrl.connect()
+    db.load("Word", [(f"d{i:02}", f"w{j}") for i, j in np.argwhere(has).tolist()], types=["doc", "word"])
+    db.load("Long", [(f"d{i:02}",) for i in np.flatnonzero(long).tolist()], types=["doc"])
+    db.load("Liked", [(f"d{i:02}",) for i in np.flatnonzero(liked).tolist()], types=["doc"], target=True)
+    return db, np.column_stack([has, long, np.ones(40)]).astype(float), liked
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_weights_are_those_of_scaled_features(
+    data: tuple[sqlrl.Database, np.ndarray, np.ndarray], penalty: str
+) -> None:
+    db, features, liked = data
+    model = sqlrl.parse_mln(DECLARED + RULES)
+    fit = sqlrl.Likelihood(penalty, 0.5, prior_scale=SCALES).fit(db, model)  # type: ignore[arg-type]
+    scale = np.array([SCALES[0]] * 5 + [*SCALES[1:]])
+    # A prior of scale s for w is one of scale 1 for w / s, whose feature is s times as large.
+    other = LogisticRegression(
+        C=2.0, l1_ratio=float(penalty == "l1"), solver="saga", fit_intercept=False, tol=1e-10, max_iter=200_000
+    )
+    expected = scale * other.fit(features * scale, liked).coef_[0]
+    found = {row["clause"]: row["weight"] for row in fit.clauses().to_pylist()}
+    names = [f'Word(d, "w{j}") => Liked(d)' for j in range(5)] + ["Long(d) => Liked(d)", "Liked(d)"]
+    np.testing.assert_allclose([found[name] for name in names], expected, atol=1e-4)
+    assert fit.optimality_ < 1e-5
+
+
+def test_clauses_with_equal_counts_share_by_their_priors(data: tuple[sqlrl.Database, np.ndarray, np.ndarray]) -> None:
+    db, _, _ = data
+    twice = sqlrl.parse_mln(DECLARED + "Long(d) => Liked(d)\nLong(d) ^ d = e => Liked(e)")
+
+    def weights(penalty: str, *scales: float) -> list[float]:
+        fit = sqlrl.Likelihood(penalty, 0.5, prior_scale=scales).fit(db, twice)  # type: ignore[arg-type]
+        return [row["weight"] for row in fit.clauses().to_pylist()]
+
+    once = sqlrl.parse_mln(DECLARED + "Long(d) => Liked(d)")
+    for penalty, width in (("l2", np.hypot(1.0, 3.0)), ("l1", 3.0)):
+        fit = sqlrl.Likelihood(penalty, 0.5, prior_scale=width).fit(db, once)  # type: ignore[arg-type]
+        (alone,) = (row["weight"] for row in fit.clauses().to_pylist())
+        # The best parts of a sum under the priors: in proportion to the variances, or all in the widest.
+        parts = (0.1, 0.9) if penalty == "l2" else (0.0, 1.0)
+        found = dict(zip((1.0, 3.0), weights(penalty, 1.0, 3.0), strict=True))
+        np.testing.assert_allclose(sorted(found.values(), key=abs), [p * alone for p in parts], atol=1e-6)
+
+
+def test_a_strength_is_chosen_with_the_prior(data: tuple[sqlrl.Database, np.ndarray, np.ndarray]) -> None:
+    db, _, _ = data
+    model = sqlrl.parse_mln(DECLARED + RULES)
+    one = sqlrl.Likelihood("l2", [0.4, 4.0], folds=3).fit(db, model)
+    two = sqlrl.Likelihood("l2", [0.1, 1.0], prior_scale=0.5, folds=3).fit(db, model)
+    np.testing.assert_allclose(
+        one.strengths_.column("log_likelihood").to_numpy(),
+        two.strengths_.column("log_likelihood").to_numpy(),
+        rtol=1e-4,
+    )
+    np.testing.assert_allclose(one.weights_, two.weights_, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ((1.0, 2.0), "prior_scale has 2 numbers, and the model has 3 rules"),
+        (0.0, "prior_scale"),
+        ((1.0, -1.0, 1.0), "prior_scale"),
+        ("wide", "prior_scale"),
+    ],
+)
+def test_scales_that_are_none(data: tuple[sqlrl.Database, np.ndarray, np.ndarray], scale: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sqlrl.Likelihood(prior_scale=scale).fit(data[0], sqlrl.parse_mln(DECLARED + RULES))  # type: ignore[arg-type]
