@@ -1,13 +1,7 @@
 """What learns from pairs of drugs: clauses, their weights, and predictions with and without a transitive target.
 
-Clauses are found once for a fold and settings; every learner of weights starts from them. `CLAUSES` says from which:
-
-- `theory`: the theory of the clause learner (ALEPH);
-- `all`: every clause whose m-estimate exceeds 0.6 besides (ALEPH++);
-- `both ways`: of all clauses that have as many groundings as each other at every training pair the first; each `body(a, b) =>
-  better(a, b)` beside `body(b, a) => better(a, b)`, whose weight can be negative: a reason that a is better is one that b is not. And
-  one clause for each attribute of either drug. The strength of the penalty is chosen in inner folds of the protocol's own kind;
-- `both ways and names`: also one clause for each drug on either side.
+Clauses are found once for a fold and settings; every learner of weights starts from them: from the theory of the clause learner
+(ALEPH), or from all clauses whose m-estimate exceeds 0.6 (ALEPH++). What is made of them for the rows "sqlrl" is in `drug_reasons.py`.
 
 Where the target must be transitive, all pairs of two drugs are query atoms, and no drug is better than itself. Every other clause
 has one query atom in each of its groundings, so that all that they say of an atom is its log-odds: they become unit clauses beside the
@@ -19,20 +13,24 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from drugs import BoolArray, FloatArray, Pair, Protocol, Task, background, choose_strength
+from drugs import BoolArray, FloatArray, Pair, Task
+from grounded_once import GroundedOnce
 
 import sqlrl
 from sqlrl.ground.assemble import ground_network
-from sqlrl.logic.terms import And, Atom, Formula, Implies
+from sqlrl.ground.network import Network
+from sqlrl.logic.terms import Formula
+from sqlrl.solve.marginal import marginals
+from sqlrl.solve.mpe import mpe
+from sqlrl.solve.result import Status
 
-Kind = Literal["theory", "all", "both ways", "both ways and names"]
+Kind = Literal["theory", "all"]
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "thesis": {"clause_length": 5, "noise": 300, "nodes": 5000, "min_positive": 2, "min_score": 0.6},
@@ -45,6 +43,13 @@ GOOD = 0.6
 """Clauses of a greater m-estimate are kept besides the theory."""
 
 SAMPLES, BURN_IN = 200, 50
+
+DIGITS = 6
+"""Decimals of log-odds: weights are learned no better, and what they leave where they cancel each other is no reason."""
+
+LIMIT = 20.0
+"""Deterministic seconds of CP-SAT for a most probable world: where log-odds of pairs contradict each other in many circles a proof can
+take minutes, and the gap is reported instead."""
 
 
 @dataclass(frozen=True)
@@ -75,51 +80,6 @@ def find_clauses(db: sqlrl.Database, bias: sqlrl.Bias, settings: str, nodes: int
     return Found(learner.model_.with_rules(theory), learner.model_, time.perf_counter() - start)
 
 
-def both_ways(model: sqlrl.Model) -> sqlrl.Model:
-    """Return a model with the other direction of each clause after it, unless it has that already."""
-    known = {str(rule.formula) for rule in model.rules}
-    turned = [(rule, replace(rule, formula=reverse(rule.formula))) for rule in model.rules]
-    return model.with_rules(
-        tuple(r for pair in turned for r in (pair if str(pair[1].formula) not in known else pair[:1]))
-    )
-
-
-def reverse(formula: Formula) -> Formula:
-    r"""Exchange the two variables of the head in the body of a clause.
-
-    Examples
-    --------
-    >>> model = sqlrl.parse_mln("size(d, n)\nbetter(d, d)\nsize(a, n) => better(a, b)")
-    >>> str(sqlrl.logic.printer.format_formula(reverse(model.rules[0].formula)))
-    'size(b, n) => better(a, b)'
-    """
-    assert isinstance(formula, Implies), formula
-    assert isinstance(formula.right, Atom), formula
-    first, second = formula.right.terms
-    other = {first: second, second: first}
-
-    def turned(atom: Formula) -> Atom:
-        assert isinstance(atom, Atom), atom
-        return Atom(atom.predicate, tuple(other.get(term, term) for term in atom.terms))
-
-    left = formula.left
-    body = And(tuple(turned(part) for part in left.parts)) if isinstance(left, And) else turned(left)
-    return Implies(body, formula.right)
-
-
-def with_attributes(model: sqlrl.Model, folder: str | Path, bias: sqlrl.Bias, *, names: bool) -> sqlrl.Model:
-    """Add a clause for each attribute of either drug, and with `names` for each drug itself."""
-    target, drug = bias.head.predicate, bias.head.places[0].type
-    lines = []
-    for name, (_, types) in background(folder, bias).items():
-        if types[0] == drug:
-            others = "".join(f", +v{k}" for k in range(1, len(types)))
-            lines += [f"{name}({side}{others}) => {target}(a, b)" for side in ("a", "b")]
-    if names:
-        lines += [f"0 {target}(+a, b)", f"0 {target}(a, +b)"]
-    return with_rules(model, bias, lines)
-
-
 def with_rules(model: sqlrl.Model, bias: sqlrl.Bias, lines: Sequence[str]) -> sqlrl.Model:
     """Add rules to a model; a rule that is an atom needs a weight, or it reads as a declaration."""
     declared = [f"{mode.predicate}({', '.join(p.type for p in mode.places)})" for mode in (bias.head, *bias.body)]
@@ -127,27 +87,10 @@ def with_rules(model: sqlrl.Model, bias: sqlrl.Bias, lines: Sequence[str]) -> sq
     return replace(model, predicates={**added.predicates, **model.predicates}, rules=(*model.rules, *added.rules))
 
 
-def clauses_of(db: sqlrl.Database, found: Found, kind: Kind, folder: str | Path, bias: sqlrl.Bias) -> sqlrl.Model:
-    """Return the clauses that a system learns weights of; as in Alchemy, the target by itself is one more."""
-    if kind in ("theory", "all"):
-        return with_rules(found.theory if kind == "theory" else found.all, bias, [f"0 {bias.head.predicate}(a, b)"])
-    return with_attributes(both_ways(different(db, found.all)), folder, bias, names=kind == "both ways and names")
-
-
-def different(db: sqlrl.Database, model: sqlrl.Model) -> sqlrl.Model:
-    """Return the clauses that differ in what they count at the query atoms, of equal ones the first."""
-    if not model.rules:
-        return model
-    _, first = np.unique(counts(db, model), axis=1, return_index=True)
-    return model.with_rules(tuple(model.rules[k] for k in sorted(first)))
-
-
-def counts(db: sqlrl.Database, model: sqlrl.Model) -> FloatArray:
-    """Return how many groundings each clause that is not hard has at each query atom, shape (atoms, clauses)."""
-    rules = (rule if rule.weight is not None or rule.expansions else replace(rule, weight=1.0) for rule in model.rules)
-    with db.program(model.with_rules(tuple(rule for rule in rules if not rule.hard))) as program:
-        found: FloatArray = ground_network(program, None).units.toarray().astype(np.float64)
-    return found
+def clauses_of(db: GroundedOnce, found: Found, kind: Kind, bias: sqlrl.Bias) -> sqlrl.Model:
+    """Return the clauses that a system learns weights of, the same object each time; as in Alchemy, the target is one more."""
+    model = found.theory if kind == "theory" else found.all
+    return db.once(kind, lambda: with_rules(model, bias, [f"0 {bias.head.predicate}(a, b)"]))
 
 
 # ---- learning with a transitive target -----------------------------------------------------------------------------
@@ -181,9 +124,10 @@ def pairs_of(task: Task) -> list[Pair]:
     return list(permutations(sorted({drug for pair in task.pairs for drug in pair}), 2))
 
 
-def named_pairs(db: sqlrl.Database, target: str) -> list[Pair]:
-    """Return the query atoms of the target in the order of their ids, which is that of networks."""
-    atoms = db.predict(sqlrl.parse_mln(f"{target}(a, a)\n0 {target}(x, y)", query=(target,))).atoms(every=True)
+def named_pairs(db: sqlrl.Database, target: str, drug: str = "a") -> list[Pair]:
+    """Return the query atoms of the target in the order of their ids, which is that of networks; `drug` is the type."""
+    model = sqlrl.parse_mln(f"{target}({drug}, {drug})\n0 {target}(x, y)", query=(target,))
+    atoms = db.predict(model).atoms(every=True)
     return list(zip(*(atoms.column(name).to_pylist() for name in atoms.column_names[1:3]), strict=True))
 
 
@@ -196,10 +140,16 @@ class Asked:
         As `drugs.load_drugs` filled it.
     bias : Bias
     pairs : sequence of (str, str)
+
+    Attributes
+    ----------
+    saved : float
+        Seconds that the groundings which were not repeated would have taken.
     """
 
     def __init__(self, db: sqlrl.Database, bias: sqlrl.Bias, pairs: Sequence[Pair]) -> None:
-        self.db, self.pairs = db, list(pairs)
+        self.db, self.pairs, self.saved = db, list(pairs), 0.0
+        self._counted: dict[tuple[Formula, ...], tuple[Any, float]] = {}
         db.scope(bias.head.predicate, self.pairs)
         place = {pair: k for k, pair in enumerate(named_pairs(db, bias.head.predicate))}
         self._place = {pair: k for k, pair in enumerate(pairs)}
@@ -212,12 +162,31 @@ class Asked:
 
     def log_odds(self, model: sqlrl.Model) -> FloatArray:
         """Return what the weighted clauses of a model say of each pair; hard clauses say nothing here."""
-        with self.db.program(model.with_rules(tuple(rule for rule in model.rules if not rule.hard))) as program:
+        soft = model.with_rules(tuple(rule for rule in model.rules if not rule.hard))
+        if any(rule.expansions for rule in soft.rules):
+            units, weights = self._ground(soft)
+        else:
+            # Systems have the same clauses with other weights.
+            key = tuple(rule.formula for rule in soft.rules)
+            weights = np.array([rule.weight for rule in soft.rules], dtype=np.float64)
+            if key in self._counted:
+                units, seconds = self._counted[key]
+                self.saved += seconds
+            else:
+                start = time.perf_counter()
+                units, grounded = self._ground(soft)
+                assert np.array_equal(grounded, weights), "a rule is not one clause"
+                self._counted[key] = units, time.perf_counter() - start
+        found: FloatArray = np.round(units @ weights, DIGITS)[self._order]
+        return found
+
+    def _ground(self, model: sqlrl.Model) -> tuple[Any, FloatArray]:
+        """Return how many groundings each clause has at each query atom, and the weights of the clauses."""
+        with self.db.program(model) as program:
             program.expand(None)
             network = ground_network(program, None)
             assert not len(network.row_clause), "a grounding has two query atoms"
-            found: FloatArray = (network.units @ program.weights())[self._order]
-        return found
+            return network.units, program.weights()
 
     def covered(self, theory: sqlrl.Model) -> BoolArray:
         """Return True for the pairs that some clause of a theory covers."""
@@ -236,13 +205,23 @@ class Ordered:
         In the most probable world.
     probability : dict of (str, str) to float
         Empty if it was not asked for.
-    optimal : bool
-        Whether the world is proved to be the most probable one.
+    gap : float
+        How much greater the score (log-odds) of the most probable world can be than that of this one; 0 if it is proved to be it.
     """
 
     truth: Mapping[Pair, bool]
     probability: Mapping[Pair, float]
-    optimal: bool
+    gap: float
+
+
+@lru_cache(maxsize=1)
+def transitive_network(pairs: tuple[Pair, ...]) -> tuple[Network, tuple[Pair, ...]]:
+    """Ground the hard transitive clause over pairs, all of them query atoms; return the pair of each atom, too."""
+    db = sqlrl.connect(":memory:")
+    db.load("Drug", [(drug,) for drug in sorted({drug for pair in pairs for drug in pair})], types=["drug"])
+    db.scope("better", list(pairs))
+    network = db.ground(sqlrl.parse_mln(f"better(drug, drug)\n{transitive('better')}", query=("better",)))
+    return network, tuple(named_pairs(db, "better", "drug"))
 
 
 def ordered(pairs: Sequence[Pair], log_odds: FloatArray, *, samples: int = SAMPLES, seed: int = 0) -> Ordered:
@@ -257,24 +236,18 @@ def ordered(pairs: Sequence[Pair], log_odds: FloatArray, *, samples: int = SAMPL
         Of MC-SAT, in one chain; 0 for no probabilities.
     seed : int
     """
-    db = sqlrl.connect(":memory:")
-    db.load("Drug", [(drug,) for drug in sorted({drug for pair in pairs for drug in pair})], types=["drug"])
-    db.scope("better", list(pairs))
-    units = [f'{float(value)!r} better("{a}", "{b}")' for (a, b), value in zip(pairs, log_odds, strict=True)]
-    model = sqlrl.parse_mln("\n".join(["better(drug, drug)", *units, transitive("better")]), query=("better",))
-    prediction = db.predict(model)
+    network, atoms = transitive_network(tuple(pairs))
+    value = dict(zip(pairs, log_odds, strict=True))
+    # As soft evidence, so that the network is the same for all systems of a fold.
+    network = replace(network, prior=np.array([value[pair] for pair in atoms]))
+    weights = np.zeros(len(network.clauses))
+    best = mpe(network, weights, deterministic_limit=LIMIT, seed=seed)
     probability: dict[Pair, float] = {}
     if samples:
-        found = db.marginals(model, method="mcsat", samples=samples, burn_in=BURN_IN, chains=1, seed=seed)
-        probability = _by_pair(found.probabilities(), "probability")
-    truth = _by_pair(prediction.atoms(every=True), "truth")
-    return Ordered(truth, probability, prediction.status.value == "optimal")
-
-
-def _by_pair(rows: pa.Table, value: str) -> dict[Pair, Any]:
-    """Return a column by the two arguments, which come after the example."""
-    first, second = (rows.column(name).to_pylist() for name in rows.column_names[1:3])
-    return dict(zip(zip(first, second, strict=True), rows.column(value).to_pylist(), strict=True))
+        found = marginals(network, weights, method="mcsat", samples=samples, burn_in=BURN_IN, chains=1, seed=seed)
+        probability = dict(zip(atoms, found.probability.tolist(), strict=True))
+    gap = 0.0 if best.report.status is Status.OPTIMAL else best.report.gap
+    return Ordered(dict(zip(atoms, best.world.tolist(), strict=True)), probability, gap)
 
 
 # ---- weights -------------------------------------------------------------------------------------------------------
@@ -305,17 +278,7 @@ class Weighted:
     parameter: str
 
 
-def learn_both_ways(db: sqlrl.Database, model: sqlrl.Model, task: Task, protocol: Protocol, seed: int) -> Weighted:
-    """Learn weights with L2; the strength is chosen as that of the baselines, see `drugs.choose_strength`."""
-    first = sqlrl.Likelihood("l2", 1.0, random_state=seed).fit(db, model)
-    atoms = named_pairs(db, task.predicate)
-    features = counts(db, first.model_)
-    best = choose_strength(features, task.truth(atoms), atoms, protocol, STRENGTHS, seed)
-    fit = sqlrl.Likelihood("l2", best, random_state=seed).fit(db, model)
-    return Weighted(fit.model_, None, _weighted(fit), f"strength {best:g}")
-
-
-def learn_weights(db: sqlrl.Database, model: sqlrl.Model, bias: sqlrl.Bias, learner: str, seed: int) -> Weighted:
+def learn_weights(db: GroundedOnce, model: sqlrl.Model, bias: sqlrl.Bias, learner: str, seed: int) -> Weighted:
     """Learn the weights of clauses with "PSCG", "L2", "L1", "MM" or "MM-L1".
 
     With "MM" the pairs of the database must also be the facts of `COMPARED`.
@@ -328,9 +291,10 @@ def learn_weights(db: sqlrl.Database, model: sqlrl.Model, bias: sqlrl.Bias, lear
         fit = sqlrl.Likelihood(penalty, STRENGTHS, random_state=seed).fit(db, model)
         return Weighted(fit.model_, None, _weighted(fit), f"strength {fit.strength_:g}")
     norm: Any = "l1" if learner == "MM-L1" else "l2"
+    together = db.once(("transitive", id(model)), lambda: made_transitive(model, bias))
     fits = [
         sqlrl.MaxMargin(PRICES, penalty=norm, loss="hamming", separation="relaxed", random_state=seed).fit(db, each)
-        for each in (model, made_transitive(model, bias))
+        for each in (model, together)
     ]
     chosen = [f"{row['C']:g}" for fit in fits for row in fit.choices_.to_pylist() if row["chosen"]]
     return Weighted(fits[0].model_, fits[1].model_, _weighted(fits[1]), f"C {', '.join(chosen)}")

@@ -278,6 +278,18 @@ def scores_of_baseline(
     return found
 
 
+def turned(features: FloatArray) -> FloatArray:
+    """Turn rows to the axes of their singular value decomposition; without those along which all rows are 0 to rounding.
+
+    Squared weights stay the same, so that weights with a penalty on them give the same scores, but there are at most as many
+    columns as the rank.
+    """
+    left, size, _ = np.linalg.svd(features, full_matrices=False)
+    kept = size > size.max(initial=0.0) * max(features.shape) * np.finfo(np.float64).eps
+    found: FloatArray = left[:, kept] * size[kept]
+    return found
+
+
 def choose_strength(
     features: FloatArray,
     truth: BoolArray,
@@ -302,6 +314,7 @@ def choose_strength(
     place = {pair: k for k, pair in enumerate(pairs)}
     folds = split(pairs, protocol, folds=6 if protocol == "both-new" else 5, seed=seed)
     parts = [tuple([place[pair] for pair in part] for part in (fold.train, fold.test)) for fold in folds]
+    features = turned(features)
     total = np.zeros(len(strengths))
     for train, test in parts:
         if train and test:

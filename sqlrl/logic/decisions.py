@@ -10,7 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlrl.errors import ModelError
-from sqlrl.logic.boolean import FALSE, LARGEST_FORM, TRUE, All, Any, Node, Signed, conjoin, disjoin, disjuncts, negate
+from sqlrl.logic.boolean import (
+    FALSE,
+    LARGEST_FORM,
+    TRUE,
+    All,
+    Any,
+    Node,
+    Signed,
+    Witness,
+    conjoin,
+    disjoin,
+    disjuncts,
+    negate,
+)
 
 SIFTED_ATOMS = 14
 """Up to how many atoms the order of the diagram is improved by moving each of them to every place."""
@@ -151,6 +164,11 @@ def disjoint(
         There would be more than `LARGEST_FORM` conjunctions.
     """
     atoms = atoms_of(node)
+    if not values[0] and isinstance(node, Any) and node.parts:
+        plain = [part for part in node.parts if isinstance(part, Signed) and not isinstance(part.atom, Witness)]
+        if len(plain) == len(node.parts) == len(atoms):
+            # A clause is false in one case: a diagram would say the same.
+            return False, (tuple(part.negated() for part in plain),)
     place = {atom: i for i, atom in enumerate(atoms)}
 
     def cost(order: tuple[Signed, ...]) -> tuple[tuple[int, int, int], bool, tuple[Path, ...]]:

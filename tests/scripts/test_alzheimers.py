@@ -1,4 +1,4 @@
-"""The experiment on drugs: other directions of clauses, transitive predictions by enumeration, jobs, and its table."""
+"""The experiment on drugs: what is made of clauses, transitive predictions by enumeration, jobs, and its table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 
+import drug_systems
 import numpy as np
 import pytest
 from alzheimers import (
@@ -21,13 +22,26 @@ from alzheimers import (
     notes,
     run,
     summarise,
+    unproved,
 )
-from drug_systems import COMPARED, SETTINGS, Asked, both_ways, made_transitive, ordered, pairs_of, with_attributes
-from drugs import FILES, PROTOCOLS, load_drugs, read_modes, read_task, task_folds
+from drug_reasons import VARIANCE, find_reasons, prior_scales, reasons_model
+from drug_systems import (
+    COMPARED,
+    SETTINGS,
+    Asked,
+    Ordered,
+    made_transitive,
+    ordered,
+    pairs_of,
+)
+from drugs import FILES, PROTOCOLS, attributes, load_drugs, read_modes, read_task, task_folds
+from grounded_once import GroundedOnce
 from harness import Measured, Options
 
 import sqlrl
+from sqlrl import training
 from sqlrl.evaluate import auc_roc
+from sqlrl.ground.assemble import ground_network
 from sqlrl.logic.printer import format_formula
 
 DRUGS = tuple("cdfghjkmnpqr")
@@ -70,24 +84,56 @@ def model_of(rules: str) -> sqlrl.Model:
 # ---- clauses ---------------------------------------------------------------------------------------------------
 
 
-def test_each_clause_has_its_other_direction() -> None:
-    model = model_of(
-        "weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)\nweight(x, n) => better(x, y)\nweight(y, n) => better(x, y)"
-    )
-    assert [format_formula(rule.formula) for rule in both_ways(model).rules] == [
-        "weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)",
-        "weight(y, n) ^ weight(x, m) ^ gt(n, m) => better(x, y)",
-        "weight(x, n) => better(x, y)",
-        "weight(y, n) => better(x, y)",
-    ]
-
-
-def test_attributes_and_names_of_both_drugs(folder: Path) -> None:
+def test_reasons_count_once_and_equal_ones_are_one(folder: Path) -> None:
     bias = read_modes(folder / "alzheimers", "amine")
-    rules = with_attributes(model_of(""), folder / "alzheimers", bias, names=True).rules
-    assert [format_formula(rule.formula) for rule in rules] == [
-        "weight(a, +v1) => better(a, b)", "weight(b, +v1) => better(a, b)", "better(+a, b)", "better(a, +b)",
+    pairs = list(permutations(DRUGS, 2))
+    heavier = "weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)"
+    # Every drug but the lightest ones is heavier than some weight, in several ways.
+    rules = [
+        heavier,
+        "weight(x, n) ^ gt(n, m) => better(x, y)",
+        heavier.replace("x", "z"),
+        "weight(x, n) => better(x, y)",
+    ]
+    reasons = find_reasons(model_of("\n".join(rules)), folder / "alzheimers", bias, pairs)
+    expected = [[HEAVY[a] > HEAVY[b], HEAVY[a] > 0, True] for a, b in reasons.pairs]
+    assert sorted(reasons.pairs) == sorted(pairs)
+    assert reasons.holds.tolist() == expected
+    db = sqlrl.connect()
+    reasons.load(db, bias)
+    [(count,)] = db.sql("select count(*) from sqlrl.named_Holds").fetchall()
+    assert count == np.array(expected).sum()
+
+
+def test_rules_of_reasons_attributes_and_names(folder: Path) -> None:
+    bias = read_modes(folder / "alzheimers", "amine")
+    model, kinds = reasons_model(folder / "alzheimers", bias, names=True)
+    assert [(kind, format_formula(rule.formula)) for kind, rule in zip(kinds, model.rules, strict=True)] == [
+        ("reasons", "Holds(a, b, +r) => better(a, b)"), ("reasons", "Holds(b, a, +r) => better(a, b)"),
+        ("attributes", "weight(a, +v1) => better(a, b)"), ("attributes", "weight(b, +v1) => better(a, b)"),
+        ("names", "better(+a, b)"), ("names", "better(a, +b)"),
     ]  # fmt: skip
+
+
+def test_each_kind_gives_a_pair_as_much_variance(folder: Path) -> None:
+    bias = read_modes(folder / "alzheimers", "amine")
+    pairs = [(a, b) for a, b in permutations(DRUGS, 2) if HEAVY[a] != HEAVY[b]]
+    rules = ["weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)", "weight(x, n) ^ gt(n, m) => better(x, y)"]
+    reasons = find_reasons(model_of("\n".join(rules)), folder / "alzheimers", bias, pairs)
+    model, kinds = reasons_model(folder / "alzheimers", bias, names=True)
+    known = attributes(folder / "alzheimers", bias)
+    scales = prior_scales(kinds, reasons, known, pairs)
+    db = sqlrl.connect()
+    load_drugs(db, folder / "alzheimers", bias, pairs, None)
+    reasons.load(db, bias)
+    for kind in ("reasons", "attributes", "names"):
+        own = [(rule, scale) for rule, k, scale in zip(model.rules, kinds, scales, strict=True) if k == kind]
+        with db.program(model.with_rules(tuple(rule for rule, _ in own))) as program:
+            program.expand(None)
+            units = ground_network(program, None).units.toarray()
+        # By the definition: the variance of the log-odds of each pair, and the mean of these.
+        variance = own[0][1] ** 2 * (units.astype(float) ** 2).sum(axis=1).mean()
+        assert variance == pytest.approx(VARIANCE / 3), kind
 
 
 def test_transitive_only_among_compared_pairs(folder: Path) -> None:
@@ -120,6 +166,9 @@ def test_predictions_of_pairs(folder: Path) -> None:
     assert covered.tolist() == [HEAVY[a] > HEAVY[b] for a, b in pairs]
     assert asked.of([("d", "c"), ("c", "d")], covered).tolist() == [True, False]
     assert not asked.covered(model_of("")).any()
+    # 0.1 + 0.2 - 0.3 is 5.6e-17 in binary.
+    rules = "".join(f"{weight} weight(x, n) => better(x, y)\n" for weight in (0.1, 0.2, -0.3))
+    assert not asked.log_odds(model_of(rules)).any()
 
 
 def test_a_transitive_target_against_all_worlds() -> None:
@@ -133,13 +182,37 @@ def test_a_transitive_target_against_all_worlds() -> None:
     assert 1 < len(worlds) < 64
     best = max(worlds, key=lambda world: world[0])[1]
     found = ordered(pairs, log_odds, samples=4000)
-    assert found.optimal
+    assert found.gap == 0
     assert {pair for pair, value in found.truth.items() if value} == best
     total = sum(math.exp(score) for score, _ in worlds)
     for pair in pairs:
         exact = sum(math.exp(score) for score, true in worlds if pair in true) / total
         assert found.probability[pair] == pytest.approx(exact, abs=0.05)
     assert ordered(pairs, log_odds, samples=0).probability == {}
+
+
+def test_a_world_without_a_proof_has_an_honest_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = list(permutations(DRUGS, 2))
+    log_odds = np.random.default_rng(0).normal(size=len(pairs)) * 5
+
+    def score(world: Ordered) -> float:
+        return float(log_odds[[world.truth[pair] for pair in pairs]].sum())
+
+    proved = ordered(pairs, log_odds, samples=0)
+    monkeypatch.setattr(drug_systems, "LIMIT", 0.001)
+    short = ordered(pairs, log_odds, samples=0)
+    assert proved.gap == 0 < short.gap
+    assert score(short) <= score(proved) <= score(short) + short.gap + 1e-6
+
+
+def test_worlds_without_a_proof_are_told() -> None:
+    def result(*gaps: float) -> Measured[list[Outcome]]:
+        return Measured([Outcome("ALEPH", 80), *(Outcome("ALEPH MM", 80, 90, gap=gap) for gap in gaps)], 9, 300)
+
+    assert unproved([result(0, 0), result(0)]) == []
+    assert unproved([result(0, 2.5), result(0.125)]) == [
+        "order: 2 of 3 worlds are not proved to be the most probable ones; they lack at most 2.5"
+    ]
 
 
 def test_area_under_the_curve() -> None:
@@ -230,3 +303,49 @@ def test_what_the_paper_prints() -> None:
     for columns in PAPER.values():
         assert all(len(four) == len(FILES) for four in columns.values())
         assert set(columns) <= {"accuracy", "sd", "auc", "order", "sd_order", "clauses"}
+
+
+# ---- sharing ---------------------------------------------------------------------------------------------------
+
+
+def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is learned is what `fit` on the database itself learns."""
+    inner = folder / "alzheimers"
+    task, bias = read_task(inner, "amine"), read_modes(inner, "amine")
+    db = sqlrl.connect()
+    load_drugs(db, inner, bias, task.pairs, [pair for pair in task.pairs if task.labels[pair]])
+    model = model_of("weight(x, +n) => better(x, y)\nweight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)")
+    learners = [sqlrl.Likelihood("l2", [0.1, 1.0]), sqlrl.Likelihood("l1", 0.5), sqlrl.PSCG(3)]
+    alone = [learner.fit(db, model).weights_ for learner in learners]
+    runs = db.sql("select count(*) from sqlrl.run").fetchall()
+    calls: list[object] = []
+    original = training.Windows._window
+    monkeypatch.setattr(training.Windows, "_window", lambda self, ids: calls.append(ids) or original(self, ids))
+    with GroundedOnce(db) as shared:
+        for learner, weights in zip(learners, alone, strict=True):
+            fit = learner.fit(shared, model)
+            np.testing.assert_allclose(fit.weights_, weights, rtol=0, atol=1e-12)
+            again = db.marginals(fit.model_).probabilities().column("probability").to_numpy()
+            assert np.ptp(again) > 0
+        assert len(calls) == 1
+        assert shared.saved > 0
+        counted = shared.counts(model)
+        assert counted.shape == (len(task.pairs), 6)
+    assert db.sql("select count(*) from sqlrl.run").fetchall() == runs
+    # The first clause counts the pairs of weights in order; then each atom has one weight of its first drug.
+    assert counted[:, 0].sum() == sum(task.labels.values())
+    assert counted[:, 1:].sum(axis=1).tolist() == [1] * len(task.pairs)
+
+
+def test_pairs_are_grounded_once_for_all_weights(folder: Path) -> None:
+    inner = folder / "alzheimers"
+    task, bias = read_task(inner, "toxic"), read_modes(inner, "toxic")
+    db = sqlrl.connect()
+    load_drugs(db, inner, bias, [("c", "d")], [("c", "d")])
+    asked = Asked(db, bias, pairs_of(task))
+    heavier = "weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)"
+    first = asked.log_odds(model_of(f"2 {heavier}\n-0.5 better(x, y)"))
+    assert asked.saved == 0
+    second = asked.log_odds(model_of(f"-1 {heavier}\n0.25 better(x, y)"))
+    assert asked.saved > 0
+    assert set(zip(first.tolist(), second.tolist(), strict=True)) == {(1.5, -0.75), (-0.5, 0.25)}

@@ -24,6 +24,7 @@ from drugs import (
     scores_of_baseline,
     split,
     task_folds,
+    turned,
     untested,
 )
 
@@ -191,6 +192,19 @@ def test_one_weight_has_its_closed_form() -> None:
     assert fit_logistic(features, truth, 0.0) == pytest.approx(np.log(3), abs=1e-5)
     (weight,) = fit_logistic(features, truth, 0.5)
     assert 3 - 4 / (1 + np.exp(-weight)) == pytest.approx(0.5 * weight, abs=1e-4)
+
+
+def test_turned_rows_have_the_same_scores() -> None:
+    rng = np.random.default_rng(3)
+    features = rng.integers(0, 3, (30, 4)).astype(float) @ rng.integers(0, 2, (4, 50)).astype(float)
+    truth = rng.random(30) < 0.5
+    found = turned(features)
+    assert found.shape == (30, np.linalg.matrix_rank(features))
+    np.testing.assert_allclose(found @ found.T, features @ features.T, atol=1e-9)
+    for part in (slice(0, 30), slice(5, 25)):
+        scores = [x @ fit_logistic(x[part], truth[part], 0.3) for x in (features, found)]
+        np.testing.assert_allclose(scores[0], scores[1], atol=1e-3)
+    assert turned(np.zeros((3, 2))).shape == (3, 0)
 
 
 def test_identity_knows_the_order_of_known_drugs_and_nothing_of_new_ones(task: Task) -> None:
