@@ -153,7 +153,7 @@ def main() -> None:
         # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.
         warm = [replace(jobs[0], system=system, fold=few) for system in ("ADAGRAD_FB-ISM", "OSL-M1-ISM")]
         run_jobs(run, [(job,) for job in warm], options.console(), "warm-up")
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = [
         {"system": j.system, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
         for j, r in zip(jobs, results, strict=True)

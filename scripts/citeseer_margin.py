@@ -163,7 +163,7 @@ def main() -> None:
     description = "Max-margin weights on CiteSeer with the isolated segmentation model, one topic left out."
     options = read_options(description, needs="citeseer", folds=TOPICS)
     jobs = make_jobs(options)
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = [
         {"system": j.system, "fold": j.fold.name, "f1": r.value.f1, "f1_train": r.value.f1_train,
          "seconds": r.value.seconds, "seconds_predict": r.value.seconds_predict, "memory_mb": r.memory_mb}

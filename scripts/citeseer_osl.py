@@ -232,7 +232,7 @@ def main() -> None:
         # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.
         warm = [(replace(job, fold=few),) for job in jobs if job.system in ("ADAGRAD_FB-LC_0", "OSL-M1-LC_0")][:2]
         run_jobs(run, warm, options.console(), "warm-up")
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = [
         {"system": j.system, "modes": j.modes, "beyond": j.beyond, "seed": j.seed, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
         for j, r in zip(jobs, results, strict=True)

@@ -200,7 +200,7 @@ def main() -> None:
         options.console(),
         "warm-up",
     )
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = [
         {
             "reading": j.reading,

@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -25,9 +25,11 @@ from typing import Generic, TypeVar
 
 import duckdb
 import pyarrow as pa
+from journal import Journal
 from sqlglot import exp
 
 from sqlrl.report import Console, Table, console_for, track
+from sqlrl.wording import counted
 
 Row = Mapping[str, object]
 Result = TypeVar("Result")
@@ -77,6 +79,11 @@ class Options:
     def console(self) -> Console:
         """Return the console for progress and messages."""
         return console_for(quiet=self.quiet)
+
+    @property
+    def journal(self) -> Path | None:
+        """The file beside `db` that keeps jobs until the table is published; None without `db`."""
+        return None if self.db is None else self.db.with_name(self.db.name + ".jobs")
 
 
 def read_options(
@@ -169,11 +176,13 @@ def run_jobs(
     console: Console,
     description: str,
     processes: int = 1,
+    *,
+    journal: Path | None = None,
 ) -> list[Measured[Result]]:
     """Call a function once for each job, each in a process of its own, by default one after the other.
 
     A fresh process makes the peak memory that of one job, and keeps what one job compiled or cached from speeding up
-    the next. Warnings are shown once each.
+    the next. It has one thread for linear algebra, unless `OPENBLAS_NUM_THREADS` says otherwise. Warnings are shown once each.
 
     Parameters
     ----------
@@ -186,23 +195,56 @@ def run_jobs(
         What the progress bar says.
     processes : int
         How many jobs run at the same time; times are those of a busy machine then.
+    journal : Path, optional
+        Where each job is kept as soon as it is done. Jobs that are there already, from a run that was stopped, are not run again.
 
     Returns
     -------
     list of Measured
         In the order of the jobs.
     """
+    # Matrices are small, and threads that wait for each other on a busy machine cost more than all the rest.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    kept = None if journal is None else Journal(journal, versions())
+    keys = [kept.key(function, job) if kept else "" for job in jobs]
+    done: list[Measured[Result] | None] = [kept.get(key) if kept else None for key in keys]
+    before = sum(x is not None for x in done)
+    if before:
+        console.message(
+            f"{before} of {counted(len(jobs), 'job')} taken from {journal}; remove the file to run them again"
+        )
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        waiting = [pool.submit(measure, function, *job) for job in jobs]
+        waiting: list[tuple[int, Future[Measured[Result]]]] = []
+        for i, job in enumerate(jobs):
+            if done[i] is None:
+                future = pool.submit(measure, function, *job)
+                future.add_done_callback(_keeper(kept, keys[i]))
+                waiting.append((i, future))
         try:
-            results = [future.result() for future in track(console, waiting, description)]
+            for i, future in track(console, waiting, description):
+                done[i] = future.result()
         except BaseException:
             # Else the other jobs would all be run before the error is seen.
             pool.shutdown(wait=True, cancel_futures=True)
+            if kept is not None:
+                number = before + sum(x.done() and not x.cancelled() and x.exception() is None for _, x in waiting)
+                console.message(f"{number} of {counted(len(jobs), 'job')} kept in {journal}: the same command goes on")
             raise
+    results = [x for x in done if x is not None]
     for text in dict.fromkeys(w for result in results for w in result.warnings):
         console.warning(text)
     return results
+
+
+def _keeper(kept: Journal | None, key: str) -> Callable[[Future[Measured[Result]]], None]:
+    """Return what keeps the result of a job when it has one."""
+
+    def keep_result(future: Future[Measured[Result]]) -> None:
+        """Called when the job has ended in any way."""
+        if kept is not None and not future.cancelled() and future.exception() is None:
+            kept.add(key, future.result())
+
+    return keep_result
 
 
 def measure(function: Callable[..., Result], *arguments: object) -> Measured[Result]:
@@ -268,6 +310,8 @@ def publish(
         run = {"seed": options.seed, "quick": options.quick, **(parameters or {})}
         keep(options.db, name, run, tables)
         options.console().message(f"kept in {options.db}: " + ", ".join(f"experiment.{t}" for t in tables))
+    if options.journal is not None:
+        options.journal.unlink(missing_ok=True)
 
 
 def to_table(rows: Sequence[Row]) -> pa.Table:

@@ -161,7 +161,7 @@ def main() -> None:
         first = replace(jobs[0], fold=Fold("warm-up", jobs[0].fold.train[:5], jobs[0].fold.test[:5]))
         # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.
         run_jobs(run, [(first,)], options.console(), "warm-up")
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     rows = summarise(jobs, results)
     details: list[Row] = [
         {"learner": j.learner, "noise": j.noise, "seed": j.seed, "fold": j.fold.name, **asdict(r.value)}

@@ -187,7 +187,7 @@ def experiment(options: Options, name: str, sigma: float, paper: Paper, *, scrip
         first = replace(jobs[0], fold=Fold("warm-up", jobs[0].fold.train[:5], jobs[0].fold.test[:5]))
         # The first training on a machine compiles numba's kernels, once for all; that is no part of the measurement.
         run_jobs(run, [(first,)], options.console(), "warm-up")
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = [
         {"system": j.system, "fold": j.fold.name, **asdict(r.value), "memory_mb": r.memory_mb}
         for j, r in zip(jobs, results, strict=True)

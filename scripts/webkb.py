@@ -167,7 +167,7 @@ def main() -> None:
     description = f"Max-margin weights on web pages, one university left out ({NOTE})."
     options = read_options(description, needs="webkb", folds=UNIVERSITIES)
     jobs = make_jobs(options)
-    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings")
+    results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = []
     for job, result in zip(jobs, results, strict=True):
         found = asdict(result.value)

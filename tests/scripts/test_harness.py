@@ -9,9 +9,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from harness import Options, keep, measure, peak_memory_mb, publish, read_options, run_jobs, to_table
+from harness import Options, keep, measure, peak_memory_mb, publish, read_options, run_jobs, to_table, versions
+from journal import Journal
 
-from sqlrl.report import QuietConsole
+from sqlrl.report import PlainConsole, QuietConsole
 
 
 def allocate(megabytes: int) -> int:
@@ -60,6 +61,38 @@ def test_jobs_at_the_same_time_keep_their_order_and_stop_at_a_failure(tmp_path: 
     with pytest.raises(ValueError, match="no path"):
         run_jobs(fail_or_write, [(None,), *((str(path),) for path in paths)], QuietConsole(), "jobs")
     assert not paths[-1].exists()
+
+
+def test_jobs_that_are_done_are_taken_from_the_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = Options(tmp_path, db=tmp_path / "kept.duckdb", quiet=True)
+    journal = options.journal
+    assert journal == tmp_path / "kept.duckdb.jobs"
+    paths = [tmp_path / str(k) for k in range(2)]
+    jobs = [(str(path),) for path in paths]
+    with pytest.raises(ValueError, match="no path"):
+        run_jobs(fail_or_write, [jobs[0], (None,)], PlainConsole(), "jobs", journal=journal)
+    assert "1 of 2 jobs kept in" in capsys.readouterr().err
+    with journal.open("ab") as file:
+        file.write(b"\x80\x04\x95")  # a result that was cut off
+    paths[0].unlink()
+    first, second = run_jobs(fail_or_write, jobs, PlainConsole(), "jobs", journal=journal)
+    assert "1 of 2 jobs taken from" in capsys.readouterr().err
+    assert (paths[0].exists(), paths[1].exists()) == (False, True)
+    assert first.memory_mb > 0
+    paths[1].unlink()
+    assert run_jobs(fail_or_write, jobs, QuietConsole(), "jobs", journal=journal) == [first, second]
+    assert not paths[1].exists()
+    # Other arguments, another function and other libraries are other jobs; what is published is done.
+    kept = Journal(journal, versions())
+    for function, job, depends in (
+        (fail_or_write, ("x",), versions()),
+        (allocate, jobs[0], versions()),
+        (fail_or_write, jobs[0], {**versions(), "duckdb": "1.0"}),
+    ):
+        assert kept.get(Journal(journal, depends).key(function, job)) is None
+    assert kept.get(kept.key(fail_or_write, jobs[0])) == first
+    publish("trial", [{"f1": 1.5}], options)
+    assert not journal.exists()
 
 
 def test_a_job_does_not_inherit_the_memory_of_this_process() -> None:
