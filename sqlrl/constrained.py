@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 
 from sqlrl import markup
 from sqlrl.constraints import ClauseCost, cost_table
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
+from sqlrl.learn.parameters import check_database
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
 from sqlrl.models import check_model
@@ -17,7 +19,6 @@ from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.database import Database
-    from sqlrl.learn.protocols import OnWindow
     from sqlrl.report import Table
 
 Mode = Literal["none", "l+i", "ibt", "ibt-approx", "sct", "sct-"]
@@ -46,8 +47,8 @@ class Learner(Protocol):
         """Return the constructor's arguments by name."""
         ...
 
-    def fit(self, db: Any, model: Model, examples: Any = None, *, on_window: OnWindow | None = None) -> Any:
-        """Learn the weights of a model."""
+    def fit(self, db: Any, model: Model, examples: Any = None) -> Any:
+        """Learn the weights of a model; options of its own are keywords."""
         ...
 
 
@@ -110,7 +111,7 @@ class ConstrainedTraining:
         """Return the constructor's arguments by name."""
         return {"learner": self.learner, "mode": self.mode, "growth": self.growth, "density": self.density}
 
-    def fit(self, db: Database, model: Model, examples: object = None, *, on_window: OnWindow | None = None) -> Self:
+    def fit(self, db: Database, model: Model, examples: object = None, **options: Any) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
         Parameters
@@ -120,8 +121,9 @@ class ConstrainedTraining:
             With all its hard clauses.
         examples : query or list of names, optional
             What to learn from; all examples by default. What constraints cost is counted over them, too.
-        on_window : callable, optional
-            Passed on to the learner.
+        **options
+            What else the learner's `fit` takes: `on_window`, `checkpoint` and `resume` of an online learner, `on_iteration` of
+            a batch learner. A resumed run needs the same mode, thresholds, model and examples.
 
         Returns
         -------
@@ -131,8 +133,8 @@ class ConstrainedTraining:
         Raises
         ------
         InputError
-            An unknown mode, a threshold that is no positive number, or "ibt-approx" with a learner that has no such inference;
-            and as the learner's `fit`.
+            An unknown mode, a threshold that is no positive number, "ibt-approx" with a learner that has no such inference, or
+            an option that the learner's `fit` does not have; and as the learner's `fit`.
 
         Examples
         --------
@@ -146,8 +148,10 @@ class ConstrainedTraining:
         >>> len(fit.training_model_.rules), len(fit.model_.rules)
         (1, 2)
         """
+        check_database(db)
         check_model(model)
         learner = self._copied()
+        _check_options(learner, options)
         check_thresholds(self.growth, self.density)
         training, predicting = ENFORCED[self.mode]
         start = time.perf_counter()
@@ -157,7 +161,7 @@ class ConstrainedTraining:
         seconds = {"selecting": time.perf_counter() - start}
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))
-        learner.fit(db, trained, examples, on_window=on_window)
+        learner.fit(db, trained, examples, **options)
         learned = tuple(rule for rule in learner.model_.rules if not rule.hard)
         self.learner_, self.training_model_ = learner, trained
         self.model_ = learner.model_.with_rules((*learned, *enforced(model, predicting, costs or ())))
@@ -222,6 +226,15 @@ class ConstrainedTraining:
         if name in LEARNED:
             raise NotFittedError(f"this ConstrainedTraining has no {name} yet: call fit(db, model) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _check_options(learner: Learner, options: Mapping[str, object]) -> None:
+    """Refuse options that the learner's `fit` does not have."""
+    known = [x.name for x in signature(learner.fit).parameters.values() if x.kind is Parameter.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            what = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise InputError(f"{name}= is no option of the fit of {type(learner).__name__}: {what}")
 
 
 def enforced(model: Model, part: Part, costs: Sequence[ClauseCost]) -> tuple[Rule, ...]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.labels import warn_alike
 from sqlrl.constraints import Constraints
 from sqlrl.counting import Counting
 from sqlrl.defined import follow
@@ -136,6 +137,7 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
             with program.only(ids) as chosen:
                 # At the end of a run all clauses are counted: what cannot be is refused before the first step.
                 check_counts(program, [OBSERVED], chosen, limit=limit)
+                warn_alike(program.engine, program.public_layout, chosen)
             random = np.random.default_rng(seed)
             orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
             if modes is None:
@@ -147,10 +149,7 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
             try:
                 yield stream
             except BaseException as error:
-                if stream.run is not None:
-                    self.records.end_run(
-                        stream.run, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-                    )
+                stream.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
                 raise
 
     def learned_model(self, program: Any, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sqlrl.catalog.deriving import CONSTANTS, derive_bias
+from sqlrl.catalog.several import Sources, Types, chosen_sources
 from sqlrl.data import Data
 from sqlrl.defined import define
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER, parse_definitions
-from sqlrl.logic.statements import read_text
+from sqlrl.logic.texts import read_text
 
 
 class Defining(Data):
@@ -22,6 +23,68 @@ class Defining(Data):
     console : Console, optional
         As for `Data`.
     """
+
+    def load_all(
+        self,
+        sources: Sources,
+        types: Types | None = None,
+        *,
+        duplicates: str = "error",
+        empty: str = "error",
+        fold_case: bool = False,
+        constants: Mapping[str, str] | None = None,
+        header: bool = True,
+        delimiter: str | None = None,
+        quote: str = '"',
+    ) -> list[str]:
+        """Load the facts of several closed predicates, all or nothing.
+
+        Parameters
+        ----------
+        sources : folder, or mapping of str to what `load` takes
+            Of a folder the Parquet, CSV and TSV files, which are named after their predicates.
+        types : Bias or mapping of str to sequence of str, optional
+            The types of the arguments. With a bias only the predicates are loaded that its bodies have, with the types of their
+            modes; with a mapping those that it leaves out wait for a model to say their types, as with `load`.
+        duplicates, empty, fold_case, constants, header, delimiter, quote
+            For all of them, as for `load`.
+
+        Returns
+        -------
+        list of str
+            The predicates that were loaded.
+
+        Raises
+        ------
+        LoadError
+            As `load`; or a folder without such files, or types of a predicate that there is not.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> bias = sqlrl.parse_bias(
+        ...     "modeh(1, old(+person)). modeb(*, parent(+person,-person)). modeb(*, job(+person,#job))."
+        ... )
+        >>> db = sqlrl.connect()
+        >>> db.load_all({"parent": [("Ann", "Bob")], "job": [("Ann", "smith")], "other": [("x",)]}, bias)
+        ['parent', 'job']
+        """
+        with self.catalog.store.writing():
+            chosen = chosen_sources(sources, types)
+            for predicate, (source, known) in chosen.items():
+                self.load(
+                    predicate,
+                    source,
+                    types=known,
+                    duplicates=duplicates,
+                    empty=empty,
+                    fold_case=fold_case,
+                    constants=constants,
+                    header=header,
+                    delimiter=delimiter,
+                    quote=quote,
+                )
+        return list(chosen)
 
     def define(self, definitions: str | Path, *, variables: str = LOWER) -> None:
         r"""Define closed predicates by Horn rules `head :- literal, literal.` over others.
@@ -70,7 +133,9 @@ class Defining(Data):
         [('Ann',)]
         """
         if isinstance(definitions, Path):
-            parsed = parse_definitions(read_text(definitions), variables=variables, path=str(definitions))
+            parsed = parse_definitions(
+                read_text(definitions, parse="define as a str"), variables=variables, path=str(definitions)
+            )
         else:
             parsed = parse_definitions(definitions, variables=variables)
         define(self.catalog.store, parsed)

@@ -151,6 +151,10 @@ class ScopeWarning(SqlrlWarning):
     """Labels lie outside the scope, so that they are not learned from and cannot be predicted."""
 
 
+class LabelWarning(SqlrlWarning):
+    """Labels are all alike, or tuples count as false that perhaps are only unknown."""
+
+
 class SourceWarning(SqlrlWarning):
     """A file from which data were loaded is gone; what was loaded is used."""
 

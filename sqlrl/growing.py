@@ -30,6 +30,7 @@ from sqlrl.logic.symmetry import parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.plan.sql import table
 from sqlrl.report import Console
+from sqlrl.resuming import NUMBERED
 from sqlrl.structure.additions import FIRST, Addition
 from sqlrl.structure.pathfinding.patterns import Constants, PatternBook, least_rows
 from sqlrl.structure.protocols import GrowingWindow
@@ -95,6 +96,25 @@ class GrowingStream(TrainingStream):
         """Make the learned model and keep it with the run; of the modes the text is kept, not the name of their file."""
         parameters = {**record.parameters, "modes": format_modes(self.modes)}
         return super().model(weights, replace(record, parameters=parameters))
+
+    def stop(self, status: str) -> None:
+        """Record that the run has ended, and give added clauses their ids in the history: those after the model's so far."""
+        if self.run is None:
+            return
+        count = self._program.clause_count
+        with self._records.together():
+            self._records.renumber("weight_history", self.run, first=FIRST, by=count - FIRST)
+            if self._saved:
+                self._records.save_state(self.run, {NUMBERED: count})
+            super().stop(status)
+
+    def _renumbered(self, first: int) -> None:
+        """Give added clauses their provisional ids again: the model may still grow."""
+        if first < 0 or self.run is None:
+            return
+        with self._records.together():
+            self._records.renumber("weight_history", self.run, first=first, by=FIRST - first)
+            self._records.save_state(self.run, {NUMBERED: -1})
 
     @property
     def clause_count(self) -> int:

@@ -251,9 +251,9 @@ def check_model(model: object) -> None:
     """
     if isinstance(model, Model):
         return
-    what = (
-        f"the text {shortened(model, 60)!r}" if isinstance(model, str) else f"an object of type {type(model).__name__}"
-    )
+    what = "None" if model is None else f"an object of type {type(model).__name__}"
+    if isinstance(model, str):
+        what = f"the text {shortened(model, 60)!r}"
     remedy = "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln"
     if isinstance(getattr(model, "model_", None), Model):
         what, remedy = f"the estimator {type(model).__name__}", "pass its model_"

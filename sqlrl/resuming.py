@@ -19,6 +19,8 @@ from sqlrl.wording import counted
 
 STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
 """Names of what is saved beside the learner's own arrays: how far the stream is, and what the run is of."""
+NUMBERED = "numbered"
+"""From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
 
 
 @dataclass(frozen=True, eq=False)

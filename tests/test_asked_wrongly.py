@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import duckdb
 import pytest
@@ -33,6 +34,25 @@ def db() -> sqlrl.Database:
         (lambda db: sqlrl.AdaGrad().fit(db, "1 Liked(d)"), "a model is needed, not the text"),
         (lambda db: db.predict(sqlrl.AdaGrad().fit(db, MODEL)), "not the estimator AdaGrad: pass its model_"),
         (lambda db: sqlrl.parse_mln(b"Liked(d)"), "the text of a model is a str, not bytes: decode"),
+        (
+            lambda db: sqlrl.parse_mln("lc0.mln"),
+            "'lc0.mln' is the path of a file rather than the text of a model: read files",
+        ),
+        (lambda db: sqlrl.read_mln("Liked(d)\n"), "if this is the text itself, pass it to sqlrl.parse_mln"),
+        (lambda db: sqlrl.read_bias("modeh(1, p(+a))."), "if this is the text itself, pass it to sqlrl.parse_bias"),
+        (lambda db: sqlrl.read_bias(3), "3 is no path of a file: give a str or a pathlib.Path"),
+        (lambda db: sqlrl.parse_bias("a/b.modes"), "'a/b.modes' is the path of a file .* of a bias: .* with read_bias"),
+        (lambda db: sqlrl.ILP("modeh(1, p(+a)).").fit(db, "Liked"), "pass it to sqlrl.parse_bias"),
+        (lambda db: sqlrl.read_modes("modeP(1, Liked(-))"), "pass it to sqlrl.parse_modes"),
+        (
+            lambda db: sqlrl.parse_modes("modes.txt"),
+            "'modes.txt' is the path of a file .* of modes: .* with read_modes",
+        ),
+        (lambda db: db.define(3), "a str, not int: give rules such as 'p.x. :- q.x..', or a pathlib.Path"),
+        (
+            lambda db: db.define("rules.pl"),
+            "'rules.pl' is the path of a file .*: give rules such as .* or a pathlib.Path",
+        ),
         (lambda db: db.predict(MODEL, drop=["Wrod"]), "no predicate 'Wrod' to drop; did you mean 'Word'"),
         (lambda db: db.predict(MODEL, limit="x"), "limit='x' must be a whole number of ground clauses"),
         (lambda db: db.ground(MODEL, limit=-1), "limit=-1 must be a whole number"),
@@ -54,6 +74,29 @@ def test_what_is_of_the_wrong_kind_is_named(
 ) -> None:
     with pytest.raises(InputError, match=message):
         ask(db)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        sqlrl.CDA(),
+        sqlrl.Likelihood(),
+        sqlrl.MaxMargin(),
+        sqlrl.PSCG(),
+        sqlrl.VotedPerceptron(),
+        sqlrl.OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")),
+        sqlrl.ILP(),
+        sqlrl.ConstrainedTraining(sqlrl.CDA()),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_learner_without_a_database_or_a_model_says_what_to_pass(db: sqlrl.Database, learner: Any) -> None:
+    for wrong, named in ((None, "None"), ("a.duckdb", "'a.duckdb'"), (MODEL, "an object of type Model")):
+        with pytest.raises(InputError, match=rf"from a database, not from {named}: open it with sqlrl\.connect"):
+            learner.fit(wrong, db if wrong is MODEL else MODEL)
+    needed = "give the name of a predicate" if isinstance(learner, sqlrl.ILP) else "a model is needed, not None"
+    with pytest.raises(InputError, match=needed):
+        learner.fit(db, None)
 
 
 def test_a_closed_database_says_so() -> None:

@@ -9,6 +9,7 @@ import sqlrl
 from sqlrl.constrained import ENFORCED, ConstrainedTraining
 from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning, InputError, NotFittedError
 from sqlrl.ground.expense import growth_exponent, is_inexpensive
+from sqlrl.learn.protocols import Progress
 from sqlrl.logic.printer import format_formula
 
 LENGTHS = {"d0": 4, "d1": 8, "d2": 16, "d3": 6}
@@ -235,6 +236,27 @@ def test_it_shows_what_it_did() -> None:
 def test_bad_parameters_are_refused(db: sqlrl.Database, training: ConstrainedTraining, message: str) -> None:
     with pytest.raises(InputError, match=message):
         training.fit(db, model())
+
+
+def test_options_are_passed_on_to_the_learner(db: sqlrl.Database) -> None:
+    training = ConstrainedTraining(sqlrl.CDA(0.01, window=2), mode="ibt")
+
+    def stop(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        training.fit(db, model(NEXT), checkpoint=True, on_window=stop)
+    ((run,),) = db.sql("select max(run) from sqlrl.run").fetchall()
+    resumed = training.fit(db, model(NEXT), resume=run)
+    assert resumed.learner_.run_ == run
+    assert resumed.learner_.weights_.tobytes() == training.fit(db, model(NEXT)).learner_.weights_.tobytes()
+    with pytest.raises(
+        InputError, match="on_iteration= is no option of the fit of CDA: it takes on_window, checkpoint, resume"
+    ):
+        training.fit(db, model(NEXT), on_iteration=print)
+    batch = ConstrainedTraining(sqlrl.MaxMargin(max_iterations=2), mode="none")
+    with pytest.warns(sqlrl.errors.ConvergenceWarning):
+        assert len(batch.fit(db, model(NEXT), on_iteration=lambda _: None).learner_.iterations_) == 2
 
 
 def test_approximate_training_needs_a_learner_that_has_it(db: sqlrl.Database) -> None:

@@ -258,7 +258,8 @@ def test_labels_that_violate_hard_clauses_warn_with_a_count() -> None:
     model = sqlrl.parse_mln(
         "Word(doc, word)\nClass(doc, class)\nWord(d, +w) => Class(d, +c)\nClass(d,c1) ^ c1 != c2 => !Class(d,c2)."
     )
-    with pytest.warns(sqlrl.errors.InfeasibleTruthWarning, match="1 example"):
+    named = r"1 example, 1 block, the first that of Class\(\"d1\", \"x\"\) in d1 with 2 true atoms"
+    with pytest.warns(sqlrl.errors.InfeasibleTruthWarning, match=named):
         sqlrl.AdaGrad().fit(db, model)
     with pytest.raises(InputError, match="violate"):
         sqlrl.AdaGrad(on_infeasible_truth="error").fit(db, model)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import linecache
+import pickle
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +102,47 @@ def test_what_was_not_learned_says_so() -> None:
     assert not isinstance(raised.value, NotFittedError)
 
 
+def test_hard_rules_that_state_blocks_are_in_the_model_alone() -> None:
+    with sqlrl.connect() as db:
+        db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+        db.load("Class", [("d1", "x"), ("d2", "y")], types=["doc", "class"], target=True)
+        block, other = "Class(d, c) ^ c != e => !Class(d, e).", 'Word(d, "a") => Class(d, "x").'
+        text = f"Word(doc, word)\nClass(doc, class)\nWord(d, w) => Class(d, c)\n{block}\n{other}"
+        fit = sqlrl.CDA().fit(db, sqlrl.parse_mln(text))
+        assert fit.clauses()["clause"].to_pylist() == [other, "Word(d, w) => Class(d, c)"]
+        assert db.sql("select count(*) from sqlrl.clause").fetchall() == [(2,)]
+        assert block in str(fit.model_)
+        # The block holds.
+        assert sum(db.predict(fit.model_).result.world) <= 2
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        sqlrl.AdaGrad(window=2),
+        sqlrl.Likelihood(strength=1.0),
+        sqlrl.OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")),
+        sqlrl.ConstrainedTraining(sqlrl.CDA(), mode="none"),
+        sqlrl.ILP(
+            sqlrl.parse_bias("modeh(1, 'Liked'(+doc)). modeb(*, 'Word'(+doc,#word))."), min_positive=1, min_score=0
+        ),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_fitted_estimator_can_be_pickled(learner: Any) -> None:
+    with sqlrl.connect() as db:
+        db.load("Word", [("d1", "a"), ("d2", "b"), ("d3", "a")], types=["doc", "word"], example="doc")
+        db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
+        model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
+        learner.fit(db, "Liked" if isinstance(learner, sqlrl.ILP) else model)
+    again = pickle.loads(pickle.dumps(learner))
+    assert repr(again) == repr(learner)
+    assert again.model_ == learner.model_
+    for table in ("clauses", "added"):
+        if hasattr(learner, table):
+            assert getattr(again, table)() == getattr(learner, table)()
+
+
 def test_a_model_shows_its_first_rules() -> None:
     assert "2 rules (0 hard, 2 with a weight, 0 clauses of templates):" in repr(MODEL)
     assert 'Word(d, "<b>") => Class(d, "x")' in repr(MODEL)
@@ -159,6 +202,7 @@ def pointed_at(warning: object) -> str:
     return linecache.getline(warning.filename, warning.lineno).strip()  # type: ignore[attr-defined]
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def test_warnings_of_learners_point_at_the_call() -> None:
     db = sqlrl.connect()
     db.load("Word", [("d1", "a")], types=("doc", "word"), example="doc")

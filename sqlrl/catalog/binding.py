@@ -22,6 +22,7 @@ from sqlrl.catalog.examples import (
     local_types,
 )
 from sqlrl.catalog.fitting import check_constants, check_declared
+from sqlrl.catalog.labels import note_unlabelled, warn_unlabelled
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.outside import note_outside, warn_outside
 from sqlrl.catalog.readable import readable_views
@@ -58,6 +59,7 @@ def bind(
         found = layout(store, chosen, openings)
     if training or built:
         warn_outside(store, chosen)
+        warn_unlabelled(store, chosen)
     return found
 
 
@@ -137,6 +139,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
         records.append((scoped[name], replace(record, scope=chosen[name].scope)))
         store.save_predicate(records[-1][1])
     note_outside(store, records)
+    note_unlabelled(store, records)
     readable_views(store)
     store.set_state("atoms", built)
     return True

@@ -100,7 +100,7 @@ class Catalog:
         given : bool
             The predicate is to be predicted and the facts are evidence about it.
         truth : str or int, optional
-            A boolean column: false rows are facts known to be false.
+            A boolean column: false rows are facts known to be false. Of a target other tuples in its scope count as false as well.
         probability : str or int, optional
             A column of probabilities: soft evidence. 0 and 1 are hard evidence.
         duplicates : {"error", "drop"}

@@ -208,7 +208,7 @@ def _chosen(
         if name not in records:
             faults.append(f"there is no predicate {name!r}{did_you_mean(nearest_names(name, records))}")
         elif name == target:
-            faults.append(f"{name} is the target: a body has closed predicates only")
+            faults.append(f"{name} is the target: a body has closed predicates only; for recursive clauses use OSL")
         elif name not in closed:
             faults.append(f"{name} is open: a body has closed predicates only")
     if faults:

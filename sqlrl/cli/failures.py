@@ -24,6 +24,11 @@ _PHRASES = {
     "load_evidence(": "sqlrl load --evidence (",
     "load_evidence": "--evidence",
     "predict(into=...)": "`sqlrl infer --into`",
+    "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
+    **{
+        f"if this is the text itself, pass it to sqlrl.parse_{kind}": "if this is the text itself, save it in a file and name that"
+        for kind in ("bias", "modes", "mln", "evidence")
+    },
     "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",
 }
 """How messages of the library name a remedy, and what is the same on the command line."""
@@ -98,7 +103,8 @@ class Commands(TyperGroup):
             complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
-            complain("interrupted; what was finished is kept, the rest has left no trace in the database")
+            words = "interrupted; what was finished is kept, the rest has left no trace in the database"
+            complain("\n".join([words, *map(in_options, getattr(error, "__notes__", ()))]))
             raise typer.Exit(INTERRUPTED) from error
 
 

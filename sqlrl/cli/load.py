@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sqlrl.database import Database
 
 _EVIDENCE = "Evidence files"
+_FOLDER = "A folder"
 _OWN = "PREDICATE SOURCE"
 
 
@@ -128,6 +129,26 @@ Replace = Annotated[
         rich_help_panel=_EVIDENCE,
     ),
 ]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        metavar="DIRECTORY",
+        help="Load all its Parquet, CSV and TSV files, each named after its predicate.",
+        rich_help_panel=_FOLDER,
+        show_default=False,
+    ),
+]
+BiasFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--bias",
+        metavar="FILE",
+        help="Aleph's mode declarations: only predicates of bodies are loaded, with the types of their modes.",
+        rich_help_panel=_FOLDER,
+        show_default=False,
+    ),
+]
 Refresh = Annotated[
     bool, typer.Option("--refresh", metavar=FLAG, help="Load again what changed at its source; nothing else.")
 ]
@@ -157,6 +178,25 @@ class Facts:
     delimiter: Delimiter = None
     quote: Quote = '"'
 
+    def written(self) -> Written:
+        """Return how CSV files are written."""
+        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
+        return Written(header=not self.no_header, delimiter=delimiter, quote=self.quote)
+
+    def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:
+        """Load the files of a folder."""
+        from sqlrl.logic import read_bias
+
+        db.load_all(
+            folder,
+            None if bias is None else read_bias(bias),
+            duplicates=duplicates.value,
+            empty=empty.value,
+            fold_case=self.fold_case,
+            constants=_renamed(self.rename or []),
+            **self.written(),
+        )
+
     def load(
         self,
         db: Database,
@@ -169,8 +209,7 @@ class Facts:
         empty: Empty,
     ) -> None:
         """Load the facts of a predicate."""
-        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
-        written = Written(header=not self.no_header, delimiter=delimiter, quote=self.quote)
+        written = self.written()
         found: pa.Table | str = source
         if source == "-":
             # It is a table once it is read.
@@ -211,9 +250,11 @@ def load(
     evidence: EvidenceFiles = None,
     model: Declarations = None,
     replace: Replace = False,
+    folder: Folder = None,
+    bias: BiasFile = None,
     refresh: Refresh = False,
 ) -> None:
-    """Load the facts of a predicate, or evidence files; the database file is created if there is none.
+    """Load the facts of a predicate, those of the files of a folder, or evidence files; the database file is created if there is none.
 
     sqlrl load cite.duckdb Token token.parquet --types token,position,bib --example bib
 
@@ -221,10 +262,13 @@ def load(
 
     sqlrl load drugs.duckdb less_toxic toxic.csv --columns drug1,drug2 --truth label --target --scope "select drug1, drug2 from 'toxic.csv'"
 
+    sqlrl load drugs.duckdb --folder background --bias toxic.modes
+
     sqlrl load uw.duckdb --evidence uw.db --model uw.mln
     """
     files = split_files(evidence)
-    path, own = with_database((first, second, third), db, "" if files or refresh else _OWN)
+    check_folder(facts, folder, bias, others=bool(files or model or target or given or refresh or replace))
+    path, own = with_database((first, second, third), db, "" if files or refresh or folder else _OWN)
     check_usage(facts, files, model, target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
         declared = read_model(model) if model is not None else None
@@ -244,6 +288,9 @@ def load(
                         empty=empty.value,
                         replace=replace,
                     )
+            elif folder is not None:
+                with run.working(f"loading {folder}"):
+                    facts.load_all(database, folder, bias, duplicates=duplicates, empty=empty)
             else:
                 predicate, source = own
                 with run.working(f"loading {predicate}"):
@@ -265,6 +312,25 @@ def _no_remains(path: Path) -> Iterator[None]:
             for left in (file, file.with_name(file.name + ".wal")):
                 left.unlink(missing_ok=True)
         raise
+
+
+def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others: bool) -> None:
+    """Refuse options that do not go with a folder.
+
+    Raises
+    ------
+    typer.BadParameter
+    """
+    if bias is not None and folder is None:
+        raise typer.BadParameter("--bias says which files of a folder to load: give --folder DIRECTORY too")
+    if folder is None:
+        return
+    own = (facts.types, facts.columns, facts.example, facts.truth, facts.probability, facts.scope)
+    if others or any(x is not None for x in own):
+        raise typer.BadParameter(
+            "--folder loads closed predicates: it takes --bias, --duplicates, --empty, --fold-case, --rename, --no-header, "
+            "--delimiter and --quote; load a predicate that needs more by itself"
+        )
 
 
 def check_usage(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Fitted:
-    """What estimators of weights have before and after `fit`.
+    """What estimators of weights have before and after `fit`. A fitted one has nothing of the database, and can be pickled.
 
     Attributes
     ----------
@@ -38,7 +37,7 @@ class Fitted:
     infeasible_: InfeasibleTruth
     seconds_: dict[str, float]
     run_: int
-    _clauses: Callable[[], pa.Table]
+    _table: pa.Table
 
     own: ClassVar[tuple[str, ...]] = ()
     """The constructor's arguments besides those of the whole family."""
@@ -97,6 +96,9 @@ class Fitted:
     def clauses(self) -> pa.Table:
         """Return the clauses with weight and support, the strongest first.
 
+        A hard rule that says no more than that of some atoms at most one or exactly one is true, as a declaration `field!` does,
+        states a block and is no clause: it is not listed here, nor in `sqlrl.clause`. It holds all the same, and `model_` has it.
+
         Returns
         -------
         pyarrow.Table
@@ -111,4 +113,4 @@ class Fitted:
         """
         if not self._is_fitted():
             raise NotFittedError(f"this {type(self).__name__} has no clauses yet: call fit(db, model) first")
-        return self._clauses()
+        return self._table

@@ -12,8 +12,8 @@ from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.solve.counts import violated_rows
 from sqlrl.wording import counted
 
-BLOCK = -1
-"""Stands for a clause in `InfeasibleTruth` where the labels break a block."""
+BLOCKS = -1
+"""In `InfeasibleTruth` BLOCKS - i in place of a clause stands for the block of the atom with id i, which the labels break."""
 
 SHOWN = 10
 
@@ -77,11 +77,11 @@ class InfeasibleTruth:
     Parameters
     ----------
     clause : int64 array, shape (k,)
-        Ids of clauses; `BLOCK` for blocks.
+        Ids of clauses; for blocks see `BLOCKS`.
     example : int64 array, shape (k,)
         The examples.
     count : int64 array, shape (k,)
-        Groundings that the labels violate.
+        Groundings that the labels violate; of a block its true atoms.
     """
 
     clause: IntArray
@@ -107,19 +107,26 @@ class InfeasibleTruth:
         return InfeasibleTruth(self.clause[mine], self.example[mine], self.count[mine])
 
     def describe(self, names: Names) -> str:
-        """The clauses with their counts, one a line, those of most examples first."""
-        clauses, inverse = np.unique(self.clause, return_inverse=True)
-        examples = np.bincount(inverse, minlength=len(clauses))
-        count = np.zeros(len(clauses), dtype=np.int64)
-        np.add.at(count, inverse, self.count)
+        """The clauses with their counts, one a line, those of most examples first; blocks are one line."""
+        clauses, inverse = np.unique(np.maximum(self.clause, BLOCKS), return_inverse=True)
+        pairs = np.unique(np.stack([inverse, self.example]), axis=1)
+        examples = np.bincount(pairs[0], minlength=len(clauses))
         order = np.lexsort((clauses, -examples))
-        lines = [
-            f"  {_text(int(clauses[i]), names)}: {counted(int(examples[i]), 'example')}, {counted(int(count[i]), 'grounding')}"
-            for i in order[:SHOWN]
-        ]
+        lines = [f"  {self._line(int(clauses[i]), int(examples[i]), inverse == i, names)}" for i in order[:SHOWN]]
         if len(order) > SHOWN:
             lines.append(f"  and {counted(len(order) - SHOWN, 'more clause')}")
         return "\n".join(lines)
+
+    def _line(self, clause: int, examples: int, mine: BoolArray, names: Names) -> str:
+        """A clause, or all blocks, with counts."""
+        where = counted(examples, "example")
+        if clause > BLOCKS:
+            return f"{names.clause(clause)}: {where}, {counted(int(self.count[mine].sum()), 'grounding')}"
+        broken = np.flatnonzero(mine)
+        first = broken[np.lexsort((-self.clause[broken], self.example[broken]))[0]]
+        atom, example = names.atom(int(BLOCKS - self.clause[first])), names.example(int(self.example[first]))
+        true = counted(int(self.count[first]), "true atom")
+        return f"number of true atoms in a block: {where}, {counted(len(broken), 'block')}, the first that of {atom} in {example} with {true}"
 
     def warning(self, names: Names, *, skipped: bool) -> str:
         """The text of the warning that ends a learner's run."""
@@ -136,10 +143,6 @@ class InfeasibleTruth:
             f"the labels of {counted(len(np.unique(self.example)), 'example')}, among them {example}, violate hard clauses; correct "
             f"the labels, or use on_infeasible_truth='warn' or 'skip':\n{self.describe(names)}"
         )
-
-
-def _text(clause: int, names: Names) -> str:
-    return "number of true atoms in a block" if clause == BLOCK else names.clause(clause)
 
 
 def no_infeasible_truth() -> InfeasibleTruth:
@@ -167,23 +170,36 @@ def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
     >>> from sqlrl.solve.sample import network
     >>> small = network(3, [(0, [-1, -2])], hard=[0], blocks=[([1, 2], True)])
     >>> broken = infeasible_truth(small, np.array([True, True, True]))
-    >>> broken.clause.tolist(), broken.count.tolist()
-    ([-1, 0], [1, 1])
+    >>> print(broken.describe(Names()))
+      number of true atoms in a block: 1 example, 1 block, the first that of atom 1 in 0 with 2 true atoms
+      clause 0: 1 example, 1 grounding
     """
     hard = network.hard[network.row_clause]
     rows = np.flatnonzero(hard & violated_rows(network, truth))
     first = np.abs(network.literals[network.indptr[:-1]]) - 1  # a row belongs to the example of its first atom
     clause, literal = network.hard_units[:, 0], network.hard_units[:, 1]
     atom = np.abs(literal) - 1
-    units = np.flatnonzero(truth[atom] != (literal > 0))
-    said = np.where(clause[units] >= 0, network.clauses[clause[units]] if len(network.clauses) else BLOCK, BLOCK)
-    members = np.flatnonzero(network.block >= 0)
-    blocks = len(network.block_exact)
-    true = np.bincount(network.block[members], weights=truth[members], minlength=blocks)
-    broken = np.flatnonzero((true > 1) | ((true == 0) & network.block_exact))
-    example = np.zeros(blocks, dtype=np.int64)
-    example[network.block[members]] = network.example[members]
-    clauses = np.concatenate([network.clauses[network.row_clause[rows]], said, np.full(len(broken), BLOCK)])
-    examples = np.concatenate([network.example[first[rows]], network.example[atom[units]], example[broken]])
+    wrong = truth[atom] != (literal > 0)
+    units = np.flatnonzero(wrong & (clause >= 0))
+    beside = atom[wrong & (clause < 0)]  # a given atom of the same block is true
+    blocks, true = _broken_blocks(network, truth)
+    clauses = np.concatenate([network.clauses[network.row_clause[rows]], network.clauses[clause[units]]])
+    examples = np.concatenate([network.example[first[rows]], network.example[atom[units]]])
     pairs, count = np.unique(np.stack([clauses, examples]).astype(np.int64), axis=1, return_counts=True)
-    return InfeasibleTruth(pairs[0], pairs[1], count.astype(np.int64))
+    found = InfeasibleTruth(pairs[0], pairs[1], count.astype(np.int64))
+    for members, number in ((blocks, true), (beside, np.full(len(beside), 2))):
+        ids = BLOCKS - network.atoms[members].astype(np.int64)
+        found = found.joined(InfeasibleTruth(ids, network.example[members], number.astype(np.int64)))
+    return found
+
+
+def _broken_blocks(network: Network, truth: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return for each block with the wrong number of true atoms its first true atom, or first one if none is, and that number."""
+    members = np.flatnonzero(network.block >= 0)
+    of, blocks = network.block[members], len(network.block_exact)
+    true = np.bincount(of, weights=truth[members], minlength=blocks).astype(np.int64)
+    broken = (true > 1) | ((true == 0) & network.block_exact)
+    order = np.lexsort((members, ~truth[members], of))
+    met, start = np.unique(of[order], return_index=True)
+    chosen = broken[met]
+    return members[order[start[chosen]]], true[met[chosen]]

@@ -22,6 +22,7 @@ from sqlrl.learn.parameters import (
     Parameters,
     Ties,
     check_choice,
+    check_database,
     check_flag,
     check_integer,
 )
@@ -231,6 +232,13 @@ class OnlineEstimator(Fitted):
         InfeasibleError
             The hard clauses of an example cannot all hold.
 
+        Warns
+        -----
+        LabelWarning
+            All labels of a target are true, or all are false; or rows say what is false, but other tuples count as false without one.
+        InfeasibleTruthWarning
+            Labels violate hard clauses.
+
         Examples
         --------
         >>> import sqlrl
@@ -243,6 +251,7 @@ class OnlineEstimator(Fitted):
         [('Liked(d)', 2), ('Word(d, "bad") => Liked(d)', 1), ('Word(d, "good") => Liked(d)', 1)]
         """
         parameters = self.parameters()
+        check_database(db)
         check_flag("checkpoint", checkpoint)
         if resume is not None:
             check_integer("resume", resume, 1)
@@ -273,13 +282,14 @@ class OnlineEstimator(Fitted):
             learned = db.learned_model(stream.program, weights, record)
             run.seconds["statistics"] = time.perf_counter() - start
             program = stream.program
+            self._note(stream, weights)
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
                 warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number
         self.infeasible_ = learner.infeasible
-        self._clauses = lambda: db.program_clauses(program, weights, support)
+        self._table = db.program_clauses(program, weights, support)
         return self
 
     # ---- what structure learners do otherwise -------------------------------------------------------------------
@@ -304,6 +314,9 @@ class OnlineEstimator(Fitted):
 
     def _settle(self, learner: Learner, stream: TrainingStream) -> None:
         """Do what is left to do after the last window."""
+
+    def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
+        """Take what is known once the model is made."""
 
 
 def _nothing(learner: Learner) -> str:

@@ -123,6 +123,35 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(f"{name}={value!r}: choose {', '.join(first)}{' or ' if first else ''}{last}")
 
 
+def check_database(db: object, ask: str = "training_windows") -> None:
+    """Refuse to learn from anything but an open database.
+
+    Parameters
+    ----------
+    db : object
+        What `fit` was given.
+    ask : str
+        The method that the learner will call.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_database("cite.duckdb")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: fit learns from a database, not from 'cite.duckdb': open it with sqlrl.connect('cite.duckdb') and pass what that returns first
+    """
+    if hasattr(db, ask):
+        return
+    what = repr(db) if db is None or isinstance(db, str) else f"an object of type {type(db).__name__}"
+    how = f"sqlrl.connect({db!r})" if isinstance(db, str) else "sqlrl.connect(...)"
+    raise InputError(
+        f"fit learns from a database, not from {what}: open it with {how} and pass what that returns first"
+    )
+
+
 def check_flag(name: str, value: object) -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool):

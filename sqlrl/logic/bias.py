@@ -163,6 +163,10 @@ class Bias:
                 both = f"{arities[mode.predicate]} and of {counted(mode.arity, 'argument')}"
                 raise InputError(f"{mode.predicate} has modes of {both}: a predicate has one number of arguments")
 
+    def __reduce__(self) -> tuple[type[Bias], tuple[object, ...]]:
+        # A mapping that cannot be changed cannot be pickled either.
+        return Bias, (self.head, self.body, dict(self.settings), self.unused, dict(self.unknown), self.path)
+
     def __str__(self) -> str:
         """Return the bias in Aleph's language; it parses to an equal one."""
         return format_bias(self)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from sqlrl.errors import BiasWarning, InputError, ParseError, warn
+from sqlrl.errors import BiasWarning, ParseError, warn
 from sqlrl.logic.bias import KINDS, Bias, Mode, Place, Setting
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, nearest
 from sqlrl.logic.prolog import LONGEST_NUMBER, PrologParser
-from sqlrl.logic.statements import read_text
+from sqlrl.logic.texts import check_text, read_text
 from sqlrl.wording import counted
 
 EVALUATIONS = ("coverage", "compression", "accuracy", "laplace", "mestimate", "auto_m")
@@ -99,9 +99,7 @@ def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) 
       :- modeb(0, size(+a,-b)).
                ^
     """
-    given: object = text
-    if not isinstance(given, str):
-        raise InputError(f"the text of a bias is a str, not {type(given).__name__}: read files with read_bias")
+    check_text(text, "a bias", "read files with read_bias")
     parser = _BiasParser(Source(text, source))
     bias = parser.read(target)
     if bias.unknown:
@@ -148,7 +146,7 @@ def read_bias(path: str | Path, *, target: str | None = None) -> Bias:
     :- modeh(1, p(+a)).
     :- modeb(*, q(+a)).
     """
-    return parse_bias(read_text(Path(path)), source=str(path), target=target)
+    return parse_bias(read_text(path, parse="sqlrl.parse_bias"), source=str(path), target=target)
 
 
 def _signature(mode: Mode) -> str:

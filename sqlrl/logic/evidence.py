@@ -10,8 +10,8 @@ from typing import NamedTuple
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, tokenize
 from sqlrl.logic.model import Model
-from sqlrl.logic.statements import read_text
 from sqlrl.logic.terms import Constant, Predicate
+from sqlrl.logic.texts import check_text, read_text
 from sqlrl.wording import counted
 
 _PLAIN = re.compile(
@@ -113,7 +113,9 @@ def read_evidence(
     ...     read_evidence(Path(folder, "a.db"))[0].truth
     False
     """
-    return parse_evidence(read_text(Path(path)), path=str(path), model_or_predicates=model_or_predicates)
+    return parse_evidence(
+        read_text(path, parse="sqlrl.parse_evidence"), path=str(path), model_or_predicates=model_or_predicates
+    )
 
 
 def iterate_evidence(
@@ -144,6 +146,7 @@ def iterate_evidence(
     >>> next(iterate_evidence("P(A, 1)")).constants
     ('A', '1')
     """
+    check_text(text, "evidence", "read files with read_evidence")
     declared = model_or_predicates.predicates if isinstance(model_or_predicates, Model) else model_or_predicates
     plain = _PLAIN.match
     if "/*" in text:

@@ -10,6 +10,7 @@ from sqlrl.logic.horn import ANONYMOUS, Definitions, HornAtom, HornRule
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token
 from sqlrl.logic.prolog import STOP, PrologParser
 from sqlrl.logic.terms import Constant, Term, Variable
+from sqlrl.logic.texts import check_text
 from sqlrl.wording import counted
 
 LOWER, UPPER = "lower", "upper"
@@ -64,9 +65,7 @@ def parse_definitions(text: str, *, variables: str = LOWER, path: str = "<text>"
       ancestor(X, Y) :- parent(X, Y). ancestor(X, Z) :- parent(X, Y), ancestor(Y, Z).
       ^
     """
-    given: object = text
-    if not isinstance(given, str):
-        raise InputError(f"the text of definitions is a str, not {type(given).__name__}")
+    check_text(text, "definitions", "give rules such as 'p(x) :- q(x).', or a pathlib.Path for a file of them")
     if variables not in (LOWER, UPPER):
         raise InputError(f'variables is {variables!r}: expected "lower" (as in models) or "upper" (as in Prolog)')
     return _HornParser(Source(text, path), variables).read()

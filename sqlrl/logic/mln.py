@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sqlrl.errors import InputError
 from sqlrl.logic.checks import check
 from sqlrl.logic.formulas import FormulaParser
 from sqlrl.logic.lexer import END, Source, tokenize
 from sqlrl.logic.model import Model
-from sqlrl.logic.statements import Program, read_text
+from sqlrl.logic.statements import Program
 from sqlrl.logic.terms import Formula, Predicate
+from sqlrl.logic.texts import check_text, read_text
 
 
 def parse_mln(
@@ -68,12 +68,7 @@ def parse_mln(
     >>> model.rules[0].weight, sorted(model.predicates)
     (1.5, ['Cancer', 'Smokes'])
     """
-    given: object = text
-    if not isinstance(given, str):
-        kind = type(given).__name__
-        raise InputError(
-            f"the text of a model is a str, not {kind}: decode bytes with .decode(), read files with read_mln."
-        )
+    check_text(text, "a model", "read files with read_mln")
     program = Program(constants or {}, fold_case)
     program.read(Source(text, path), None)
     return replace(program.model(query, semantics), learned=learned)
@@ -114,7 +109,7 @@ def read_mln(
     2.0
     """
     program = Program(constants or {}, fold_case)
-    program.read(Source(read_text(Path(path)), str(path)), Path(path))
+    program.read(Source(read_text(path, parse="sqlrl.parse_mln"), str(path)), Path(path))
     return replace(program.model(query, semantics), learned=learned)
 
 

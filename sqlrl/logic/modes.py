@@ -23,7 +23,7 @@ from sqlrl.logic.cursor import Cursor
 from sqlrl.logic.formulas import FormulaParser
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, Source, Token, nearest, tokenize
 from sqlrl.logic.printer import is_identifier
-from sqlrl.logic.statements import read_text
+from sqlrl.logic.texts import check_text, read_text
 from sqlrl.wording import counted
 
 INPUT, OUTPUT, UNEXPLORED = "+", "-", "."
@@ -217,9 +217,7 @@ def parse_modes(text: str, *, path: str = "<text>") -> Modes:
       modep(1, Next(-, *))
                        ^
     """
-    given: object = text
-    if not isinstance(given, str):
-        raise InputError(f"the text of modes is a str, not {type(given).__name__}: read files with read_modes")
+    check_text(text, "modes", "read files with read_modes")
     return _ModesParser(Source(text, path)).read()
 
 
@@ -247,7 +245,7 @@ def read_modes(path: str | Path) -> Modes:
     ...     print(read_modes(Path(folder, "modes.txt")), end="")
     modeP(1, Next(-,-))
     """
-    return parse_modes(read_text(Path(path)), path=str(path))
+    return parse_modes(read_text(path, parse="sqlrl.parse_modes"), path=str(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from sqlrl.logic.expansions import expand
 from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import VERSION
-from sqlrl.logic.statements import read_text
 from sqlrl.logic.templates import with_templates
 from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.logic.texts import read_text
 from sqlrl.resources import resource
 
 _HEADER = re.compile(r"// sqlrl (\{[^\n]*\})\r?\n")

@@ -14,27 +14,11 @@ from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, 
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.scoping import ScopingRules
 from sqlrl.logic.terms import Argument, Atom, Formula, Predicate
+from sqlrl.logic.texts import read_text
 
 SEMANTICS = ("exact", "alchemy")
 LARGEST_RANGE = 10_000_000
 _NOT_FINITE = re.compile(r"(inf|infinity|nan)\Z", re.IGNORECASE)
-
-
-def read_text(path: Path) -> str:
-    """Read a UTF-8 file as it is, without translating the ends of lines.
-
-    Raises
-    ------
-    ParseError
-        The file is missing or is no UTF-8 text.
-    """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except OSError as error:
-        raise ParseError(f"cannot read the file: {error.strerror}", path=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise ParseError(f"the file is no UTF-8 text: byte {error.start} is damaged", path=str(path)) from error
 
 
 class Program:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, NotFittedError
+from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import Names
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Parameters
@@ -163,7 +164,9 @@ class OSL(OnlineEstimator):
         growing = cast(GrowingStream, stream)
         learner.settle(growing.clause_count)
         growing.grow(learner.book, learner.additions)
-        self._added = growing.added
+
+    def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
+        self._added = cast(GrowingStream, stream).added(weights)
 
     def added(self) -> pa.Table:
         """Return the clauses that were added, with what caused each, in order.
@@ -181,4 +184,4 @@ class OSL(OnlineEstimator):
         """
         if "model_" not in vars(self):
             raise NotFittedError(f"this {type(self).__name__} has added no clauses yet: call fit(db, model) first")
-        return self._added(self.weights_)
+        return self._added

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,12 +82,30 @@ def test_a_model_gives_the_declarations(run: Run, family: Path) -> None:
     assert "parent(p1, p3) ^ parent(p3, p2) => grandparent(p1, p2)" in done.out
 
 
+def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(task: object) -> Callable[[object], None]:
+        def pressed(report: object) -> None:
+            raise KeyboardInterrupt
+
+        return pressed
+
+    monkeypatch.setattr("sqlrl.cli.inducing._shown", stop)
+    done = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes")
+    assert done.code == 130
+    assert "interrupted; what was finished is kept" in done.err
+    assert "run 1 is kept with what 1 seed brought: 1 clause, 1 in the theory" in done.err
+    assert "`sqlrl sql` with 'from sqlrl.found_clauses' shows them. It cannot be resumed" in done.err
+    (row,) = run("sql", family / "family.duckdb", "from sqlrl.found_clauses", "--json").rows()
+    assert (row["in_theory"], row["run"]) == (True, 1)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--learner", "ilp"], ["--learner ilp needs to know what to learn", "--bias FILE"]),
         (["--learner", "ilp", "--query", "a,b"], ["--query names 2 predicates"]),
         (["--learner", "ilp", "--bias", "absent.modes"], ["absent.modes"]),
+        (["--learner", "ilp", "--bias", "modeh(1, p(+a))."], ["if this is the text itself, save it in a file and name that"]),
         (["--learner", "ilp", "--query", "grandfather"], ["there is no predicate 'grandfather'", "grandparent"]),
         (["--learner", "ilp", "--query", "grandparent", "--eta", "1"], ["--eta is an option of adagrad, cd", "ilp has no such number"]),
         (["--learner", "ilp", "--query", "grandparent", "--nodes", "0"], ["--nodes 0: give an integer of at least 1"]),

@@ -120,3 +120,27 @@ def test_a_scope_leaves_only_the_tuples_that_it_has(run: Run, tmp_path: Path) ->
     done = run("load", database, "Old", "select 'x'", "--types", "drug", "--scope", "select 'x'")
     assert done.code == 2
     assert "--target" in done.err
+
+
+def test_a_folder_is_loaded_at_once(run: Run, tmp_path: Path) -> None:
+    folder, db = tmp_path / "facts", tmp_path / "drugs.duckdb"
+    folder.mkdir()
+    (folder / "size.csv").write_text("d1;1\nd2;2\n", encoding="utf-8")
+    (folder / "other.csv").write_text("d1\n", encoding="utf-8")
+    modes = tmp_path / "good.modes"
+    modes.write_text("modeh(1, good(+drug)). modeb(*, size(+drug,-n)).", encoding="utf-8")
+    done = run("load", db, "--folder", folder, "--bias", modes, "--delimiter", ";", "--no-header", "--json")
+    assert done.code == 0, done.err
+    done = run("sql", db, "select predicate, rows from sqlrl.predicate", "--json")
+    assert done.rows() == [{"predicate": "size", "rows": 2}]
+    assert run("load", db, "--folder", folder, "--delimiter", ";", "--no-header").code == 0
+    assert len(run("sql", db, "from sqlrl.predicate", "--json").rows()) == 2
+    for options, words in (
+        (["--folder", folder, "--target"], "--folder loads closed predicates"),
+        (["--folder", folder, "--types", "a"], "--folder loads closed predicates"),
+        (["--bias", modes], "give --folder DIRECTORY too"),
+        (["--folder", tmp_path / "no"], "there is no folder"),
+    ):
+        done = run("load", db, *options)
+        assert done.code != 0
+        assert words in " ".join(done.err.replace("│", " ").split())

@@ -122,6 +122,7 @@ def test_nothing_to_learn_from(db: sqlrl.Database, name: str) -> None:
         again(name, windows=3)
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def test_examples_without_query_atoms_alone_are_refused() -> None:
     database = sqlrl.connect()
     database.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
@@ -134,6 +135,7 @@ def test_examples_without_query_atoms_alone_are_refused() -> None:
     assert sqlrl.CDA().fit(database, model).n_steps_ == 2
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def test_hard_clauses_that_cannot_hold_are_named_with_their_atoms() -> None:
     database = sqlrl.connect()
     database.load("Word", [("d1", "a")], types=["doc", "word"], example="doc")

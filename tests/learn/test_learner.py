@@ -14,6 +14,7 @@ import sqlrl.learn.learner as module
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
 from sqlrl.learn import AdaGradParameters, OnlineLearner
+from sqlrl.learn.labels import Names, infeasible_truth
 from sqlrl.learn.stepping import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
@@ -189,13 +190,24 @@ def test_labels_may_violate_hard_clauses() -> None:
     assert learner.weights[[0, 2]].tolist() == [0.0, 0.0]
     assert learner.weights[1] > 0
     found = learner.infeasible
-    assert found.clause.tolist() == [-1, 0, 2]
-    assert (found.example.tolist(), found.count.tolist()) == ([1, 0, 3], [1, 1, 1])
+    assert found.clause.tolist() == [-3, 0, 2]  # the block of the atom with id 2
+    assert (found.example.tolist(), found.count.tolist()) == ([1, 0, 3], [2, 1, 1])
     learner.learn_many(infeasible())
-    assert learner.infeasible.clause.tolist() == [-1, 0, 2]
+    assert learner.infeasible.clause.tolist() == [-3, 0, 2]
     text = found.warning(learner.names, skipped=False)
     assert "labels of 3 examples violate hard clauses" in text
     assert "clause 0: 1 example, 1 grounding" in text
+    assert "in a block: 1 example, 1 block, the first that of atom 2 in 1 with 2 true atoms" in text
+
+
+def test_blocks_that_labels_break_are_named() -> None:
+    blocks = [([0, 1], True), ([2, 3], True), ([4, 5], False), ([6, 7], False)]
+    net = network(9, [], clauses=1, blocks=blocks, given=[-9], example=[0, 0, 1, 1, 1, 1, 2, 2, 2])
+    found = infeasible_truth(net, np.array([0, 0, 0, 1, 1, 1, 0, 0, 1], dtype=bool))
+    broken = {(-1 - c, e): n for c, e, n in zip(found.clause, found.example, found.count, strict=True)}
+    assert broken == {(0, 0): 0, (4, 1): 2, (8, 2): 2}
+    (line,) = found.describe(Names(example="b{}".format)).split("\n")
+    assert line.endswith("block: 3 examples, 3 blocks, the first that of atom 0 in b0 with 0 true atoms")
 
 
 def test_infeasible_labels_can_be_skipped_or_refused() -> None:

@@ -116,7 +116,9 @@ def test_faults_are_shown_where_they_stand(text: str, message: str) -> None:
 def test_a_missing_file_and_no_text() -> None:
     with pytest.raises(ParseError, match="cannot read the file: No such file"):
         read_modes("nowhere.txt")
-    with pytest.raises(InputError, match="the text of modes is a str, not bytes: read files with read_modes"):
+    with pytest.raises(
+        InputError, match=r"the text of modes is a str, not bytes: decode .*, read files with read_modes"
+    ):
         parse_modes(b"modep(1, A(.))")  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -118,15 +119,24 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) ->
     class Stop(Exception):  # noqa: N818 - stands for a power cut
         pass
 
-    def stop(progress: object) -> None:
-        if getattr(progress, "window", 0) == 2:
-            raise Stop
+    def stop_at(window: int) -> Callable[[object], None]:
+        def stop(progress: object) -> None:
+            if getattr(progress, "window", 0) == window:
+                raise Stop
+
+        return stop
 
     model = sqlrl.parse_mln(MODEL)
-    whole = learner(record_history=True).fit(loaded(folder), model, examples=TRAIN)
+    history = "select step, clause, delta_n, weight from sqlrl.weight_history where run = 1 order by all"
+    first = loaded(folder)
+    whole = learner(record_history=True).fit(first, model, examples=TRAIN)
+    expected = first.sql(history).fetchall()
     db = loaded(folder, tmp_path / "run.duckdb")
     with pytest.raises(Stop):
-        learner(record_history=True).fit(db, model, examples=TRAIN, on_window=stop, checkpoint=True)
+        learner(record_history=True).fit(db, model, examples=TRAIN, on_window=stop_at(2), checkpoint=True)
+    # The ids of added clauses follow those of the model's clauses, as after a whole run.
+    assert 0 < len(db.sql(history).fetchall()) < len(expected)
+    assert {row[1] for row in db.sql(history).fetchall()} <= {row[1] for row in expected}
     db.close()
     db = sqlrl.connect(tmp_path / "run.duckdb")
     with pytest.raises(InputError, match="max_length"):
@@ -134,7 +144,11 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) ->
     other = sqlrl.parse_modes(MODES.replace("modeP(2, Token", "modeP(1, Token"))
     with pytest.raises(InputError, match="modes"):
         sqlrl.OSL(other, 3, 2, window=16, record_history=True).fit(db, model, TRAIN, resume=1)
+    with pytest.raises(Stop):
+        learner(record_history=True).fit(db, model, examples=TRAIN, on_window=stop_at(3), resume=1)
+    assert {row[1] for row in db.sql(history).fetchall()} <= {row[1] for row in expected}
     resumed = learner(record_history=True).fit(db, model, examples=TRAIN, resume=1)
+    assert db.sql(history).fetchall() == expected
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
     assert resumed.added().equals(whole.added())
     assert resumed.steps_.equals(whole.steps_)
@@ -180,6 +194,7 @@ def test_a_window_is_learned_example_by_example(folder: Path) -> None:
     assert np.array_equal(single.weights, whole.weights)
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 @pytest.mark.parametrize("look_ahead", [False, True])
 def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
     # S of the four others is false, being out of scope, so that evidence violates T => S; with Q it depends on the world.

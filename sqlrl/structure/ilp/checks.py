@@ -22,9 +22,10 @@ def check_bodies(bias: Bias) -> None:
     if mode is not None:
         where = f"{bias.path}:{mode.line}: " if mode.line else ""
         raise UnsupportedError(
-            f"{where}the mode {mode} would put the target {mode.predicate} into bodies. Recursive clauses are not learned: what they "
-            "cover depends on atoms that are to be predicted, so that clauses could not be scored one by one. Leave the mode out; a "
-            "recursive rule, such as transitivity, can be added to the learned model"
+            f"{where}the mode {mode} would put the target {mode.predicate} into bodies. ILP learns no recursive clauses: what they "
+            "cover depends on atoms that are to be predicted, so that clauses could not be scored one by one. Leave the mode out. For "
+            "recursive clauses with weights use OSL; or add one, such as transitivity, to the model that ILP learns, and learn the "
+            "weights with MaxMargin, PSCG or an online learner such as CDA"
         )
 
 
@@ -66,4 +67,15 @@ def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     return (
         f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
         f"stopped most ({most:,}{rest}). Change that, or let clauses be longer (clause_length) or reach further (depth)"
+    )
+
+
+def stopped(run: int, induction: Induction) -> str:
+    """Say what is kept of a run that Ctrl-C stopped, and how to see it."""
+    if not induction.candidates:
+        return f"run {run} had found no clause yet, after {counted(induction.seeds, 'seed')}"
+    found = f"{counted(len(induction.candidates), 'clause')}, {len(induction.theory):,} in the theory"
+    return (
+        f"run {run} is kept with what {counted(induction.seeds, 'seed')} brought: {found}. `from sqlrl.found_clauses` shows them in SQL, "
+        f"db.model() is their model. It cannot be resumed: learn again, or use what it found"
     )

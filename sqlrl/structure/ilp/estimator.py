@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
+from sqlrl.learn.parameters import check_database
 from sqlrl.learn.showing import call
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.ilp.checks import check_bodies, check_labels, nothing_found
+from sqlrl.structure.ilp.checks import check_bodies, check_labels, nothing_found, stopped
 from sqlrl.structure.ilp.clauses import ClauseWriter
 from sqlrl.structure.ilp.commands import Induction, SeedReport
 from sqlrl.structure.ilp.reach import check_reach
@@ -119,10 +120,11 @@ class ILP:
     in parentheses above; Muggleton, "Inverse Entailment and Progol" (1995). Where the manual and Aleph's own program differ the program is
     followed: `auto_m` is m = sqrt(positives + negatives), and the order of nodes and the bar of `above_seed` are its own.
 
-    Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies. An atom
-    cannot be both positive and negative: a predicate has one truth for each tuple, and loading a contradiction is an error. Where the
-    example is an argument of predicates, let it be an input (`+`) of every mode, as derived modes do: a body with another example in it
-    would ask for facts of that one.
+    Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies: `OSL`
+    learns recursive clauses, and one that is added to `model_` can be weighed by `MaxMargin`, `PSCG` or an online learner.
+    An atom cannot be both positive and negative: a predicate has one truth for each tuple, and loading a contradiction is an
+    error. Where the example is an argument of predicates, let it be an input (`+`) of every mode, as derived modes do: a body with
+    another example in it would ask for facts of that one.
 
     Examples
     --------
@@ -264,7 +266,8 @@ class ILP:
         Returns
         -------
         Self
-            This estimator. A run that Ctrl-C stops has what it found in the database, and no result here.
+            This estimator. A run that Ctrl-C stops has what it found in the database, and no result here; a note of the
+            `KeyboardInterrupt` says where.
 
         Raises
         ------
@@ -287,6 +290,7 @@ class ILP:
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
         clock = _Clock()
+        check_database(db, "induction_bias")
         bias = db.induction_bias(target, self._bias())
         check_bodies(bias)
         parameters = resolved(given, bias.settings)
@@ -300,9 +304,10 @@ class ILP:
             try:
                 with session.progress("searching", int(session.source.truth.sum())) as task:
                     induction.run(_shown(task, on_seed))
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stop:
                 clock.lap("searching")
                 self._keep(session, induction, bias, clock, "interrupted")
+                stop.add_note(stopped(run, induction))
                 raise
             clock.lap("searching")
             model, candidates = self._keep(session, induction, bias, clock, "done")

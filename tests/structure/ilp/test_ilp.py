@@ -281,8 +281,10 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sqlrl.ILP(source.bias, **options).fit(db, "t")  # type: ignore[arg-type]
     seen: list[SeedReport] = []
     fit = sqlrl.ILP(source.bias, **options)  # type: ignore[arg-type]
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as stop:
         fit.fit(db, "t", on_seed=stopped(2, seen))  # type: ignore[arg-type]
+    told = f"run {whole.run_ + 1} is kept with what 2 seeds brought: {seen[-1].candidates} clauses, {seen[-1].theory} in the theory"
+    assert told in stop.value.__notes__[0]
     with pytest.raises(NotFittedError, match="theory_"):
         _ = fit.theory_
     run, status, model = db.sql("select run, status, model from sqlrl.run order by run desc limit 1").fetchall()[0]
@@ -349,7 +351,11 @@ def test_contradictory_labels_are_refused_when_they_are_loaded() -> None:
 def test_recursive_modes_are_refused_by_name() -> None:
     words = refused(FAMILY + ":- modeb(*, 'Grandmother'(+person,-person)).", kind=UnsupportedError)
     assert "<text>:6: the mode *, Grandmother(+person,-person) would put the target Grandmother into bodies" in words
-    assert "Recursive clauses are not learned" in words
+    assert "ILP learns no recursive clauses" in words
+    assert (
+        "use OSL; or add one, such as transitivity, to the model that ILP learns, and learn the weights with MaxMargin"
+        in words
+    )
 
 
 @pytest.mark.parametrize(
