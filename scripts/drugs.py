@@ -114,8 +114,7 @@ def load_drugs(
     positive : iterable of (str, str) or None
         Those whose label is true, all others are false; None for no labels at all.
     """
-    for name, (path, types) in background(folder, bias).items():
-        db.load(name, path, types=types)
+    db.load_all(Path(folder) / "background", bias)
     target = bias.head.predicate
     if positive is not None:
         db.load(target, list(positive), types=[place.type for place in bias.head.places], target=True)
