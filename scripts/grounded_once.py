@@ -80,13 +80,6 @@ class GroundedOnce:
         found: Made = self._made[key]
         return found
 
-    def counts(self, model: sqlrl.Model) -> FloatArray:
-        """Return how many groundings each clause has at each query atom, shape (atoms, clauses); no clause may join two."""
-        (window,) = self._stream(model).windows
-        assert not len(window.network.row_clause), "a grounding has two query atoms"
-        found: FloatArray = window.network.units.toarray().astype(np.float64)
-        return found
-
     @contextmanager
     def training_windows(self, model: sqlrl.Model, **_: object) -> Iterator[_Kept]:
         """As a learner asks for them: all examples in one window."""

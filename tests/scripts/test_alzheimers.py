@@ -329,7 +329,9 @@ def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: py
             assert np.ptp(again) > 0
         assert len(calls) == 1
         assert shared.saved > 0
-        counted = shared.counts(model)
+        with shared.training_windows(model) as stream:
+            (window,) = stream
+        counted = window.network.units.toarray()
         assert counted.shape == (len(task.pairs), 6)
     assert db.sql("select count(*) from sqlrl.run").fetchall() == runs
     # The first clause counts the pairs of weights in order; then each atom has one weight of its first drug.

@@ -114,6 +114,7 @@ class Likelihood(BatchEstimator):
         self._given: object = None
         self._groups: Groups | None = None
         self._scale: FloatArray | None = None
+        self._model: Model | None = None
 
     def fit(
         self,
@@ -143,8 +144,9 @@ class Likelihood(BatchEstimator):
         Raises
         ------
         InputError
-            As `BatchEstimator.fit`; `prior_scale` has not as many numbers as the model has rules; or there is one strength, several open predicates or several examples, the columns are not those
-            above, an atom has no group, or nothing is left to learn from.
+            As `BatchEstimator.fit`; `prior_scale` has not as many numbers as the model has rules; or there is one strength, several
+            open predicates or several examples, the columns are not those above, an atom has no group, or nothing is left to learn
+            from.
         InfeasibleError
             The hard clauses cannot all hold.
 
@@ -166,16 +168,11 @@ class Likelihood(BatchEstimator):
         >>> fit.strength_
         0.1
         """
-        self._given, self._groups, self._scale = groups, None, None
-        if _several(self.prior_scale) and len(_listed(self.prior_scale)) != len(model.rules):
-            raise InputError(
-                f"prior_scale has {counted(len(_listed(self.prior_scale)), 'number')}, and the model has "
-                f"{counted(len(model.rules), 'rule')}: give one for each, in their order, or one for all"
-            )
+        self._given, self._groups, self._scale, self._model = groups, None, None, model
         try:
             return super().fit(db, model, examples, on_iteration=on_iteration)
         finally:
-            self._given = self._groups = self._scale = None
+            self._given = self._groups = self._scale = self._model = None
 
     def _check(self) -> None:
         super()._check()
@@ -185,7 +182,7 @@ class Likelihood(BatchEstimator):
                 "strength", strength, 0, True, "it weighs the penalty, without which weights can grow without bounds"
             )
         check_integer("folds", self.folds, 2)
-        for scale in _listed(self.prior_scale):
+        for scale in _listed(self.prior_scale, "prior_scale"):
             check_number("prior_scale", scale, 0, True, "weights are divided by it in the penalty")
         check_number("tolerance", self.tolerance, 0, True, "1e-7 is the default")
         check_integer("max_iterations", self.max_iterations, 1)
@@ -198,7 +195,13 @@ class Likelihood(BatchEstimator):
     def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
         problem, infeasible = super()._problem(stream)
         if _several(self.prior_scale):
+            assert self._model is not None
             of_rule = np.array(_listed(self.prior_scale), dtype=np.float64)
+            if len(of_rule) != len(self._model.rules):
+                raise InputError(
+                    f"prior_scale has {counted(len(of_rule), 'number')}, and the model has {counted(len(self._model.rules), 'rule')}: give "
+                    "one for each, in their order, or one for all"
+                )
             self._scale = of_rule[stream.clause_rules()[problem.network.clauses]]
         if self._given is None:
             return problem, infeasible
@@ -285,8 +288,8 @@ def _several(value: Any) -> bool:
     return not isinstance(value, str) and hasattr(value, "__iter__")
 
 
-def _listed(strength: Any) -> list[Any]:
-    """Return one or several strengths as a list.
+def _listed(value: Any, name: str = "strength") -> list[Any]:
+    """Return one or several numbers of a parameter as a list.
 
     Raises
     ------
@@ -298,9 +301,10 @@ def _listed(strength: Any) -> list[Any]:
     >>> _listed(1.0), _listed((0.1, 1))
     ([1.0], [0.1, 1])
     """
-    if not _several(strength):
-        return [strength]
-    found = list(strength)
+    if not _several(value):
+        return [value]
+    found = list(value)
     if not found:
-        raise InputError(f"strength={strength!r} is empty: give a number above 0, or several to choose from")
+        several = "several to choose from" if name == "strength" else "one for each rule"
+        raise InputError(f"{name}={value!r} is empty: give a number above 0, or {several}")
     return found

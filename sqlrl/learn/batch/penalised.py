@@ -12,6 +12,7 @@ from scipy import optimize
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.columns import equal_columns
 from sqlrl.learn.batch.owlqn import Smooth, State, descend
 from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.batch.proximal import Hessian, newton_step
@@ -110,18 +111,11 @@ def make_design(choices: Choices, scale: FloatArray | None = None) -> Design:
     zero = np.zeros(m)
     curvature = choices.curvature(zero)
     varies = curvature > FLATTEST * max(float(curvature.max(initial=0.0)), 1e-300)
-    known: dict[tuple[bytes, bytes], int] = {}
-    column, first = np.full(m, -1, dtype=np.int64), list[int]()
-    for j in np.flatnonzero(varies).tolist():
-        part = slice(table.indptr[j], table.indptr[j + 1])
-        key = (table.indices[part].tobytes(), table.data[part].tobytes())
-        if key not in known:
-            known[key] = len(first)
-            first.append(j)
-        column[j] = k = known[key]
-        if scale[j] > scale[first[k]]:
-            first[k] = j
-    chosen = np.array(first, dtype=np.int64)
+    inside = np.flatnonzero(varies)
+    column = equal_columns(table, inside)
+    # Of each column the clauses of the widest prior come first.
+    widest = inside[np.argsort(-scale[inside], kind="stable")]
+    chosen = widest[np.unique(column[widest], return_index=True)[1]]
     steepest = float(np.abs(choices.value_and_gradient(zero)[1]).max(initial=0.0))
     kept = choices.columns(chosen, np.ones(len(chosen)))
     return Design(kept, column, chosen, scale, curvature[chosen], steepest)

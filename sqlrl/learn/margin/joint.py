@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.learn.batch.columns import equal_columns
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.solve.relaxation import linear_program
 from sqlrl.solve.restrict import Values
@@ -129,15 +130,10 @@ def group_clauses(network: Network) -> Groups:
     counts = sparse.csc_array(network.units)
     counts.sum_duplicates()
     counts.eliminate_zeros()
-    known: dict[tuple[bytes, bytes], int] = {}
-    group = np.full(len(network.clauses), -1, dtype=np.int64)
-    for clause in np.flatnonzero(~network.hard & (np.diff(counts.indptr) > 0)).tolist():
-        part = slice(counts.indptr[clause], counts.indptr[clause + 1])
-        key = (counts.indices[part].tobytes(), counts.data[part].tobytes())
-        group[clause] = known.setdefault(key, len(known))
-    inside = np.flatnonzero(group >= 0)
-    _, first = np.unique(group[inside], return_index=True)
-    return Groups(group, inside[first], np.bincount(group[inside], minlength=len(known)).astype(np.int64))
+    inside = np.flatnonzero(~network.hard & (np.diff(counts.indptr) > 0))
+    group = equal_columns(counts, inside)
+    _, first, size = np.unique(group[inside], return_index=True, return_counts=True)
+    return Groups(group, inside[first], size.astype(np.int64))
 
 
 def is_joint(network: Network, *, relaxed: bool) -> bool:

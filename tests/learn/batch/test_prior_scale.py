@@ -82,6 +82,7 @@ def test_a_strength_is_chosen_with_the_prior(data: tuple[sqlrl.Database, np.ndar
     ("scale", "message"),
     [
         ((1.0, 2.0), "prior_scale has 2 numbers, and the model has 3 rules"),
+        ((), "prior_scale=.. is empty"),
         (0.0, "prior_scale"),
         ((1.0, -1.0, 1.0), "prior_scale"),
         ("wide", "prior_scale"),
@@ -90,3 +91,8 @@ def test_a_strength_is_chosen_with_the_prior(data: tuple[sqlrl.Database, np.ndar
 def test_scales_that_are_none(data: tuple[sqlrl.Database, np.ndarray, np.ndarray], scale: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         sqlrl.Likelihood(prior_scale=scale).fit(data[0], sqlrl.parse_mln(DECLARED + RULES))  # type: ignore[arg-type]
+
+
+def test_no_model_is_said_before_its_rules_are_counted(data: tuple[sqlrl.Database, np.ndarray, np.ndarray]) -> None:
+    with pytest.raises(InputError, match="model"):
+        sqlrl.Likelihood(prior_scale=SCALES).fit(data[0], None)  # type: ignore[arg-type]
