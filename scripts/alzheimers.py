@@ -123,12 +123,12 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All systems on one fold: the clauses are found once for all of them; baselines have no settings."""
+    """All systems on one fold: for each of the settings the clauses are found once for all of them; baselines have no settings."""
 
     folder: str
     task: str
     protocol: Protocol
-    settings: str | None
+    settings: tuple[str, ...]
     fold: Fold[Pair]
     systems: tuple[str, ...]
     nodes: int | None
@@ -153,6 +153,8 @@ class Outcome:
         What was chosen on the training pairs.
     gap : float
         Of the world with a transitive target, see `Ordered`.
+    settings : str or None
+        Of the clause learner.
     """
 
     system: str
@@ -166,24 +168,30 @@ class Outcome:
     seconds_predict: float = 0.0
     parameter: str = ""
     gap: float = 0.0
+    settings: str | None = None
 
 
 def run(job: Job) -> list[Outcome]:
     """Run all systems on one fold."""
     task, bias = read_task(job.folder, job.task), read_modes(job.folder, job.task)
-    if job.settings is None:
+    if not job.settings:
         return [run_baseline(job, task, bias, name) for name in job.systems]
     db = sqlrl.connect(":memory:")
     load_drugs(db, job.folder, bias, job.fold.train, [pair for pair in job.fold.train if task.labels[pair]])
     db.load(COMPARED, list(job.fold.train), types=[place.type for place in bias.head.places])
-    found = find_clauses(db, bias, job.settings, job.nodes)
-    reasons = find_reasons(found.all, job.folder, bias, pairs_of(task))
-    reasons.load(db, bias)
-    # All learn before any predicts: then other pairs are query atoms.
-    with GroundedOnce(db) as once:
-        learned = [learn(job, bias, once, found, reasons, name) for name in job.systems]
-    asked = Asked(db, bias, pairs_of(task))
-    return [predict(job, task, asked, found, *each) for each in zip(job.systems, learned, strict=True)]
+    # The pairs of the test are in another database, which has no label at all.
+    asked = Asked(job.folder, bias, pairs_of(task))
+    outcomes: list[Outcome] = []
+    for settings in job.settings:
+        found = find_clauses(db, bias, settings, job.nodes)
+        reasons = find_reasons(asked, found.all)
+        for each in (db, asked.db):
+            reasons.load(each, bias)
+        with GroundedOnce(db) as once:
+            learned = [learn(job, bias, once, found, reasons, name) for name in job.systems]
+        tested = [predict(job, task, asked, found, *each) for each in zip(job.systems, learned, strict=True)]
+        outcomes += [replace(outcome, settings=settings) for outcome in tested]
+    return outcomes
 
 
 def run_baseline(job: Job, task: Task, bias: sqlrl.Bias, name: str) -> Outcome:
@@ -252,7 +260,7 @@ def predict(
 
 
 def make_jobs(options: Options) -> list[Job]:
-    """Return the jobs: a fold with its settings each, and the baselines of a fold together."""
+    """Return the jobs: a fold with all its settings, and the baselines of a fold together."""
     jobs: list[Job] = []
     tasks = [options.chosen["task"]] if "task" in options.chosen else list(FILES)
     for name in tasks[: 1 if options.quick else None]:
@@ -263,14 +271,14 @@ def make_jobs(options: Options) -> list[Job]:
                 continue
             folds = [fold for fold in task_folds(task, protocol, options.seed) if options.fold in (None, fold.name)]
             for fold in folds[: 1 if options.quick else None]:
-                job = Job(str(folder), name, protocol, None, fold, BASELINES, None, options.seed)
+                job = Job(str(folder), name, protocol, (), fold, BASELINES, None, options.seed)
                 jobs.append(job)
                 if options.quick:
-                    jobs.append(replace(job, settings="thesis", systems=QUICK_SYSTEMS, nodes=QUICK_NODES))
+                    jobs.append(replace(job, settings=("thesis",), systems=QUICK_SYSTEMS, nodes=QUICK_NODES))
                 elif protocol == "paper":
-                    jobs += [replace(job, settings=settings, systems=tuple(SYSTEMS)) for settings in SETTINGS]
+                    jobs.append(replace(job, settings=tuple(SETTINGS), systems=tuple(SYSTEMS)))
                 else:
-                    jobs.append(replace(job, settings="thesis", systems=IN_OTHER_PROTOCOLS))
+                    jobs.append(replace(job, settings=("thesis",), systems=IN_OTHER_PROTOCOLS))
             if options.quick:
                 break
     return jobs
@@ -289,7 +297,7 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[list[Outcome]]]) -
                 column = list(FILES).index(task)
                 rows.append({**head, "whose": "paper", **{key: four[column] for key, four in PAPER[name].items()}})
             for settings in (None, *SETTINGS):
-                own = [run for run in mine if (run[1].system, run[0].settings) == (name, settings)]
+                own = [run for run in mine if (run[1].system, run[1].settings) == (name, settings)]
                 if own:
                     rows.append({**head, "whose": "ours", "settings": settings, **_row(own)})
     return [{column: row.get(column) for column in COLUMNS} for row in rows]
@@ -311,7 +319,7 @@ def _row(runs: Sequence[tuple[Job, Outcome, Measured[list[Outcome]]]]) -> dict[s
     return {
         "accuracy": right[0], "sd": right[1], "auc": auc[0], "sd_auc": auc[1], "order": order[0], "sd_order": order[1],
         "order_auc": mean(lambda o: o.order_auc, 3)[0],
-        "clauses": None if runs[0][0].settings is None else round(mean_and_deviation([o.clauses for _, o, _ in runs]).mean),
+        "clauses": None if runs[0][1].settings is None else round(mean_and_deviation([o.clauses for _, o, _ in runs]).mean),
         "seconds": seconds[0],
         "folds": len(runs),
         "memory_mb": round(max(result.memory_mb for _, _, result in runs)),
@@ -351,8 +359,8 @@ def main() -> None:
     for note in found:
         options.console().message(note)
     details: list[Row] = [
-        {"task": job.task, "protocol": job.protocol, "settings": job.settings, "fold": job.fold.name,
-         "train": len(job.fold.train), "test": len(job.fold.test), **asdict(outcome), "memory_mb": result.memory_mb}
+        {"task": job.task, "protocol": job.protocol, "fold": job.fold.name, "train": len(job.fold.train),
+         "test": len(job.fold.test), **asdict(outcome), "memory_mb": result.memory_mb}
         for job, result in zip(jobs, results, strict=True) for outcome in result.value
     ]  # fmt: skip
     title = "Alzheimer's drugs, ten folds" + (" (quick: one fold, short searches)" if options.quick else "")

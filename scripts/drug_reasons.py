@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from drug_systems import Weighted, named_pairs
-from drugs import BoolArray, Pair, attributes, background, load_drugs
+import pyarrow as pa
+from drug_systems import Asked, Weighted
+from drugs import BoolArray, Pair, attributes, background
 from grounded_once import GroundedOnce
 
 import sqlrl
@@ -54,23 +55,23 @@ class Reasons:
     seconds: float
 
     def load(self, db: sqlrl.Database, bias: sqlrl.Bias) -> None:
-        """Load the facts into a database."""
+        """Load the facts into a database, in place of those of other reasons."""
         row, reason = np.nonzero(self.holds)
-        facts = [(*self.pairs[i], f"r{k}") for i, k in zip(row.tolist(), reason.tolist(), strict=True)]
+        first, second = (pa.array([pair[side] for pair in self.pairs]).take(pa.array(row)) for side in (0, 1))
+        names = pa.array([f"r{k}" for k in range(self.holds.shape[1])]).take(pa.array(reason))
+        facts = pa.table({"first": first, "second": second, "reason": names})
         db.load(HOLDS, facts, types=[*(place.type for place in bias.head.places), "reason"])
 
 
-def find_reasons(model: sqlrl.Model, folder: str | Path, bias: sqlrl.Bias, pairs: Sequence[Pair]) -> Reasons:
-    """Look where the bodies of clauses hold; no label is looked at."""
+def find_reasons(asked: Asked, model: sqlrl.Model) -> Reasons:
+    """Look where the bodies of clauses hold; no label is looked at, the database has none."""
     start = time.perf_counter()
-    db = sqlrl.connect(":memory:")
-    load_drugs(db, folder, bias, pairs, None)
-    weighted = model.with_rules(tuple(replace(rule, weight=1.0) for rule in model.rules))
-    atoms = tuple(named_pairs(db, bias.head.predicate))
-    holds: BoolArray = db.ground(weighted).units.toarray() > 0
-    _, first = np.unique(holds, axis=1, return_index=True)
-    kept = holds[:, np.sort(first)]
-    return Reasons(atoms, kept[:, kept.any(axis=0)], time.perf_counter() - start)
+    holds: BoolArray = asked.counts(model).toarray() > 0
+    first: dict[bytes, int] = {}
+    for k, column in enumerate(np.packbits(holds, axis=0).T):
+        if column.any():
+            first.setdefault(column.tobytes(), k)
+    return Reasons(tuple(asked.pairs), holds[:, list(first.values())], time.perf_counter() - start)
 
 
 def reasons_model(folder: str | Path, bias: sqlrl.Bias, *, names: bool) -> tuple[sqlrl.Model, list[Kind]]:

@@ -15,16 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from drugs import BoolArray, FloatArray, Pair, Task
+from drugs import BoolArray, FloatArray, Pair, Task, load_drugs
 from grounded_once import GroundedOnce
+from scipy import sparse
 
 import sqlrl
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.network import Network
+from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Formula
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.mpe import mpe
@@ -132,33 +135,53 @@ def named_pairs(db: sqlrl.Database, target: str, drug: str = "a") -> list[Pair]:
 
 
 class Asked:
-    """Pairs to predict: from now on they are the query atoms of a database, which has no label of a pair of the test.
+    """Pairs to predict: the query atoms of a database with the background facts, and without any label.
 
     Parameters
     ----------
-    db : Database
-        As `drugs.load_drugs` filled it.
+    folder : path
+        That of the task's files.
     bias : Bias
     pairs : sequence of (str, str)
 
     Attributes
     ----------
+    db : Database
     saved : float
-        Seconds that the groundings which were not repeated would have taken.
+        Seconds that the groundings which were not repeated would have taken: of all, the share of the clauses that were known.
     """
 
-    def __init__(self, db: sqlrl.Database, bias: sqlrl.Bias, pairs: Sequence[Pair]) -> None:
-        self.db, self.pairs, self.saved = db, list(pairs), 0.0
-        self._counted: dict[tuple[Formula, ...], tuple[Any, float]] = {}
-        db.scope(bias.head.predicate, self.pairs)
-        place = {pair: k for k, pair in enumerate(named_pairs(db, bias.head.predicate))}
+    def __init__(self, folder: str | Path, bias: sqlrl.Bias, pairs: Sequence[Pair]) -> None:
+        self.db, self.pairs, self.saved = sqlrl.connect(":memory:"), list(pairs), 0.0
+        load_drugs(self.db, folder, bias, self.pairs, None)
+        place = {pair: k for k, pair in enumerate(named_pairs(self.db, bias.head.predicate))}
         self._place = {pair: k for k, pair in enumerate(pairs)}
         self._order = np.array([place[pair] for pair in pairs], dtype=np.intp)
+        # Systems have the same clauses with other weights: their counts, and the column of each.
+        self._units, self._column = sparse.csc_matrix((len(self.pairs), 0), dtype=np.int64), dict[Formula, int]()
+        self._seconds = 0.0
 
     def of(self, pairs: Sequence[Pair], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the values of some of the pairs, of an array with one for each."""
         found: npt.NDArray[Any] = values[[self._place[pair] for pair in pairs]]
         return found
+
+    def counts(self, model: sqlrl.Model) -> sparse.csc_matrix:
+        """Return how many groundings each rule of a model has at each pair, shape (pairs, rules); each rule is one clause.
+
+        Weights do not matter, and a formula is grounded when it is first asked for.
+        """
+        missing = list(dict.fromkeys(rule.formula for rule in model.rules if rule.formula not in self._column))
+        if len(self._column):
+            self.saved += self._seconds * (len(model.rules) - len(missing)) / len(self._column)
+        if missing:
+            start = time.perf_counter()
+            units, weights = self._ground(model.with_rules(tuple(Rule(formula, 1.0) for formula in missing)))
+            assert len(weights) == len(missing), "a rule is not one clause"
+            self._column |= {formula: len(self._column) + k for k, formula in enumerate(missing)}
+            self._units = sparse.hstack([self._units, units], format="csc")
+            self._seconds += time.perf_counter() - start
+        return self._units[:, [self._column[rule.formula] for rule in model.rules]]
 
     def log_odds(self, model: sqlrl.Model) -> FloatArray:
         """Return what the weighted clauses of a model say of each pair; hard clauses say nothing here."""
@@ -166,32 +189,21 @@ class Asked:
         if any(rule.expansions for rule in soft.rules):
             units, weights = self._ground(soft)
         else:
-            # Systems have the same clauses with other weights.
-            key = tuple(rule.formula for rule in soft.rules)
-            weights = np.array([rule.weight for rule in soft.rules], dtype=np.float64)
-            if key in self._counted:
-                units, seconds = self._counted[key]
-                self.saved += seconds
-            else:
-                start = time.perf_counter()
-                units, grounded = self._ground(soft)
-                assert np.array_equal(grounded, weights), "a rule is not one clause"
-                self._counted[key] = units, time.perf_counter() - start
-        found: FloatArray = np.round(units @ weights, DIGITS)[self._order]
+            units, weights = self.counts(soft), np.array([rule.weight for rule in soft.rules], dtype=np.float64)
+        found: FloatArray = np.round(units @ weights, DIGITS)
         return found
 
-    def _ground(self, model: sqlrl.Model) -> tuple[Any, FloatArray]:
-        """Return how many groundings each clause has at each query atom, and the weights of the clauses."""
+    def _ground(self, model: sqlrl.Model) -> tuple[sparse.csc_matrix, FloatArray]:
+        """Return how many groundings each clause has at each pair, and the weights of the clauses."""
         with self.db.program(model) as program:
             program.expand(None)
             network = ground_network(program, None)
             assert not len(network.row_clause), "a grounding has two query atoms"
-            return network.units, program.weights()
+            return network.units.tocsr()[self._order].tocsc(), program.weights()
 
     def covered(self, theory: sqlrl.Model) -> BoolArray:
         """Return True for the pairs that some clause of a theory covers."""
-        weighted = theory.with_rules(tuple(replace(rule, weight=1.0) for rule in theory.rules))
-        found: BoolArray = self.log_odds(weighted) > 0
+        found: BoolArray = np.asarray(self.counts(theory).sum(axis=1)).ravel() > 0
         return found
 
 

@@ -73,14 +73,8 @@ def load_pages(db: sqlrl.Database, pages: dict[str, pa.Table]) -> None:
     """Load the pages: one example a university, `PageClass` the target of every page and class."""
     for name, types in WEBKB.items():
         db.load(name, pages[name], types=types, example="university", target=name == "PageClass")
-    rows = pages["Page"].to_pylist()
-    classes = sorted(set(pages["PageClass"].column("class").to_pylist()))
-    db.scope(
-        "PageClass",
-        pa.Table.from_pylist(
-            [{"class": name, "page": row["page"], "university": row["university"]} for row in rows for name in classes]
-        ),
-    )
+    # Some pages have neither words nor links nor a class: as facts of their own they are in the domain, and so in the scope.
+    db.load("Page", pages["Page"], types=("page", "university"), example="university")
 
 
 def starting_model() -> sqlrl.Model:

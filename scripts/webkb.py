@@ -80,8 +80,7 @@ def estimator(job: Job) -> Any:
 
 def run(job: Job) -> Outcome:
     """Load the pages, learn on three universities, and predict the fourth."""
-    # DuckDB would take what it gets: three universities ground within this, and the process stays below 3 GB.
-    db = sqlrl.connect(":memory:", memory_limit="1GB")
+    db = sqlrl.connect(":memory:")
     load_pages(db, read_pages(job.folder, job.most))
     learner = estimator(job)
     start = time.perf_counter()

@@ -10,10 +10,31 @@ import inspect
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 
 class SqlrlError(Exception):
-    """Root of all errors that sqlrl raises."""
+    """Root of all errors that sqlrl raises.
+
+    They can be pickled, so that they pass from a worker process to its parent.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(EngineError("count", "out of memory", "SELECT 1"))).step
+    'count'
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions pickle as a call of their class with the message alone, which is not what `__init__` takes.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[SqlrlError], arguments: tuple[object, ...], attributes: dict[str, object]) -> SqlrlError:
+    """Return an unpickled error, without a call of `__init__`."""
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputError(SqlrlError, ValueError):

@@ -95,9 +95,9 @@ def test_reasons_count_once_and_equal_ones_are_one(folder: Path) -> None:
         heavier.replace("x", "z"),
         "weight(x, n) => better(x, y)",
     ]
-    reasons = find_reasons(model_of("\n".join(rules)), folder / "alzheimers", bias, pairs)
+    reasons = find_reasons(Asked(folder / "alzheimers", bias, pairs), model_of("\n".join(rules)))
     expected = [[HEAVY[a] > HEAVY[b], HEAVY[a] > 0, True] for a, b in reasons.pairs]
-    assert sorted(reasons.pairs) == sorted(pairs)
+    assert reasons.pairs == tuple(pairs)
     assert reasons.holds.tolist() == expected
     db = sqlrl.connect()
     reasons.load(db, bias)
@@ -119,7 +119,7 @@ def test_each_kind_gives_a_pair_as_much_variance(folder: Path) -> None:
     bias = read_modes(folder / "alzheimers", "amine")
     pairs = [(a, b) for a, b in permutations(DRUGS, 2) if HEAVY[a] != HEAVY[b]]
     rules = ["weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)", "weight(x, n) ^ gt(n, m) => better(x, y)"]
-    reasons = find_reasons(model_of("\n".join(rules)), folder / "alzheimers", bias, pairs)
+    reasons = find_reasons(Asked(folder / "alzheimers", bias, pairs), model_of("\n".join(rules)))
     model, kinds = reasons_model(folder / "alzheimers", bias, names=True)
     known = attributes(folder / "alzheimers", bias)
     scales = prior_scales(kinds, reasons, known, pairs)
@@ -154,10 +154,8 @@ def test_transitive_only_among_compared_pairs(folder: Path) -> None:
 def test_predictions_of_pairs(folder: Path) -> None:
     inner = folder / "alzheimers"
     task, bias = read_task(inner, "toxic"), read_modes(inner, "toxic")
-    db = sqlrl.connect()
-    load_drugs(db, inner, bias, [("c", "d")], [("c", "d")])
     pairs = pairs_of(task)
-    asked = Asked(db, bias, pairs)
+    asked = Asked(inner, bias, pairs)
     assert len(pairs) == len(DRUGS) * (len(DRUGS) - 1)
     heavier = "weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)"
     found = dict(zip(pairs, asked.log_odds(model_of(f"2 {heavier}\n-0.5 better(x, y)")), strict=True))
@@ -225,14 +223,18 @@ def test_area_under_the_curve() -> None:
 def test_a_fold_from_end_to_end(folder: Path) -> None:
     """Weights that compare decide everything; a drug without a heavier or lighter one in training is no obstacle."""
     job = next(job for job in make_jobs(Options(folder, quick=True)) if job.settings)
-    found = {outcome.system: outcome for outcome in run(replace(job, systems=("ALEPH", "ALEPH++ ExactL1")))}
-    for outcome in found.values():
+    outcomes = run(replace(job, settings=tuple(SETTINGS), systems=("ALEPH", "ALEPH++ ExactL1", "sqlrl")))
+    found = {(outcome.settings, outcome.system): outcome for outcome in outcomes}
+    assert len(found) == len(outcomes) == 3 * len(SETTINGS)
+    for outcome in outcomes:
         assert outcome.accuracy == 100
         assert outcome.clauses > 0
-    assert (found["ALEPH++ ExactL1"].order, found["ALEPH++ ExactL1"].auc) == (100, 1)
-    assert math.isnan(found["ALEPH"].order)
-    baselines = run(replace(job, settings=None, systems=BASELINES))
-    assert [outcome.system for outcome in baselines] == list(BASELINES)
+    for settings in SETTINGS:
+        exact = found[settings, "ALEPH++ ExactL1"]
+        assert (exact.order, exact.auc) == (100, 1)
+        assert math.isnan(found[settings, "ALEPH"].order)
+    baselines = run(replace(job, settings=(), systems=BASELINES))
+    assert [(outcome.settings, outcome.system) for outcome in baselines] == [(None, name) for name in BASELINES]
     assert all(outcome.accuracy > 50 for outcome in baselines)
 
 
@@ -241,14 +243,15 @@ def test_a_fold_from_end_to_end(folder: Path) -> None:
 
 def test_every_task_protocol_and_fold_is_a_job(folder: Path) -> None:
     jobs = make_jobs(Options(folder))
-    assert len(jobs) == len(set(jobs)) == len(FILES) * 10 * (1 + len(SETTINGS) + 2 * (len(PROTOCOLS) - 1))
-    assert {job.systems for job in jobs if job.settings is None} == {BASELINES}
-    assert {job.systems for job in jobs if job.settings and job.protocol == "paper"} == {tuple(SYSTEMS)}
+    assert len(jobs) == len(set(jobs)) == len(FILES) * 10 * 2 * len(PROTOCOLS)
+    assert {job.systems for job in jobs if not job.settings} == {BASELINES}
+    ours = [job for job in jobs if job.settings and job.protocol == "paper"]
+    assert {(job.settings, job.systems) for job in ours} == {(tuple(SETTINGS), tuple(SYSTEMS))}
     others = [job for job in jobs if job.settings and job.protocol != "paper"]
-    assert {(job.settings, job.systems) for job in others} == {("thesis", IN_OTHER_PROTOCOLS)}
+    assert {(job.settings, job.systems) for job in others} == {(("thesis",), IN_OTHER_PROTOCOLS)}
     chosen = make_jobs(Options(folder, fold="3", chosen={"task": "toxic", "protocol": "both-new"}))
     assert [(job.task, job.protocol, job.fold.name, job.settings) for job in chosen] == [
-        ("toxic", "both-new", "3", None), ("toxic", "both-new", "3", "thesis"),
+        ("toxic", "both-new", "3", ()), ("toxic", "both-new", "3", ("thesis",)),
     ]  # fmt: skip
     quick = make_jobs(Options(folder, quick=True))
     assert [(job.task, job.protocol, job.nodes) for job in quick] == [
@@ -265,10 +268,11 @@ def test_pairs_that_no_fold_tests_are_told(folder: Path) -> None:
     assert notes([job for job in jobs if job.fold.name == "1"]) == []
 
 
-def outcome(system: str, fold: int) -> Outcome:
+def outcome(system: str, fold: int, settings: str | None) -> Outcome:
     if system == "ALEPH":
-        return Outcome(system, 80 + fold, clauses=10 + fold, seconds_clauses=2)
-    return Outcome(system, 80 + fold, 90 + fold, 0.8, 0.9 if fold == 1 else math.nan, 100, 2, 3, 1, "strength 1")
+        return Outcome(system, 80 + fold, clauses=10 + fold, seconds_clauses=2, settings=settings)
+    auc = 0.9 if fold == 1 else math.nan
+    return Outcome(system, 80 + fold, 90 + fold, 0.8, auc, 100, 2, 3, 1, "strength 1", settings=settings)
 
 
 def test_the_papers_rows_and_ours(folder: Path) -> None:
@@ -278,7 +282,8 @@ def test_the_papers_rows_and_ours(folder: Path) -> None:
     ]
 
     def result(job: Job) -> Measured[list[Outcome]]:
-        return Measured([outcome(system, int(job.fold.name)) for system in job.systems], 9, 300)
+        kinds = job.settings or (None,)
+        return Measured([outcome(x, int(job.fold.name), kind) for kind in kinds for x in job.systems], 9, 300)
 
     rows = summarise(jobs, [result(job) for job in jobs])
     found = {(r["task"], r["protocol"], r["system"], r["whose"], r["settings"]): r for r in rows}
@@ -342,12 +347,13 @@ def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: py
 def test_pairs_are_grounded_once_for_all_weights(folder: Path) -> None:
     inner = folder / "alzheimers"
     task, bias = read_task(inner, "toxic"), read_modes(inner, "toxic")
-    db = sqlrl.connect()
-    load_drugs(db, inner, bias, [("c", "d")], [("c", "d")])
-    asked = Asked(db, bias, pairs_of(task))
+    asked = Asked(inner, bias, pairs_of(task))
     heavier = "weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)"
     first = asked.log_odds(model_of(f"2 {heavier}\n-0.5 better(x, y)"))
     assert asked.saved == 0
     second = asked.log_odds(model_of(f"-1 {heavier}\n0.25 better(x, y)"))
     assert asked.saved > 0
     assert set(zip(first.tolist(), second.tolist(), strict=True)) == {(1.5, -0.75), (-0.5, 0.25)}
+    # One more clause, before those that are known.
+    third = asked.log_odds(model_of(f"1 weight(x, n) => better(x, y)\n-1 {heavier}"))
+    assert set(zip(first.tolist(), third.tolist(), strict=True)) == {(1.5, 0.0), (-0.5, 1.0)}

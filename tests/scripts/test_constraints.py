@@ -28,7 +28,7 @@ from citations import (
     topic_folds,
 )
 from harness import Measured, Options, read_options
-from segmentation import QUICK, SYSTEMS, Job, Outcome, make_jobs, summarise
+from segmentation import ORDERED, ORDERS, QUICK, SYSTEMS, Job, Outcome, make_jobs, summarise
 
 import sqlrl
 from sqlrl.logic.variables import subformulas
@@ -196,7 +196,9 @@ def options(tmp_path: Path) -> Options:
 def test_every_system_and_fold_is_a_job(options: Options) -> None:
     folds = topic_folds(options.data / "citeseer")
     jobs = make_jobs(options, "citeseer", 0.0001, folds)
-    assert len(jobs) == len(SYSTEMS) * 4
+    assert len(jobs) == len(set(jobs)) == len(SYSTEMS) * 4 + len(ORDERED) * ORDERS * 4
+    again = [job for job in jobs if job.shuffled]
+    assert {(job.system, job.seed) for job in again} == {(x, 3 + k) for x in ORDERED for k in range(ORDERS)}
     assert all(not set(job.fold.train) & set(job.fold.test) for job in jobs)
     assert {j.fold.name for j in make_jobs(replace(options, fold="face"), "citeseer", 0.0001, folds)} == {"face"}
     quick = make_jobs(
@@ -214,12 +216,19 @@ def test_the_paper_has_a_row_beside_ours(script: object, options: Options) -> No
 
     def result(job: Job) -> Measured[Outcome]:
         k = TOPICS.index(job.fold.name)
-        return Measured(Outcome(90 + k, 80 + k, 70 + k, 10, 9, 1), 12, 300 + k)
+        better = 1 + job.seed - options.seed if job.shuffled else 0
+        return Measured(Outcome(90 + k + better, 80 + k, 70 + k, 10, 9, 1), 12, 300 + k)
 
     rows = summarise(paper, jobs, [result(job) for job in jobs])
-    assert [row["whose"] for row in rows] == ["paper", "ours"] * len(SYSTEMS)
-    ours = rows[5]
-    assert (ours["system"], ours["f1_token"], ours["sd_token"]) == ("IBT", 91.5, 1.29)
+    assert [row["whose"] for row in rows] == [
+        w for x in SYSTEMS for w in ("paper", "ours", *(["ours"] if x in ORDERED else []))
+    ]
+    ours, seeded = rows[5:7]
+    assert (ours["system"], ours["order"], ours["f1_token"], ours["sd_token"]) == ("IBT", "file", 91.5, 1.29)
+    assert ours["sd_orders"] is None
+    # Each topic has the mean of three orders, one, two and three points better.
+    assert (seeded["order"], seeded["f1_token"], seeded["sd_token"]) == ("3 seeded", 93.5, 1.29)
+    assert seeded["sd_orders"] == 1.0
     assert (ours["f1_field"], ours["accuracy"], ours["seconds"], ours["memory_mb"]) == (81.5, 71.5, 10, 303)
     assert rows[4]["seconds"] == round(60 * paper["IBT"][-1], 1)
     assert rows[4]["memory_mb"] is None

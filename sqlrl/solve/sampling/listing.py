@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numba
 
+from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.sampling.chains import State
+from sqlrl.solve.sampling.chains import Records, State, toggle
 from sqlrl.solve.sampling.slices import Slice, set_true, true_atom
 
 STEPS, STEPS_EACH = 500, 50
@@ -35,22 +36,22 @@ def _file_rows(state: State, cut: Slice, variables: int, rows: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _next_state(state: State, cut: Slice, depth: int) -> bool:
+def _next_state(state: State, variable: int, tried: Int32Array, depth: int) -> bool:
     # Give the variable at this depth its next state; if there is none, the first one and False.
-    variable = cut.order[depth]
     if variable >= 0:
-        cut.tried[depth] += 1
-        set_true(state, variable, variable if cut.tried[depth] == 2 else -1)
-        return bool(cut.tried[depth] <= 2)
+        tried[depth] += 1
+        if tried[depth] > 1:  # false, true, false
+            toggle(state, variable)
+        return bool(tried[depth] <= 2)
     block = state.block[-variable - 1]
-    if cut.tried[depth] == 0 and not block.exact:
-        cut.tried[depth] = 1
+    if tried[depth] == 0 and not block.exact:
+        tried[depth] = 1
         set_true(state, variable, -1)
         return True
     first = 0 if block.exact else 1
-    while cut.tried[depth] - first < block.end - block.first:
-        k = state.member[block.first + cut.tried[depth] - first]
-        cut.tried[depth] += 1
+    while tried[depth] - first < block.end - block.first:
+        k = state.member[block.first + tried[depth] - first]
+        tried[depth] += 1
         if not state.atom[k].frozen:
             set_true(state, variable, k)
             return True
@@ -59,13 +60,13 @@ def _next_state(state: State, cut: Slice, depth: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def _holds(state: State, cut: Slice, depth: int) -> bool:
-    # Whether the rows hold whose last variable stands at this depth.
-    i = cut.last[depth]
+def _hold(row: Records, rows: Int32Array, following: Int32Array, first: int) -> bool:
+    # Whether the rows of a list hold.
+    i = first
     while i >= 0:
-        if state.row[cut.rows[i]].count == 0:
+        if row[rows[i]].count == 0:
             return False
-        i = cut.following[i]
+        i = following[i]
     return True
 
 
@@ -90,8 +91,10 @@ def draw_component(state: State, cut: Slice, variables: int, rows: int, random: 
     for i in range(variables):
         cut.saved[i] = true_atom(state, cut.order[i])
         set_true(state, cut.order[i], -1)
+    # Kernels that are called at each step take few arrays: passing all of a slice costs more than the step.
+    tried = cut.tried
     found, steps, depth, budget = 0, 0, 0, STEPS + STEPS_EACH * variables
-    cut.tried[0] = 0
+    tried[0] = 0
     while depth >= 0 and steps < budget:
         if depth == variables:
             found += 1
@@ -102,12 +105,12 @@ def draw_component(state: State, cut: Slice, variables: int, rows: int, random: 
             depth -= 1
             continue
         steps += 1
-        if not _next_state(state, cut, depth):
+        if not _next_state(state, cut.order[depth], tried, depth):
             depth -= 1
-        elif _holds(state, cut, depth):
+        elif _hold(state.row, cut.rows, cut.following, cut.last[depth]):
             depth += 1
             if depth < variables:
-                cut.tried[depth] = 0
+                tried[depth] = 0
     done = depth < 0
     for i in range(variables):
         set_true(state, cut.order[i], cut.kept[i] if done else cut.saved[i])

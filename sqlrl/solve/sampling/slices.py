@@ -188,7 +188,7 @@ def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
     variables, rows, stiff = 0, 0, False
     # The stack of variables to visit grows down from the end of `order`; each is there once.
     top = len(cut.order)
-    top = _push(state, cut, k, top)
+    top = _push(state, cut.order, k, top)
     while top < len(cut.order):
         variable = cut.order[top]
         top += 1
@@ -205,27 +205,27 @@ def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _push(state: State, cut: Slice, k: int, top: int) -> int:
+def _push(state: State, order: Int32Array, k: int, top: int) -> int:
     # Put the variable of atom k on the stack, unless it has been there.
     atom = state.atom[k]
     if atom.seen or atom.frozen:
         return top
     if atom.block < 0:
         atom.seen = True
-        cut.order[top - 1] = k
+        order[top - 1] = k
         return top - 1
     block = state.block[atom.block]
     if block.seen:
         return top
     block.seen = True
-    cut.order[top - 1] = -atom.block - 1
+    order[top - 1] = -atom.block - 1
     return top - 1
 
 
 @numba.njit(cache=True, nogil=True)
 def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) -> tuple[int, int, bool]:
     # The kept rows of atom k that no frozen literal satisfies, and the variables in them.
-    stamp = cut.stamp[0]
+    stamp, order = cut.stamp[0], cut.order
     for o in range(state.atom[k].first, state.atom[k].end):
         j = state.occurrence[o] >> 1
         row = state.row[j]
@@ -236,7 +236,7 @@ def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) 
         rows += 1
         stiff = stiff or row.cost >= STIFF
         for p in range(row.first, row.end):
-            top = _push(state, cut, abs(state.literals[p]) - 1, top)
+            top = _push(state, order, abs(state.literals[p]) - 1, top)
     return top, rows, stiff
 
 
