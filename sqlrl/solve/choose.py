@@ -32,12 +32,9 @@ LARGE = 20_000
 
 
 START_FLIPS, MOST_START_FLIPS = 20, 100_000
-"""Flips for each atom, and at most, of the local search for a world from which CP-SAT starts. Components of a few dozen atoms come
-by the thousand in training; more flips would take longer there than the proof."""
-
-UNPROVED_FLIPS = 10
-"""So many times that where no proof follows: the world that the search finds is then the answer."""
-
+"""Flips for each atom, and at most, of the local search for a world from which CP-SAT starts, or which is the answer where no proof is
+asked for. Components of a few dozen atoms come by the thousand in training, where more flips would take longer than the proof; a
+large one comes hundreds of times, and a separation that takes longer finds no better weights."""
 
 @dataclass(frozen=True, eq=False)
 class Options:
@@ -227,15 +224,14 @@ class Chooser:
         self._solve(part, solution, "cpsat", reason)
 
     def _improved(self, part: Weighed, starts: list[BoolArray]) -> BoolArray | None:
-        # The best of some worlds and of what local search makes of them; from anywhere if there is none to start from.
-        if self.options.prove:
-            starts = sorted(starts, key=part.score, reverse=True)[:1]
-        walked = [self._walked(part, start) for start in starts] if starts else [self._walked(part, None)]
-        return max([*starts, *(world for world in walked if world is not None)], key=part.score, default=None)
+        # The best of some worlds, and what local search makes of it; from anywhere if there is none to start from.
+        best = max(starts, key=part.score, default=None)
+        found = [world for world in (best, self._walked(part, best)) if world is not None]
+        return max(found, key=part.score, default=None)
 
     def _walked(self, part: Weighed, start: BoolArray | None) -> BoolArray | None:
         # A world by local search; none if that finds none.
-        flips = min(START_FLIPS * len(part.atoms), MOST_START_FLIPS) * (1 if self.options.prove else UNPROVED_FLIPS)
+        flips = min(START_FLIPS * len(part.atoms), MOST_START_FLIPS)
         try:
             return solve_walksat(part, flips=flips, seed=self.options.seed, start=start).world
         except UnsolvedError:

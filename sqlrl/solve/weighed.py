@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -159,6 +161,20 @@ def merge_rows(
     )
 
 
+@numba.njit(cache=True, nogil=True)
+def _unit_sums(indptr: IntArray, indices: IntArray, counts: IntArray, weights: FloatArray) -> tuple[Any, Any]:
+    # What unit clauses add for each atom, and the sum of the absolute terms. Integers as they are: SciPy would first copy millions of
+    # counts as floats, and again for their absolute values.
+    n = len(indptr) - 1
+    total, size = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        for p in range(indptr[i], indptr[i + 1]):
+            term = counts[p] * weights[indices[p]]
+            total[i] += term
+            size[i] += abs(term)
+    return total, size
+
+
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
 def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> Weighed:
     """Fold weights into a network.
@@ -191,8 +207,9 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
     """
     soft = soft_weights(network, weights)
     extra = atom_terms(network, loss)
-    linear = np.asarray(network.units @ soft, dtype=np.float64) + extra
-    size = np.asarray(abs(network.units) @ np.abs(soft), dtype=np.float64) + np.abs(extra)
+    linear, size = _unit_sums(network.units.indptr, network.units.indices, network.units.data, soft)
+    linear += extra
+    size += np.abs(extra)
     doubt = np.where(size > 0, EPSILON * (np.diff(network.units.indptr) + 2) * size, 0.0)
     cancelled = np.abs(linear) <= doubt
     linear[cancelled] = 0.0
