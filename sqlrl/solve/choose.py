@@ -36,6 +36,7 @@ START_FLIPS, MOST_START_FLIPS = 20, 100_000
 asked for. Components of a few dozen atoms come by the thousand in training, where more flips would take longer than the proof; a
 large one comes hundreds of times, and a separation that takes longer finds no better weights."""
 
+
 @dataclass(frozen=True, eq=False)
 class Options:
     """What solvers may be told.
