@@ -2,8 +2,9 @@
 
 Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), section 7.3: the model for isolated segmentation with
 the constraints C1 to C5, trained by CDA-ML with Hamming loss in one pass, averaged weights, sigma as the thesis gives it; six
-systems that differ in the hard clauses that they enforce in training and in prediction. Citations come in the order of the file; the
-systems that the thesis compares, IBT and SCT, are trained in three seeded orders, too: one pass of an online learner depends on it.
+systems that differ in the hard clauses that they enforce in training and in prediction, and one that the thesis does not have.
+Citations come in the order of the file; what is compared most, IBT and SCT, is trained in three seeded orders, too: one pass of an
+online learner depends on it.
 """
 
 from __future__ import annotations
