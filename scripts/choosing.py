@@ -62,13 +62,10 @@ def choose_sigma(
     """
     best: tuple[float, Chosen] | None = None
     for sigma in sigmas:
-        estimator = make(sigma if sigma is not None else 0.0)
-        start = time.perf_counter()
-        estimator.fit(db, model, examples=list(examples))
-        seconds = time.perf_counter() - start
-        mistakes = float(pc.sum(estimator.steps_.column("loss")).as_py())
+        fitted = _fitted(db, model, make, examples, sigma)
+        mistakes = float(pc.sum(fitted.estimator.steps_.column("loss")).as_py())
         if best is None or mistakes < best[0]:
-            best = (mistakes, Chosen(estimator, sigma, seconds))
+            best = (mistakes, fitted)
     assert best is not None
     return best[1]
 
@@ -93,9 +90,14 @@ def choose_held_out(
     others = [example for i, example in enumerate(examples) if i % HELD_OUT]
     scores = [0.0]
     if len(sigmas) > 1:
-        fitted = (make(sigma if sigma is not None else 0.0).fit(db, model, examples=others) for sigma in sigmas)
-        scores = [db.evaluate(db.predict(each.model_, examples=held)).f1 for each in fitted]
-    best = sigmas[scores.index(max(scores))]
+        models = (_fitted(db, model, make, others, sigma).estimator.model_ for sigma in sigmas)
+        scores = [db.evaluate(db.predict(each, examples=held)).f1 for each in models]
+    return _fitted(db, model, make, examples, sigmas[scores.index(max(scores))])
+
+
+def _fitted(db: sqlrl.Database, model: sqlrl.Model, make: Make, examples: Sequence[str], sigma: float | None) -> Chosen:
+    """Fit a learner with one sigma, and measure it."""
+    estimator = make(sigma if sigma is not None else 0.0)
     start = time.perf_counter()
-    estimator = make(best if best is not None else 0.0).fit(db, model, examples=list(examples))
-    return Chosen(estimator, best, time.perf_counter() - start)
+    estimator.fit(db, model, examples=list(examples))
+    return Chosen(estimator, sigma, time.perf_counter() - start)

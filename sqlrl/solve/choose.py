@@ -52,8 +52,7 @@ class Options:
     linear_solver : str or None
         Of the linear relaxation; by size if None.
     start : bool array, shape (n,) or (k, n), or None
-        Worlds of the whole network. CP-SAT starts from the best of them unless it knows a better one; where nothing is to be
-        proved, local search starts from each.
+        Worlds of the whole network. Local search and CP-SAT start from the best of them unless a better one is known.
     prove : bool
         Whether CP-SAT goes on with components whose relaxation proves nothing. Else their world is the relaxation's, rounded
         and improved by local search, with a gap; CP-SAT is asked only where that finds no world at all.

@@ -185,8 +185,8 @@ def mpe(
     loss : float array, shape (n,), optional
         Added for each true atom (loss-augmented inference).
     start : bool array, shape (n,) or (k, n), optional
-        A world, or several, from the best of which CP-SAT starts, such as that of a similar network; with `prove=False` local
-        search starts from each. They need not keep the hard clauses.
+        A world, or several, from the best of which local search and CP-SAT start, such as that of a similar network. They need not
+        keep the hard clauses.
     deterministic_limit : float, optional
         CP-SAT's deterministic time for each component, roughly seconds. With it the result may be only FEASIBLE.
     seed : int

@@ -102,7 +102,8 @@ class Oracle:
         weights : float array, shape (m,)
         known : int
             The number of the earlier call, from 0, whose world is known to be the worst one of those; `LABELS` for none. Where
-            nothing is proved the search starts there and at the labels, so that it finds no better-kept margin than was found before.
+            nothing is proved the search starts at the better of that and the labels, unless the linear relaxation has a better one yet,
+            so that it finds no better-kept margin than was found before.
 
         Raises
         ------
