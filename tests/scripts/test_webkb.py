@@ -106,7 +106,7 @@ def test_the_papers_rows_and_ours(tmp_path: Path) -> None:
     assert (theirs["cornell"], theirs["mean"], theirs["seconds"]) == (0.580, 0.601, None)
     ours = next(row for row in rows if row["system"] == "MM-Hamming-MCSAT" and row["whose"] == "ours")
     assert [ours[name] for name in UNIVERSITIES] == [0.4, 0.41, 0.42, 0.43]
-    assert (ours["mean"], ours["parameter"]) == (0.415, "C = 1, 10, 100, 1000")
+    assert (ours["mean"], ours["parameter"]) == (0.415, "C = 0.01, 0.1, 1, 10")
     assert (ours["seconds"], ours["seconds_predict"], ours["memory_mb"]) == (61.5, 3.5, 3011)
     assert {row["parameter"] for row in rows if str(row["system"]).startswith("PSCG")} == {None}
 

@@ -119,7 +119,11 @@ def support_table(network: Network) -> pa.Table:
     return pa.table({"clause": network.clauses, "support": support})
 
 
-def without_examples(problem: Problem, examples: IntArray) -> Problem:
+INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_infeasible_truth='warn'"
+"""What an error says of examples that clauses join, and the remedy."""
+
+
+def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:
     """Leave examples out; clauses keep their ids, and counts are then right up to a constant.
 
     Parameters
@@ -127,6 +131,8 @@ def without_examples(problem: Problem, examples: IntArray) -> Problem:
     problem : Problem
     examples : int64 array
         Those to leave out.
+    words : tuple of str
+        For the error: what cannot be done with the examples, and the remedy.
 
     Returns
     -------
@@ -152,7 +158,7 @@ def without_examples(problem: Problem, examples: IntArray) -> Problem:
     length = np.diff(network.indptr)
     row = np.repeat(np.arange(len(length)), length)
     inside = np.bincount(row, weights=kept[np.abs(network.literals) - 1], minlength=len(length)).astype(np.int64)
-    _check_apart(problem, kept, (inside > 0) & (inside < length))
+    _check_apart(problem, kept, (inside > 0) & (inside < length), words)
     rows = np.flatnonzero(inside == length)
     literals = network.literals[ragged_ranges(network.indptr[rows], length[rows])]
     hard_units = network.hard_units[kept[np.abs(network.hard_units[:, 1]) - 1]]
@@ -176,7 +182,7 @@ def without_examples(problem: Problem, examples: IntArray) -> Problem:
     return replace(problem, network=small, truth=problem.truth[kept])
 
 
-def _check_apart(problem: Problem, kept: BoolArray, joining: BoolArray) -> None:
+def _check_apart(problem: Problem, kept: BoolArray, joining: BoolArray, words: tuple[str, str]) -> None:
     """Refuse rows and blocks with atoms of both kinds of examples."""
     network, names = problem.network, problem.names
     inside = np.flatnonzero(network.block >= 0)
@@ -191,8 +197,8 @@ def _check_apart(problem: Problem, kept: BoolArray, joining: BoolArray) -> None:
     else:
         what = counted(int(split.sum()), "block")
     raise InputError(
-        f"examples whose labels violate hard clauses cannot be left out: {what} would lose atoms that also belong to other "
-        "examples; use on_infeasible_truth='warn', or take the clause that joins examples out of the model"
+        f"examples {words[0]}: {what} would lose atoms that also belong to other examples; {words[1]}, or take the clause that "
+        "joins examples out of the model"
     )
 
 

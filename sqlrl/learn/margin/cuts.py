@@ -18,17 +18,21 @@ class Cut:
     ----------
     clause : int64 array, shape (k,)
         Local clauses, ascending, none hard.
-    delta : int64 array, shape (k,)
+    delta : int64 or float array, shape (k,)
         How much larger their counts are in the labels than in the world; none is 0.
-    loss : int
+    loss : float
         The loss of the world, summed over mega-examples.
     fixed : float
         What soft evidence adds to the labels' score over the world's (log-odds).
+
+    Notes
+    -----
+    All three may be means over a distribution of worlds: what holds for each world holds for their mean.
     """
 
     clause: IntArray
-    delta: IntArray
-    loss: int
+    delta: IntArray | FloatArray
+    loss: float
     fixed: float = 0.0
 
     def shortfall(self, weights: FloatArray) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
@@ -12,13 +13,12 @@ from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
-from sqlrl.learn.labels import infeasible_truth
 from sqlrl.learn.parameters import check_choice, check_integer, check_number
 from sqlrl.learn.protocols import TUNING_SCHEMA
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.learn.margin.masters import Master, Penalty
+    from sqlrl.learn.margin.masters import Penalty
     from sqlrl.learn.margin.planes import State, Trained
     from sqlrl.learn.margin.separation import Loss, Separation
 
@@ -47,7 +47,8 @@ class MaxMargin(BatchEstimator):
     ----------
     C : float or sequence of float
         The price of the slack, which is a sum over mega-examples. Of several, from the smallest to the largest, the one whose predictions of the training
-        examples have the best average F1 is taken (the smaller of equals); each starts from the cuts of those before.
+        examples have the best average F1 is taken (the smaller of equals), as in the thesis; see `folds`. Each starts from the
+        cuts of those before.
     penalty : {"l2", "l1"}
         Half the squared 2-norm of the weights, or their 1-norm, which makes most weights 0.
     loss : {"hamming", "zero-one"}
@@ -63,6 +64,9 @@ class MaxMargin(BatchEstimator):
         the gap if that is not enough.
     cache : int
         Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
+    folds : int, optional
+        Of several values of C, take the one with the best average F1 on mega-examples that are held out: in turn each of so many
+        parts of them. Costs as many trainings more, but weights that merely fit the training examples are not taken for good ones.
     **common
         See `BatchEstimator`.
 
@@ -73,8 +77,9 @@ class MaxMargin(BatchEstimator):
         difference is the duality gap. `optimality` is by how much the found margin is violated beyond the slack. The
         iterations of several C follow each other. Where there are no cuts, `optimality`, `cuts` and `errors` are NULL.
     choices_ : pyarrow.Table
-        A row for each C: `f1` (average over training mega-examples; NULL for a single C), `objective`, `bound` and `gap` as
-        above, `iterations`, `weights` (other than 0), `chosen`.
+        A row for each C: `f1` (average over training mega-examples, with `folds` each of them held out; NULL for a single C),
+        `objective`, `bound` and `gap` as above, `iterations`, `weights` (other than 0), all NULL where `folds` chose another C;
+        `chosen`.
     gap_ : float
         The duality gap of the chosen C.
 
@@ -109,7 +114,16 @@ class MaxMargin(BatchEstimator):
     choices_: pa.Table
     gap_: float
 
-    own: ClassVar[tuple[str, ...]] = ("C", "penalty", "loss", "separation", "epsilon", "max_iterations", "cache")
+    own: ClassVar[tuple[str, ...]] = (
+        "C",
+        "penalty",
+        "loss",
+        "separation",
+        "epsilon",
+        "max_iterations",
+        "cache",
+        "folds",
+    )
     learned = (*BatchEstimator.learned, "choices_", "gap_")
 
     def __init__(
@@ -122,11 +136,12 @@ class MaxMargin(BatchEstimator):
         epsilon: float = 0.001,
         max_iterations: int = 1000,
         cache: int = 50,
+        folds: int | None = None,
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
         self.C, self.penalty, self.loss, self.separation = C, penalty, loss, separation
-        self.epsilon, self.max_iterations, self.cache = epsilon, max_iterations, cache
+        self.epsilon, self.max_iterations, self.cache, self.folds = epsilon, max_iterations, cache, folds
 
     @property
     def strengths(self) -> list[float]:
@@ -147,16 +162,14 @@ class MaxMargin(BatchEstimator):
         check_number("epsilon", self.epsilon, 0.0, True, "the thesis uses 0.001")
         check_integer("max_iterations", self.max_iterations, 1)
         check_integer("cache", self.cache, 1)
+        if self.folds is not None:
+            check_integer("folds", self.folds, 2)
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
-        from sqlrl.learn.margin.joint import is_joint
-        from sqlrl.learn.margin.planes import CuttingPlanes, Stopping
-        from sqlrl.learn.margin.scoring import average_f1
-        from sqlrl.learn.margin.separation import Oracle
-        from sqlrl.learn.margin.training import JointTraining
+        from sqlrl.learn.margin.planes import Stopping
+        from sqlrl.learn.margin.scoring import average_f1, example_parts, held_out_f1
+        from sqlrl.learn.margin.trainer import Settings, Trainer, predicted
 
-        network = problem.network
-        oracle = Oracle(problem, self.loss, self.separation, seed=self.seed)
         done = 0
 
         def tell(state: State) -> None:
@@ -173,56 +186,38 @@ class MaxMargin(BatchEstimator):
                 )
             )
 
-        stopping, examples = Stopping(self.epsilon, self.max_iterations, self.cache), len(oracle.examples)
-        planes = CuttingPlanes(oracle, self._master(), len(network.clauses), examples, stopping, tell)
-        joint = None
-        if self.loss == "hamming" and is_joint(network, relaxed=self.separation == "relaxed"):
-            if len(infeasible_truth(network, problem.truth).clause):
-                # Hard clauses that cannot all hold may have fractional worlds all the same; the oracle refuses them.
-                oracle.predicted(np.zeros(len(network.clauses)))
-            joint = JointTraining(problem, self.penalty, stopping, tell, seed=self.seed)
-        trained = [
-            (joint and joint.train(strength * examples)) or planes.train(strength * examples)
-            for strength in self.strengths
-        ]
-        several = len(trained) > 1
-        f1 = [average_f1(network, problem.truth, oracle.predicted(t.weights)) for t in trained] if several else [None]
-        chosen = int(np.argmax(np.array(f1))) if several else 0
+        stopping, strengths = Stopping(self.epsilon, self.max_iterations, self.cache), self.strengths
+        settings = Settings(self.penalty, self.loss, self.separation, stopping, self.seed)
+        several = len(strengths) > 1
+        f1: list[float | None] = [None] * len(strengths)
+        if several and self.folds is not None:
+            parts = example_parts(problem, self.folds, seed=self.seed)
+            make, predict = partial(Trainer, settings=settings, report=tell), partial(predicted, settings=settings)
+            f1 = list(held_out_f1(problem, parts, make, predict, strengths))
+            strengths, several = [strengths[_best(f1)]], False
+        trainer = Trainer(problem, settings, tell)
+        trained = {strength: trainer.train(strength) for strength in strengths}
+        if several:
+            f1 = [average_f1(problem.network, problem.truth, trainer.predicted(t.weights)) for t in trained.values()]
+        chosen = _best(f1)
         self._keep(trained, f1, chosen)
-        return trained[chosen].weights
+        return trained[self.strengths[chosen]].weights
 
-    def _master(self) -> Master:
-        if self.penalty == "l2":
-            from sqlrl.learn.margin.masters import SquaredNorm
-
-            return SquaredNorm()
-        from sqlrl.learn.margin.absolute import AbsoluteNorm
-
-        return AbsoluteNorm()
-
-    def _keep(self, trained: Sequence[Trained], f1: Sequence[float | None], chosen: int) -> None:
-        rows = [
-            {
-                "C": strength,
-                "f1": score,
-                "objective": one.state.upper,
-                "bound": one.state.lower,
-                "gap": one.state.gap,
-                "iterations": one.state.iteration,
-                "weights": int((one.weights != 0).sum()),
-                "chosen": k == chosen,
-            }
-            for k, (strength, score, one) in enumerate(zip(self.strengths, f1, trained, strict=True))
-        ]
-        self.choices_, self.gap_ = pa.Table.from_pylist(rows, CHOICES), trained[chosen].state.gap
-        for row, one in zip(rows, trained, strict=True):
-            if not one.converged:
+    def _keep(self, trained: Mapping[float, Trained], f1: Sequence[float | None], chosen: int) -> None:
+        rows: list[dict[str, object]] = []
+        for k, (strength, score) in enumerate(zip(self.strengths, f1, strict=True)):
+            one = trained.get(strength)
+            found = {} if one is None else _found(one)
+            rows.append({"C": strength, "f1": score, **found, "chosen": k == chosen})
+            if one is not None and not one.converged:
                 warn(
-                    f"C={row['C']:g} was stopped after {counted(one.state.iteration, 'iteration')}, before epsilon={self.epsilon:g} was "
-                    f"reached: the objective {row['objective']:.6g} is at most {row['gap']:.3g} above the least one; raise "
+                    f"C={strength:g} was stopped after {counted(one.state.iteration, 'iteration')}, before epsilon={self.epsilon:g} was "
+                    f"reached: the objective {one.state.upper:.6g} is at most {one.state.gap:.3g} above the least one; raise "
                     "max_iterations or epsilon",
                     ConvergenceWarning,
                 )
+        self.choices_ = pa.Table.from_pylist(rows, CHOICES)
+        self.gap_ = trained[self.strengths[chosen]].state.gap
 
     def _tuning(self) -> pa.Table:
         rows = [
@@ -238,6 +233,21 @@ class MaxMargin(BatchEstimator):
             *super()._facts(),
             ("objective", f"{row['objective']:.6g} at C={row['C']:g}, at most {row['gap']:.3g} above the least"),
         ]
+
+
+def _best(f1: Sequence[float | None]) -> int:
+    """The place of the greatest F1, the first of equals; that of the only C where there is none."""
+    return int(np.argmax([score or 0.0 for score in f1]))
+
+
+def _found(one: Trained) -> dict[str, object]:
+    return {
+        "objective": one.state.upper,
+        "bound": one.state.lower,
+        "gap": one.state.gap,
+        "iterations": one.state.iteration,
+        "weights": int((one.weights != 0).sum()),
+    }
 
 
 def _listed(value: float | Sequence[float] | FloatArray) -> list[float]:

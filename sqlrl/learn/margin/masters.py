@@ -7,11 +7,32 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.margin.cuts import Cuts
 from sqlrl.learn.margin.quadratic import solve_dual
 
 Penalty = Literal["l2", "l1"]
+
+HIGH = 0.5
+"""The highest level, as a part of the gap above the lower bound; it is halved as long as the cuts are as good as promised."""
+
+LOW = 0.1
+"""Below this the level is that of the best weights for the cuts; it comes back from there."""
+
+KEPT = 0.3
+"""Weights keep what the cuts promise if their objective is above that by no more than this part of the gap."""
+
+BAND = 0.15
+"""Levels are met up to this part of theirs."""
+
+TRIES = 12
+"""Values of rho to try; weights somewhat off the level do as well."""
+
+ROUGH = 1e-3
+"""Steps are solved up to this part of the gap."""
+
+SMALLEST = 1e-9
+"""The smallest rho, and the inverse of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +67,8 @@ class Master(Protocol):
         """Return what is added to C times the slack."""
         ...
 
-    def begin(self) -> None:
-        """Begin with another C."""
+    def begin(self, start: FloatArray | None = None) -> None:
+        """Begin with another C, if there are weights to start from with those, shape (m,)."""
         ...
 
     def solve(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
@@ -63,7 +84,15 @@ class Master(Protocol):
 
 
 class SquaredNorm:
-    """Half the squared 2-norm: the dual quadratic program over the cuts, started from its last solution.
+    """Half the squared 2-norm: a level bundle of dual quadratic programs over the cuts.
+
+    Notes
+    -----
+    The weights that are best for the cuts so far (Joachims, Finley and Yu 2009) jump between regions without cuts; most of thousands
+    of iterations only find out where no good weights are. So steps minimise the same objective plus ``rho / 2 * |w - centre|^2``,
+    where the centre is the best weights so far, with the rho for which it is a level between the bounds (Lemarechal, Nemirovskii and
+    Nesterov 1995). With half the squared norm that is the same quadratic program with another centre. Where the
+    cuts are as good as promised levels are lower, down to the best weights for the cuts.
 
     Examples
     --------
@@ -76,27 +105,70 @@ class SquaredNorm:
     """
 
     def __init__(self) -> None:
-        self._alpha: FloatArray = np.empty(0)
+        self._best: FloatArray = np.empty(0)
+        self._near: FloatArray = np.empty(0)
+        self._centre: FloatArray | None = None
+        self._value = np.inf
+        self._lower = 0.0
+        self._rho, self._level = 1.0, HIGH
 
     def penalty(self, weights: FloatArray) -> float:
         """Return half the squared norm."""
         return 0.5 * float(weights @ weights)
 
-    def begin(self) -> None:
-        """Do nothing: multipliers are as good a start for another C."""
+    def begin(self, start: FloatArray | None = None) -> None:
+        """Forget the bounds: they were those for another C."""
+        self._value, self._lower, self._level = np.inf, 0.0, HIGH
+        if start is not None:
+            self._centre = start
 
     def told(self, plan: Plan, objective: float, strength: float) -> None:
-        """Do nothing: the next weights depend on the cuts alone."""
+        """Take the objective at planned weights: move the centre there or stay, and choose the level."""
+        promised = self.penalty(plan.weights) + strength * plan.slack
+        if np.isfinite(self._value):
+            kept = objective - promised <= KEPT * (self._value - self._lower)
+            self._level = 0.5 * self._level if kept else min(max(2.0 * self._level, LOW), HIGH)
+        if objective < self._value:
+            self._centre, self._value = plan.weights, objective
 
     def solve(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
-        """Solve over the used cuts; see `Master`."""
-        start = np.concatenate([self._alpha, np.zeros(len(cuts) - len(self._alpha))])
+        """Propose weights over the used cuts; see `Master`."""
         places = np.flatnonzero(used)
-        gram, demand = cuts.gram[np.ix_(places, places)], cuts.demand[places]
-        alpha = np.zeros(len(cuts))
-        alpha[places] = solve_dual(gram, demand, strength, tolerance * strength, start[places])
-        self._alpha = alpha
-        weights = np.asarray(cuts.matrix.T @ alpha, dtype=np.float64)
-        lower = float(cuts.demand @ alpha) - self.penalty(weights)
+        self._best = self._solve(cuts, places, strength, 0.0, self._best, tolerance * strength)
+        weights = np.asarray(cuts.matrix.T @ self._best, dtype=np.float64)
+        lower = float(cuts.demand @ self._best) - self.penalty(weights)
+        self._lower = max(self._lower, lower)
+        active = self._best > 0
+        if self._centre is not None and not vertex:
+            if np.isinf(self._value):
+                weights = self._centre
+            elif self._level >= LOW and self._value - self._lower > tolerance * strength:
+                weights = self._at_level(cuts, places, strength)
+                active |= self._near > 0
         slack = max(float(cuts.shortfall(weights)[places].max(initial=0.0)), 0.0)
-        return Plan(weights, slack, lower, alpha > 0)
+        return Plan(weights, slack, lower, active)
+
+    def _at_level(self, cuts: Cuts, places: IntArray, strength: float) -> FloatArray:
+        assert self._centre is not None
+        gap, weights = self._value - self._lower, self._centre
+        for _ in range(TRIES):
+            self._near = self._solve(cuts, places, strength, self._rho, self._near, ROUGH * gap)
+            weights = (self._rho * self._centre + cuts.matrix.T @ self._near) / (1.0 + self._rho)
+            slack = max(float(cuts.shortfall(weights)[places].max(initial=0.0)), 0.0)
+            off = (self.penalty(weights) + strength * slack - self._lower) / gap - self._level
+            if abs(off) <= BAND * self._level:
+                break
+            factor = 2.0 if abs(off) <= 3 * BAND * self._level else 5.0
+            self._rho = min(max(self._rho / factor if off > 0 else self._rho * factor, SMALLEST), 1 / SMALLEST)
+        return np.asarray(weights, dtype=np.float64)
+
+    def _solve(
+        self, cuts: Cuts, places: IntArray, strength: float, rho: float, known: FloatArray, tolerance: float
+    ) -> FloatArray:
+        start = np.concatenate([known, np.zeros(len(cuts) - len(known))])
+        gram, demand = cuts.gram[np.ix_(places, places)] / (1.0 + rho), cuts.demand[places]
+        if rho > 0 and self._centre is not None:
+            demand = cuts.shortfall(rho / (1.0 + rho) * self._centre)[places]
+        alpha = np.zeros(len(cuts))
+        alpha[places] = solve_dual(gram, demand, strength, tolerance, start[places])
+        return alpha

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.margin.cuts import Cuts
+from sqlrl.learn.margin.cuts import Cut, Cuts
 from sqlrl.learn.margin.masters import Master, Plan
 from sqlrl.learn.margin.separation import LABELS, Found
 
@@ -26,6 +26,22 @@ class Separator(Protocol):
 
     def most_violated(self, weights: FloatArray, known: int) -> Found:
         """Return the margin that weights, shape (m,), violate most; `known` is the worst of its earlier answers, or `LABELS`."""
+        ...
+
+    def rounded(self, weights: FloatArray) -> FloatArray:
+        """Return weights, shape (m,), as it can take them."""
+        ...
+
+
+class Opening(Protocol):
+    """What training starts from; see `sqlrl.learn.margin.mixing.Mixing`."""
+
+    def independent(self, price: float) -> FloatArray:
+        """Return weights, shape (m,), where the loss of an atom costs `price`."""
+        ...
+
+    def cut(self, price: float) -> Cut:
+        """Return a cut that no single world makes."""
         ...
 
 
@@ -115,6 +131,8 @@ class CuttingPlanes:
     stopping : Stopping
     report : callable
         Called with the `State` after each iteration.
+    opening : Opening, optional
+        Gives weights and a cut to start from, for each C.
 
     Notes
     -----
@@ -132,10 +150,15 @@ class CuttingPlanes:
         examples: int,
         stopping: Stopping,
         report: Callable[[State], None],
+        opening: Opening | None = None,
     ) -> None:
         self.separator, self.master, self.stopping, self.report = separator, master, stopping, report
+        self.opening = opening
         self.cuts = Cuts(clauses, examples)
         self._idle: IntArray = np.empty(0, dtype=np.int64)
+        # Of each cut the number of the separator's answer; `LABELS` for those that are none.
+        self._answer: IntArray = np.empty(0, dtype=np.int64)
+        self._answers = 0
 
     def train(self, strength: float) -> Trained:
         """Find the weights for C = `strength`."""
@@ -144,11 +167,12 @@ class CuttingPlanes:
         enough = -np.inf
         state: State | None = None
         vertex, at_vertex, surely, polishes = best, np.inf, np.inf, 0
-        self.master.begin()
+        self.master.begin(self._open(strength / n))
         for iteration in range(1, stopping.max_iterations + 1):
             plan = self._plan(strength, vertex=polishes > 0)
             lower = max(lower, plan.lower)
             found = self.separator.most_violated(plan.weights, self._worst(plan.weights))
+            self._answers += 1
             short = found.cut.shortfall(plan.weights) / n
             penalty = self.master.penalty(plan.weights)
             here = penalty + strength * max(short, plan.slack)
@@ -158,8 +182,7 @@ class CuttingPlanes:
             upper = min(upper, sure)
             violation, used = short - plan.slack, int((self._idle <= stopping.cache).sum())
             state = State(iteration, objective, upper, lower, violation, len(self.cuts), used, found.errors)
-            self.cuts.add(found.cut)
-            self._idle = np.append(self._idle, 0)
+            self._add(found.cut, self._answers - 1)
             self.report(state)
             if plan.vertex and here <= at_vertex:
                 vertex, at_vertex, surely = plan.weights, here, sure
@@ -175,10 +198,23 @@ class CuttingPlanes:
         assert state is not None
         return Trained(best, state, objective <= enough)
 
+    def _open(self, price: float) -> FloatArray | None:
+        if self.opening is None:
+            return None
+        weights = self.opening.independent(price)
+        self._add(self.opening.cut(price), LABELS)
+        return weights
+
+    def _add(self, cut: Cut, answer: int) -> None:
+        self.cuts.add(cut)
+        self._idle, self._answer = np.append(self._idle, 0), np.append(self._answer, answer)
+
     def _worst(self, weights: FloatArray) -> int:
         # A cut that is just kept is as bad as the labels, and its world keeps the hard clauses, as labels need not.
-        short = self.cuts.shortfall(weights)
-        return int(np.argmax(short)) if len(short) and float(short.max()) > -self.stopping.epsilon else LABELS
+        short = np.where(self._answer == LABELS, -np.inf, self.cuts.shortfall(weights))
+        if len(short) == 0 or float(short.max()) <= -self.stopping.epsilon:
+            return LABELS
+        return int(self._answer[np.argmax(short)])
 
     def _plan(self, strength: float, *, vertex: bool) -> Plan:
         # Solve the master problem until it keeps the cuts that were set aside, too.
@@ -189,5 +225,7 @@ class CuttingPlanes:
             aside = ~used & (self.cuts.shortfall(plan.weights) > plan.slack + epsilon)
             if not aside.any():
                 self._idle = np.where(plan.active, 0, self._idle + 1)
-                return plan
+                weights = self.separator.rounded(plan.weights)
+                slack = max(float(self.cuts.shortfall(weights)[used].max(initial=0.0)), 0.0)
+                return replace(plan, weights=weights, slack=slack)
             self._idle[aside] = 0

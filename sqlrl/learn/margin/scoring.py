@@ -1,10 +1,19 @@
-"""F1 on the training examples, by which C is chosen."""
+"""F1 on training examples, seen or held out, by which C is chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, Network
+from sqlrl.errors import InputError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.learn.batch.problem import Problem, without_examples
+from sqlrl.learn.margin.planes import Trained
+
+JOINED = "cannot be held out", "leave folds out"
+"""What an error says of mega-examples that clauses join, and the remedy."""
 
 
 def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
@@ -41,3 +50,92 @@ def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
     hits = np.bincount(example, weights=truth[real] & world[real], minlength=len(examples))
     wrong = np.bincount(example, weights=truth[real] != world[real], minlength=len(examples))
     return float(np.where(wrong == 0, 1.0, 2 * hits / np.maximum(2 * hits + wrong, 1)).mean())
+
+
+def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
+    """Deal mega-examples to parts at random, as many to each.
+
+    Parameters
+    ----------
+    problem : Problem
+    folds : int
+        2 or more. Never more parts than examples.
+    seed : int
+
+    Returns
+    -------
+    list of int64 array
+        The examples of each part.
+
+    Raises
+    ------
+    InputError
+        There is only one example.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> three = Problem(network(3, [], example=[7, 8, 9]), np.zeros(3, dtype=np.bool_), Names())
+    >>> sorted(len(part) for part in example_parts(three, 2, seed=0)), len(example_parts(three, 5, seed=0))
+    ([1, 2], 3)
+    """
+    examples = np.unique(problem.network.example)
+    if len(examples) < 2:
+        raise InputError(
+            f"folds={folds}, but there is only one mega-example to hold out: load the data with example=, or leave folds out, so "
+            "that C is the one that is best on the training data"
+        )
+    order = np.random.default_rng(seed).permutation(examples)
+    return [np.sort(order[k::folds]) for k in range(min(folds, len(examples)))]
+
+
+class Trains(Protocol):
+    """Trains weights for one C after the other; see `sqlrl.learn.margin.trainer.Trainer`."""
+
+    def train(self, strength: float) -> Trained:
+        """Find the weights for C = `strength`."""
+        ...
+
+
+def held_out_f1(
+    problem: Problem,
+    parts: Sequence[IntArray],
+    make: Callable[[Problem], Trains],
+    predict: Callable[[Problem, FloatArray], BoolArray],
+    strengths: Sequence[float],
+) -> list[float]:
+    """The average F1 for each C on mega-examples of which the weights have seen none.
+
+    Parameters
+    ----------
+    problem : Problem
+        n atoms, m clauses.
+    parts : sequence of int64 array
+        The examples to hold out at a time.
+    make : callable
+        Makes what trains from the problem that is left.
+    predict : callable
+        Returns a world, bool array, of a problem from weights, shape (m,).
+    strengths : sequence of float
+        Values of C, ascending.
+
+    Returns
+    -------
+    list of float
+        From 0 to 1, one for each C.
+
+    Raises
+    ------
+    InputError
+        A ground clause or a block joins mega-examples.
+    """
+    network, known = problem.network, np.unique(problem.network.example)
+    worlds = np.zeros((len(strengths), len(problem.truth)), dtype=np.bool_)
+    for part in parts:
+        trainer = make(without_examples(problem, part, JOINED))
+        rest = without_examples(problem, np.setdiff1d(known, part), JOINED)
+        inside = np.isin(network.example, part)
+        for k, strength in enumerate(strengths):
+            worlds[k, inside] = predict(rest, trainer.train(strength).weights)
+    return [average_f1(network, problem.truth, world) for world in worlds]

@@ -21,6 +21,9 @@ from sqlrl.solve.weighed import weigh
 Loss = Literal["hamming", "zero-one"]
 Separation = Literal["relaxed", "exact"]
 
+ROUNDED = 44
+"""Weights are rounded to 2 to the minus this part of all that they add up to."""
+
 LABELS = -1
 """Stands for the labels' world in place of the number of a call."""
 
@@ -122,6 +125,17 @@ class Oracle:
         world, gap = self._others(weights, *self._best(weights, None, self.problem.truth))
         wrong = self._wrong(world)
         return Found(self._cut(world, len(np.unique(self.example[wrong]))), gap, int(wrong.sum()))
+
+    def rounded(self, weights: FloatArray) -> FloatArray:
+        """Weights as multiples of a power of two, shape (m,): what adds up to 0 is 0, and integers hold all that is left.
+
+        Weights that are best for single atoms leave many of these at their margin, which is next to nothing for a solver.
+        """
+        network = self.problem.network
+        alone = network.prior + self._hamming + network.units @ np.where(self.soft, weights, 0.0)
+        rows = network.multiplicity * np.abs(np.where(self.soft, weights, 0.0)[network.row_clause])
+        grid = np.ldexp(1.0, int(np.ceil(np.log2(1.0 + np.abs(alone).sum() + rows.sum()))) - ROUNDED)
+        return np.asarray(np.rint(weights / grid) * grid, dtype=np.float64)
 
     def _best(self, weights: FloatArray, loss: FloatArray | None, start: BoolArray | None) -> tuple[BoolArray, float]:
         result = mpe(

@@ -196,3 +196,59 @@ def test_the_same_run_twice_gives_the_same_weights() -> None:
 def test_parameters_out_of_range_are_refused(setting: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         sqlrl.MaxMargin(**setting).fit(documents(), sqlrl.parse_mln(WORDS))
+
+
+def noisy(documents: int = 30) -> sqlrl.Database:
+    """Documents that one word tells apart, each with a word of its own beside it, and one label in six wrong."""
+    db = sqlrl.connect()
+    words = [(f"d{i:02}", word) for i in range(documents) for word in (f"own{i}", "good" if i % 2 else "bad")]
+    db.load("Word", words, types=["doc", "word"], example="doc")
+    liked = [(f"d{i:02}",) for i in range(documents) if (i % 2 == 1) != (i % 6 == 0)]
+    db.load("Liked", liked, types=["doc"], target=True)
+    return db
+
+
+LIKED = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"
+
+
+def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> None:
+    db, model, values = noisy(), sqlrl.parse_mln(LIKED), [0.02, 100.0]
+    seen = sqlrl.MaxMargin(values).fit(db, model)
+    held = sqlrl.MaxMargin(values, folds=5).fit(db, model)
+    # Words of their own make every label right that was seen.
+    assert [row["f1"] for row in seen.choices_.to_pylist()] == [pytest.approx(5 / 6, abs=0.1), 1.0]
+    assert [row["chosen"] for row in seen.choices_.to_pylist()] == [False, True]
+    small, large = held.choices_.to_pylist()
+    assert (small["chosen"], large["chosen"]) == (True, False)
+    assert large["f1"] <= small["f1"] < 1.0
+    assert small["gap"] is not None
+    assert {large[name] for name in ("objective", "bound", "gap", "iterations", "weights")} == {None}
+    # The weights are those of all examples.
+    alone = sqlrl.MaxMargin(0.02).fit(db, model)
+    assert held.weights_ == pytest.approx(alone.weights_, abs=1e-9)
+    tuned = db.sql(f"select value, score, chosen from sqlrl.tuning where run = {held.run_} order by value")
+    assert tuned.fetchall() == [(row["C"], row["f1"], row["chosen"]) for row in held.choices_.to_pylist()]
+
+
+def test_held_out_f1_is_that_of_weights_trained_without_these_examples() -> None:
+    db, model = noisy(9), sqlrl.parse_mln(LIKED)
+    found = [row["f1"] for row in sqlrl.MaxMargin([0.05, 50.0], folds=9).fit(db, model).choices_.to_pylist()]
+    names = [f"d{i:02}" for i in range(9)]
+    for value, f1 in zip((0.05, 50.0), found, strict=True):
+        own = []
+        for name in names:
+            fit = sqlrl.MaxMargin(value).fit(db, model, examples=[other for other in names if other != name])
+            wrong = db.evaluate(db.predict(fit.model_, examples=[name])).total
+            own.append(1.0 - wrong.false_positives - wrong.false_negatives)
+        # A document has one atom: its F1 is 1 where that is right, else 0.
+        assert f1 == pytest.approx(np.mean(own))
+
+
+def test_folds_need_examples_that_can_be_held_out() -> None:
+    db = sqlrl.connect()
+    db.load("Word", [("d1", "x"), ("d2", "y")], types=["doc", "word"])
+    db.load("Liked", [("d1",)], types=["doc"], target=True)
+    with pytest.raises(InputError, match="folds=3, but there is only one mega-example to hold out: load the data with"):
+        sqlrl.MaxMargin([0.1, 1.0], folds=3).fit(db, sqlrl.parse_mln(LIKED))
+    # A single C is not chosen.
+    assert sqlrl.MaxMargin(1.0, folds=3).fit(db, sqlrl.parse_mln(LIKED)).choices_.column("f1").to_pylist() == [None]

@@ -66,6 +66,9 @@ class Relaxed:
     def __init__(self, problem: Learned) -> None:
         self.problem = problem
 
+    def rounded(self, weights: np.ndarray) -> np.ndarray:
+        return weights
+
     def most_violated(self, weights: np.ndarray, known: int = -1) -> Found:
         network, truth = self.problem.network, self.problem.truth.astype(float)
         found = relax(weigh(network, weights, loss=1 - 2 * truth)).truth

@@ -3,10 +3,16 @@ import itertools
 import numpy as np
 import pytest
 
+from sqlrl.errors import NumericError
+from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.absolute import AbsoluteNorm
-from sqlrl.learn.margin.masters import SquaredNorm
+from sqlrl.learn.margin.masters import Plan, SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
 from sqlrl.learn.margin.separation import Oracle
+from sqlrl.solve.sample import network
+from sqlrl.solve.scaling import scale_to_integers
+from sqlrl.solve.weighed import weigh
 from tests.learn.margin.margins import Case, case
 
 MASTERS = {"l2": SquaredNorm, "l1": AbsoluteNorm}
@@ -106,3 +112,36 @@ def test_without_room_to_converge_the_best_weights_are_kept() -> None:
     assert 0.5 * found.weights @ found.weights + 20.0 * max(
         one.shortfall("hamming", found.weights), 0
     ) == pytest.approx(min(state.objective for state in states))
+
+
+def test_weights_that_leave_atoms_next_to_their_margin_are_rounded_to_what_integers_can_hold() -> None:
+    # The first atom is at its margin but for what is left of a rough solution; the second has a large score.
+    ground = network(2, [(0, [1]), (1, [2], 4_000_000)])
+    oracle, weights = Oracle(Problem(ground, np.array([True, False]), Names())), np.array([1.0 + 3.7e-10, 30.1])
+    margins = [weigh(ground, each, loss=np.array([-1.0, 1.0])).linear for each in (weights, oracle.rounded(weights))]
+    with pytest.raises(NumericError, match="integer weights cannot hold both"):
+        scale_to_integers(margins[0])
+    assert scale_to_integers(margins[1]).coefficients[0] == margins[1][0] == 0
+    assert oracle.rounded(weights) == pytest.approx(weights, abs=1e-5)
+    # Small problems lose next to nothing.
+    small = Oracle(Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
+    assert small.rounded(np.array([0.1, -0.3])) == pytest.approx(np.array([0.1, -0.3]), abs=1e-12)
+
+
+def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_the_cuts() -> None:
+    class BestForCuts(SquaredNorm):
+        def solve(self, *args: object, **options: object) -> Plan:
+            return super().solve(*args, **{**options, "vertex": True})  # type: ignore[arg-type]
+
+    draw = np.random.default_rng(5)
+    atoms, clauses = 300, 100
+    ground = [(int(i), [a + 1], 1) for a in range(atoms) for i in draw.choice(clauses, 30, replace=False)]
+    problem = Problem(network(atoms, ground, clauses=clauses), draw.random(atoms) < 0.3, Names())
+    needed = []
+    for master in (BestForCuts(), SquaredNorm()):
+        planes = CuttingPlanes(Oracle(problem), master, clauses, 1, Stopping(0.1, 1000, 50), lambda state: None)
+        found = planes.train(1.0)
+        assert found.converged
+        needed.append((found.state.iteration, found.state.objective))
+    assert needed[0][1] == pytest.approx(needed[1][1], abs=0.11)
+    assert needed[1][0] < 0.8 * needed[0][0], needed

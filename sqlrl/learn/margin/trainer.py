@@ -1,0 +1,115 @@
+"""Training of one problem for one C after the other, by the method that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.labels import infeasible_truth
+from sqlrl.learn.margin.absolute import AbsoluteNorm
+from sqlrl.learn.margin.joint import is_joint
+from sqlrl.learn.margin.masters import Penalty, SquaredNorm
+from sqlrl.learn.margin.mixing import Mixing
+from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
+from sqlrl.learn.margin.separation import Loss, Oracle, Separation
+from sqlrl.learn.margin.training import JointTraining
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is minimised, and how; see `MaxMargin`.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}
+    loss : {"hamming", "zero-one"}
+    separation : {"relaxed", "exact"}
+    stopping : Stopping
+    seed : int
+    """
+
+    penalty: Penalty
+    loss: Loss
+    separation: Separation
+    stopping: Stopping
+    seed: int
+
+
+class Trainer:
+    """Trains weights for one C after the other, from the smallest on: each starts from the cuts of those before.
+
+    Parameters
+    ----------
+    problem : Problem
+        n atoms, m clauses.
+    settings : Settings
+    report : callable
+        Called with the `State` after each step.
+
+    Raises
+    ------
+    InfeasibleError
+        The hard clauses cannot all hold.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
+    >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
+    >>> trainer = Trainer(problem, settings, lambda state: None)
+    >>> weights = trainer.train(10.0).weights
+    >>> weights.round(3).tolist(), trainer.predicted(weights).tolist()
+    ([1.0, -1.0], [True, False])
+    """
+
+    def __init__(self, problem: Problem, settings: Settings, report: Callable[[State], None]) -> None:
+        network, seed = problem.network, settings.seed
+        self._oracle = Oracle(problem, settings.loss, settings.separation, seed=seed)
+        self._examples = len(self._oracle.examples)
+        self._joint: JointTraining | None = None
+        if settings.loss == "hamming" and is_joint(network, relaxed=settings.separation == "relaxed"):
+            if len(infeasible_truth(network, problem.truth).clause):
+                # Hard clauses that cannot all hold may have fractional worlds all the same; the oracle refuses them.
+                self._oracle.predicted(np.zeros(len(network.clauses)))
+            self._joint = JointTraining(problem, settings.penalty, settings.stopping, report, seed=seed)
+        squared = settings.penalty == "l2"
+        # Weights of least squared norm that keep the margins of single atoms are a start for no other problem.
+        opened = self._joint is None and squared and settings.loss == "hamming"
+        self._planes = CuttingPlanes(
+            self._oracle,
+            SquaredNorm() if squared else AbsoluteNorm(),
+            len(network.clauses),
+            self._examples,
+            settings.stopping,
+            report,
+            Mixing(problem, seed=seed) if opened else None,
+        )
+
+    def train(self, strength: float) -> Trained:
+        """Find the weights for C = `strength`, the price of the sum of slacks over mega-examples."""
+        whole = strength * self._examples
+        return (self._joint and self._joint.train(whole)) or self._planes.train(whole)
+
+    def predicted(self, weights: FloatArray) -> BoolArray:
+        """The most probable world, as well as separation finds worlds, shape (n,)."""
+        return self._oracle.predicted(weights)
+
+
+def predicted(problem: Problem, weights: FloatArray, settings: Settings) -> BoolArray:
+    """The most probable world of a problem, as well as the separation of `settings` finds worlds, shape (n,).
+
+    Examples
+    --------
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
+    >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
+    >>> predicted(problem, np.array([0.5, -0.5]), settings).tolist()
+    [True, False]
+    """
+    return Oracle(problem, settings.loss, settings.separation, seed=settings.seed).predicted(weights)
