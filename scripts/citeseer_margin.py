@@ -3,7 +3,8 @@
 Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), tables 4.3 and 4.4: PSCG (Lowd and Domingos 2007) with 5 to
 100 iterations and predictions by MC-SAT (100 samples to forget, 1000 to keep, true from one half on), and the max-margin learner with
 Hamming loss, trained and predicting with the linear relaxation, for C from 1 to 10000. The rows of table 4.3 are those of table 4.4
-with the C or the number of iterations that is best on the training citations ("chosen"; the thesis' PSCG was tuned by its authors).
+with the C or the number of iterations that is best on a third of the training citations, learned from the others. (The thesis takes
+what predicts best what it was trained on, which here is always the largest C; its PSCG was tuned by its authors.)
 F1 is micro-averaged over tokens.
 
     python scripts/citeseer_margin.py [--fold NAME] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
@@ -41,7 +42,10 @@ PAPER: dict[str, tuple[float, float, float, float]] = {
 """F1 on each topic."""
 
 CHOSEN = ("PSCG-MCSAT", "MM-Hamming-LPRelax")
-"""The rows whose parameter is chosen on the training citations."""
+"""The rows whose parameter is chosen on training citations that are held out."""
+
+HELD_OUT = 3
+"""Every so many training citations one is held out, for the choice alone."""
 
 QUICK_SYSTEMS = ("PSCG-MCSAT-5", "PSCG-MCSAT-10", "MM-Hamming-LPRelax-1", "MM-Hamming-LPRelax-100")
 QUICK_CITATIONS = 15
@@ -61,10 +65,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """F1 in [0, 1] on the test citations and on those of training, and seconds of training and of the test."""
+    """F1 in [0, 1] on the test citations and on those that were held out, and seconds of training on all others and of the test."""
 
     f1: float
-    f1_train: float
+    f1_held_out: float
     seconds: float
     seconds_predict: float
 
@@ -82,18 +86,19 @@ def estimator(job: Job) -> Any:
 
 
 def run(job: Job) -> Outcome:
-    """Load the data, learn on the training citations, and predict the others."""
+    """Load the data, learn on the training citations, and predict the others; before, the same with some of those of training."""
     db = sqlrl.connect(":memory:")
     load_citeseer(db, Path(job.folder))
+    model, held = read_ism(job.folder), list(job.fold.train[::HELD_OUT])
+    most = [name for k, name in enumerate(job.fold.train) if k % HELD_OUT]
+    # To choose by, the most probable world serves all: it needs no samples.
+    other = db.evaluate(db.predict(estimator(job).fit(db, model, examples=most).model_, examples=held)).f1
     learner = estimator(job)
     start = time.perf_counter()
-    learner.fit(db, read_ism(job.folder), examples=list(job.fold.train))
+    learner.fit(db, model, examples=list(job.fold.train))
     trained = time.perf_counter()
     f1 = f1_of(db, learner.model_, job, job.fold.test)
-    predicted = time.perf_counter()
-    # To choose by, the most probable world of the training citations serves all: it needs no samples.
-    own = db.evaluate(db.predict(learner.model_, examples=list(job.fold.train))).f1
-    return Outcome(f1, own, trained - start, predicted - trained)
+    return Outcome(f1, other, trained - start, time.perf_counter() - trained)
 
 
 def f1_of(db: sqlrl.Database, model: sqlrl.Model, job: Job, citations: Sequence[str]) -> float:
@@ -140,9 +145,9 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
 
 
 def _best(runs: Sequence[tuple[Job, Measured[Outcome]]], topic: str) -> tuple[Job, Measured[Outcome]] | None:
-    """Return the run on a topic that is best on the training citations, the first of several."""
+    """Return the run on a topic whose parameter is best on held-out training citations, the first of several."""
     mine = [run for run in runs if run[0].fold.name == topic]
-    return max(mine, key=lambda run: run[1].value.f1_train) if mine else None
+    return max(mine, key=lambda run: run[1].value.f1_held_out) if mine else None
 
 
 def _row(runs: Sequence[tuple[Job, Measured[Outcome]]], *, shown: bool) -> dict[str, object]:
@@ -165,7 +170,7 @@ def main() -> None:
     jobs = make_jobs(options)
     results = run_jobs(run, [(job,) for job in jobs], options.console(), "trainings", journal=options.journal)
     details: list[Row] = [
-        {"system": j.system, "fold": j.fold.name, "f1": r.value.f1, "f1_train": r.value.f1_train,
+        {"system": j.system, "fold": j.fold.name, "f1": r.value.f1, "f1_held_out": r.value.f1_held_out,
          "seconds": r.value.seconds, "seconds_predict": r.value.seconds_predict, "memory_mb": r.memory_mb}
         for j, r in zip(jobs, results, strict=True)
     ]  # fmt: skip
@@ -174,7 +179,7 @@ def main() -> None:
     )
     if options.fold is not None:
         title += f"; only {options.fold}"
-    parameters = {"samples": SAMPLES, "burn_in": BURN_IN}
+    parameters = {"samples": SAMPLES, "burn_in": BURN_IN, "held_out": HELD_OUT}
     publish("citeseer_margin", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
 
 

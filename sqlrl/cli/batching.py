@@ -58,13 +58,19 @@ Strength = Annotated[
     ),
 ]
 Folds = Annotated[
-    int | None, _option("--folds", "likelihood: parts that are held out in turn.", metavar="N", default="5")
+    int | None,
+    _option(
+        "--folds",
+        "likelihood, max-margin: parts that are held out in turn.",
+        metavar="N",
+        default="5, of max-margin none",
+    ),
 ]
 Price = Annotated[
     str | None,
     _option(
         "--C",
-        "max-margin: price of the slack; of several the best is chosen by training examples.",
+        "max-margin: price of the slack; of several the best is chosen by training examples, with --folds by held-out ones.",
         metavar="X[,X...]",
         default="1",
     ),

@@ -119,7 +119,7 @@ OWN = {
     "look_ahead": ("--look-ahead", (Learner.osl,)),
     "penalty": ("--penalty", (Learner.likelihood, Learner.max_margin)),
     "strength": ("--strength", (Learner.likelihood,)),
-    "folds": ("--folds", (Learner.likelihood,)),
+    "folds": ("--folds", (Learner.likelihood, Learner.max_margin)),
     "price": ("--C", (Learner.max_margin,)),
     "loss": ("--loss", (Learner.max_margin,)),
     "separation": ("--separation", (Learner.max_margin,)),

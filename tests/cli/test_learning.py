@@ -37,7 +37,7 @@ CHOICES = {
     "likelihood": ["--strength", "0.1,1", "--folds", "3", "--model", "words.mln"],
     "pscg": ["--iterations", "3", "--samples", "4", "--prior-deviation", "inf"],
     "voted-perceptron": ["--iterations", "2", "--eta", "0.1", "--last"],
-    "max-margin": ["--C", "1", "--separation", "relaxed", "--epsilon", "1", "--penalty", "l1"],
+    "max-margin": ["--C", "1,3", "--folds", "2", "--separation", "relaxed", "--epsilon", "1", "--penalty", "l1"],
 }
 
 
@@ -65,7 +65,7 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     wanted = {"adagrad": ("regularization", 0.01), "cda": ("label_loss", "f1"), "mira": ("average", False)}
     wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}
     wanted |= {"osl": ("max_length", 3), "likelihood": ("strength", [0.1, 1.0]), "pscg": ("prior_deviation", None)}
-    wanted |= {"voted-perceptron": ("average", False), "max-margin": ("C", 1.0)}
+    wanted |= {"voted-perceptron": ("average", False), "max-margin": ("C", [1.0, 3.0])}
     name, value = wanted[learner]
     assert kept[name] == value
 
@@ -90,7 +90,7 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
         (["--learner", "likelihood", "--strength", "a,1"], ["--strength a,1: give a number, or several with commas"]),
         (["--learner", "likelihood", "--strength", "-1"], ["--strength -1.0 is not a finite number above 0"]),
         (["--learner", "likelihood", "--passes", "2"], ["--passes is an option of online learners: likelihood sees all"]),
-        (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood: pscg has no such"]),
+        (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
         (["--strength", "1"], ["--strength is an option of likelihood: adagrad has no such"]),

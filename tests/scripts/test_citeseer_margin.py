@@ -32,12 +32,12 @@ def test_every_row_with_a_parameter_is_a_job_for_each_topic(options: Options) ->
 
 
 def result(job: Job) -> Measured[Outcome]:
-    """On `face` more is better, elsewhere less; on the training citations it is the other way round."""
+    """On `face` more is better, elsewhere less; on held-out training citations it is the other way round."""
     more = parameter(job.system) / 100_000 * (1 if job.fold.name == "face" else -1)
     return Measured(Outcome(0.9 + more, 0.9 - more, 4, 1), 9, 300)
 
 
-def test_a_parameter_is_chosen_on_the_training_citations(options: Options) -> None:
+def test_a_parameter_is_chosen_on_training_citations(options: Options) -> None:
     jobs = make_jobs(options)
     rows = summarise(jobs, [result(job) for job in jobs])
     assert [row["system"] for row in rows] == [system for system in PAPER for _ in range(2)]
