@@ -63,11 +63,14 @@ class Found:
     ----------
     theory, all : Model
     seconds : float
+    settings : str
+        Of the clause learner, one of `SETTINGS`.
     """
 
     theory: sqlrl.Model
     all: sqlrl.Model
     seconds: float
+    settings: str
 
 
 def find_clauses(db: sqlrl.Database, bias: sqlrl.Bias, settings: str, nodes: int | None = None) -> Found:
@@ -80,7 +83,7 @@ def find_clauses(db: sqlrl.Database, bias: sqlrl.Bias, settings: str, nodes: int
     rules = learner.model_.rules
     in_theory = learner.candidates_.column("in_theory").to_pylist()
     theory = tuple(rule for rule, chosen in zip(rules, in_theory, strict=True) if chosen)
-    return Found(learner.model_.with_rules(theory), learner.model_, time.perf_counter() - start)
+    return Found(learner.model_.with_rules(theory), learner.model_, time.perf_counter() - start, settings)
 
 
 def with_rules(model: sqlrl.Model, bias: sqlrl.Bias, lines: Sequence[str]) -> sqlrl.Model:

@@ -115,6 +115,11 @@ def load_drugs(
         Those whose label is true, all others are false; None for no labels at all.
     """
     db.load_all(Path(folder) / "background", bias)
+    label_pairs(db, bias, pairs, positive)
+
+
+def label_pairs(db: sqlrl.Database, bias: sqlrl.Bias, pairs: Iterable[Pair], positive: Iterable[Pair] | None) -> None:
+    """Load the target alone, in place of one that was loaded before; see `load_drugs`."""
     target = bias.head.predicate
     if positive is not None:
         db.load(target, list(positive), types=[place.type for place in bias.head.places], target=True)

@@ -13,6 +13,7 @@ import pytest
 from alzheimers import (
     BASELINES,
     IN_OTHER_PROTOCOLS,
+    IN_PAPER,
     PAPER,
     QUICK_NODES,
     SYSTEMS,
@@ -24,7 +25,7 @@ from alzheimers import (
     summarise,
     unproved,
 )
-from drug_reasons import VARIANCE, find_reasons, prior_scales, reasons_model
+from drug_reasons import KINDS, VARIANCE, equal_shares, find_reasons, prior_scales, reasons_model, speaking
 from drug_systems import (
     COMPARED,
     SETTINGS,
@@ -107,12 +108,14 @@ def test_reasons_count_once_and_equal_ones_are_one(folder: Path) -> None:
 
 def test_rules_of_reasons_attributes_and_names(folder: Path) -> None:
     bias = read_modes(folder / "alzheimers", "amine")
-    model, kinds = reasons_model(folder / "alzheimers", bias, names=True)
+    model, kinds = reasons_model(folder / "alzheimers", bias, KINDS)
     assert [(kind, format_formula(rule.formula)) for kind, rule in zip(kinds, model.rules, strict=True)] == [
         ("reasons", "Holds(a, b, +r) => better(a, b)"), ("reasons", "Holds(b, a, +r) => better(a, b)"),
         ("attributes", "weight(a, +v1) => better(a, b)"), ("attributes", "weight(b, +v1) => better(a, b)"),
         ("names", "better(+a, b)"), ("names", "better(a, +b)"),
     ]  # fmt: skip
+    _, kinds = reasons_model(folder / "alzheimers", bias, equal_shares(names=False))
+    assert kinds == ["reasons", "reasons", "attributes", "attributes"]
 
 
 def test_each_kind_gives_a_pair_as_much_variance(folder: Path) -> None:
@@ -120,9 +123,9 @@ def test_each_kind_gives_a_pair_as_much_variance(folder: Path) -> None:
     pairs = [(a, b) for a, b in permutations(DRUGS, 2) if HEAVY[a] != HEAVY[b]]
     rules = ["weight(x, n) ^ weight(y, m) ^ gt(n, m) => better(x, y)", "weight(x, n) ^ gt(n, m) => better(x, y)"]
     reasons = find_reasons(Asked(folder / "alzheimers", bias, pairs), model_of("\n".join(rules)))
-    model, kinds = reasons_model(folder / "alzheimers", bias, names=True)
+    model, kinds = reasons_model(folder / "alzheimers", bias, KINDS)
     known = attributes(folder / "alzheimers", bias)
-    scales = prior_scales(kinds, reasons, known, pairs)
+    scales = prior_scales(kinds, equal_shares(names=True), speaking(reasons, known, pairs))
     db = sqlrl.connect()
     load_drugs(db, folder / "alzheimers", bias, pairs, None)
     reasons.load(db, bias)
@@ -246,7 +249,8 @@ def test_every_task_protocol_and_fold_is_a_job(folder: Path) -> None:
     assert len(jobs) == len(set(jobs)) == len(FILES) * 10 * 2 * len(PROTOCOLS)
     assert {job.systems for job in jobs if not job.settings} == {BASELINES}
     ours = [job for job in jobs if job.settings and job.protocol == "paper"]
-    assert {(job.settings, job.systems) for job in ours} == {(tuple(SETTINGS), tuple(SYSTEMS))}
+    assert {(job.settings, job.systems) for job in ours} == {(tuple(SETTINGS), IN_PAPER)}
+    assert {*IN_PAPER, *IN_OTHER_PROTOCOLS} == set(SYSTEMS)
     others = [job for job in jobs if job.settings and job.protocol != "paper"]
     assert {(job.settings, job.systems) for job in others} == {(("thesis",), IN_OTHER_PROTOCOLS)}
     chosen = make_jobs(Options(folder, fold="3", chosen={"task": "toxic", "protocol": "both-new"}))

@@ -33,16 +33,8 @@ class Separator(Protocol):
         ...
 
 
-class Opening(Protocol):
-    """What training starts from; see `sqlrl.learn.margin.mixing.Mixing`."""
-
-    def independent(self, price: float) -> FloatArray:
-        """Return weights, shape (m,), where the loss of an atom costs `price`."""
-        ...
-
-    def cut(self, price: float) -> Cut:
-        """Return a cut that no single world makes."""
-        ...
+Opening = Callable[[float], tuple[FloatArray, Cut]]
+"""Weights to start from, shape (m,), and a cut that no single world makes, from the price of the loss of an atom."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +124,7 @@ class CuttingPlanes:
     report : callable
         Called with the `State` after each iteration.
     opening : Opening, optional
-        Gives weights and a cut to start from, for each C.
+        What to start from, for each C.
 
     Notes
     -----
@@ -201,8 +193,8 @@ class CuttingPlanes:
     def _open(self, price: float) -> FloatArray | None:
         if self.opening is None:
             return None
-        weights = self.opening.independent(price)
-        self._add(self.opening.cut(price), LABELS)
+        weights, cut = self.opening(price)
+        self._add(cut, LABELS)
         return weights
 
     def _add(self, cut: Cut, answer: int) -> None:

@@ -80,6 +80,7 @@ class Trainer:
         squared = settings.penalty == "l2"
         # Weights of least squared norm that keep the margins of single atoms are a start for no other problem.
         opened = self._joint is None and squared and settings.loss == "hamming"
+        mixing = Mixing(problem, seed=seed) if opened else None
         self._planes = CuttingPlanes(
             self._oracle,
             SquaredNorm() if squared else AbsoluteNorm(),
@@ -87,7 +88,7 @@ class Trainer:
             self._examples,
             settings.stopping,
             report,
-            Mixing(problem, seed=seed) if opened else None,
+            None if mixing is None else lambda price: (mixing.independent(price), mixing.cut(price)),
         )
 
     def train(self, strength: float) -> Trained:

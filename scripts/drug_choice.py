@@ -1,0 +1,163 @@
+"""How much each kind of clauses says, chosen on training pairs: the row "sqlrl, chosen".
+
+Clauses that were found with the labels of all training pairs look better there than they are. So in inner folds of the same kind as
+the outer ones, which divide the training pairs alone, clauses are found anew, and pairs are held out from these as from the weights: what
+reasons, attributes and names are worth for new drugs can be seen there. Candidates are the centroids of the simplex: one kind, two, or all
+three with equal shares, each with three variances of the log-odds. Held-out pairs shall be most likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from drug_reasons import KINDS, Kind, Known, Reasons, find_reasons, speaking
+from drug_systems import Asked, find_clauses
+from drugs import (
+    BoolArray,
+    FloatArray,
+    Pair,
+    Protocol,
+    Task,
+    attributes,
+    fit_logistic,
+    label_pairs,
+    split,
+    turned,
+)
+
+import sqlrl
+
+VARIANCES = (1.0, 4.0, 16.0)
+"""Of the log-odds of a pair before learning, to choose from."""
+
+ITERATIONS = 200
+"""Of fits that are only compared."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How wide the log-odds of a pair are before learning, and of what.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Each has an equal share.
+    variance : float
+    """
+
+    kinds: tuple[Kind, ...]
+    variance: float
+
+    @property
+    def shares(self) -> dict[Kind, float]:
+        """The variance that each kind gives."""
+        return dict.fromkeys(self.kinds, self.variance / len(self.kinds))
+
+    def __str__(self) -> str:
+        return f"{' + '.join(self.kinds)}, variance {self.variance:g}"
+
+
+def candidates() -> Iterator[tuple[Kind, ...]]:
+    """Return the sets of kinds, the smallest first."""
+    for size in range(1, len(KINDS) + 1):
+        yield from combinations(KINDS, size)
+
+
+def indicators(pairs: Sequence[Pair], reasons: Reasons, known: Known) -> dict[Kind, FloatArray]:
+    """Return what the clauses of each kind say of pairs, shape (n, clauses): those of `drug_reasons.reasons_model`, grounded.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+    reasons : Reasons
+        Of at least these pairs and their reverses.
+    known : mapping of str to frozenset
+        The attributes of each drug.
+    """
+    place = {pair: k for k, pair in enumerate(reasons.pairs)}
+    both = [reasons.holds[[place[way] for way in ways]] for ways in (pairs, [pair[::-1] for pair in pairs])]
+    columns = sorted({own for drug in known for own in known[drug]})
+    table = {drug: [own in known[drug] for own in columns] for drug in known}
+    drugs = sorted({drug for pair in reasons.pairs for drug in pair})
+    name = dict(zip(drugs, np.eye(len(drugs)), strict=True))
+    return {
+        "reasons": np.hstack(both).astype(np.float64),
+        "attributes": np.hstack([np.array([table[pair[side]] for pair in pairs], dtype=float) for side in (0, 1)]),
+        "names": np.hstack([np.array([name[pair[side]] for pair in pairs]) for side in (0, 1)]),
+    }
+
+
+def held_out(
+    reasons: Reasons, known: Known, train: tuple[Sequence[Pair], BoolArray], test: tuple[Sequence[Pair], BoolArray]
+) -> dict[Choice, float]:
+    """Return the log-likelihood of the labels of held-out pairs under each choice.
+
+    Parameters
+    ----------
+    reasons : Reasons
+        Found with the labels of `train` alone.
+    known : mapping of str to frozenset
+    train, test : tuple of pairs and bool array
+        Pairs and their labels.
+    """
+    rows = indicators([*train[0], *test[0]], reasons, known)
+    says, seen, sign = speaking(reasons, known, train[0]), len(train[0]), np.where(test[1], 1, -1)
+    found: dict[Choice, float] = {}
+    for kinds in candidates():
+        features = turned(np.hstack([rows[kind] / np.sqrt(says[kind] * len(kinds)) for kind in kinds]))
+        for variance in VARIANCES:
+            weights = fit_logistic(features[:seen], train[1], 1 / variance, ITERATIONS)
+            found[Choice(kinds, variance)] = -float(np.logaddexp(0, -sign * (features[seen:] @ weights)).sum())
+    return found
+
+
+def choose(
+    asked: Asked,
+    folder: str | Path,
+    bias: sqlrl.Bias,
+    task: Task,
+    pairs: Sequence[Pair],
+    protocol: Protocol,
+    settings: str,
+    *,
+    nodes: int | None = None,
+    seed: int = 0,
+) -> Choice:
+    """Choose for the training pairs of a fold.
+
+    Parameters
+    ----------
+    asked : Asked
+        All pairs, in a database without labels.
+    folder : path
+    bias : Bias
+    task : Task
+    pairs : sequence of (str, str)
+        The training pairs.
+    protocol : str
+        Of the inner folds: five, or six in which both drugs are new.
+    settings : str
+        Of the clause learner.
+    nodes : int, optional
+    seed : int
+
+    Returns
+    -------
+    Choice
+        Of equals the first: fewer kinds, a smaller variance.
+    """
+    known, db = attributes(folder, bias), sqlrl.connect(":memory:")
+    db.load_all(Path(folder) / "background", bias)
+    total: dict[Choice, float] = {}
+    for fold in split(pairs, protocol, folds=6 if protocol == "both-new" else 5, seed=seed):
+        if fold.train and fold.test:
+            label_pairs(db, bias, fold.train, [pair for pair in fold.train if task.labels[pair]])
+            reasons = find_reasons(asked, find_clauses(db, bias, settings, nodes).all)
+            train, test = ((part, task.truth(part)) for part in (fold.train, fold.test))
+            for choice, found in held_out(reasons, known, train, test).items():
+                total[choice] = total.get(choice, 0.0) + found
+    return max(total, key=lambda choice: total[choice])
