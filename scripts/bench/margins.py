@@ -73,6 +73,11 @@ def pages(size: Size, seed: int) -> Problem:
     return Problem(made, truth, Names())
 
 
+def begin(mixing: Mixing) -> Opening:
+    """Return what training starts from."""
+    return lambda price: (mixing.independent(price), mixing.cut(price))
+
+
 def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, object]]:
     """Train weights for each C."""
     level, start = WAYS[way]
@@ -83,12 +88,7 @@ def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, obje
 
     for warm in (True, False):
         problem = pages(Size(8, 2) if warm else size, seed)
-        mixing = Mixing(problem, seed=seed)
-
-        def opening(price: float, mixing: Mixing = mixing) -> object:
-            return mixing.independent(price), mixing.cut(price)
-
-        begin: Opening | None = opening if start else None  # type: ignore[assignment]
+        opening = begin(Mixing(problem, seed=seed)) if start else None
         stopping = Stopping(1e-3, 3 if warm else searches, 50)
         master = SquaredNorm() if level else BestForCuts()
         planes = CuttingPlanes(
@@ -98,7 +98,7 @@ def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, obje
             1,
             stopping,
             ignore,
-            begin,
+            opening,
         )
         for price in PRICES:
             before = time.perf_counter()
