@@ -92,6 +92,11 @@ class MaxMargin(BatchEstimator):
     fractional solution of the relaxation (Algorithm 4.1) and mends the world until hard clauses hold; Finley and Joachims
     (2008) cut by the fractional point itself, whose bound is what the gap reported here is made of.
 
+    Beyond Algorithm 2.1, which takes the best weights for the cuts so far as the next ones, weights stay near the best known: with the
+    2-norm as a level method (Lemarechal, Nemirovskii and Nesterov 1995), with the 1-norm by proximal steps. With the 2-norm and the Hamming
+    loss training starts from the margins of single atoms, and from a cut that is the mean of many worlds (block-coordinate
+    Frank-Wolfe, Lacoste-Julien et al. 2013). The optimum and its bounds are the same.
+
     Where hard clauses and blocks alone join atoms (or nothing does), the loss is "hamming", and there are no more than a few thousand
     query atoms, no cuts are needed: the worst world is a linear program, whose dual makes one quadratic program of the whole
     (Taskar, Guestrin and Koller 2004), or with the 1-norm a linear one, of as many variables as atoms. With hard clauses of two

@@ -169,14 +169,20 @@ class Mixing:
         Parameters
         ----------
         price : float
-            C times the number n of mega-examples: what the loss of one atom costs.
+            C, what the loss of one atom costs.
         """
         truth = self._truth
         self._climb(self._alone, truth, self._label_violated.copy(), price)
         return np.asarray(price * (self._units.T @ (self._labels - truth)), dtype=np.float64)
 
     def cut(self, price: float) -> Cut:
-        """Return a cut of a distribution that starts where `independent` ended; its atoms are independent at first."""
+        """Return a cut of a distribution that starts where `independent` ended; its atoms are independent at first.
+
+        Parameters
+        ----------
+        price : float
+            C, what the loss of one atom costs.
+        """
         network, truth = self.problem.network, self._truth.copy()
         false = np.where(
             network.literals > 0, 1.0 - truth[np.abs(network.literals) - 1], truth[np.abs(network.literals) - 1]

@@ -201,7 +201,7 @@ def sweep(
     state : tuple of arrays
         See `State`; changed in place.
     price : float
-        C times the number of mega-examples.
+        C, what the loss of one atom costs.
     """
     truth, _, weights = state
     m = len(weights)
