@@ -1,11 +1,11 @@
 """How much each kind of clauses says, chosen on training pairs: the row "sqlrl, chosen".
 
-Clauses that were found with the labels of all training pairs look better there than they are. So in inner folds of the same kind as
-the outer ones, which divide the training pairs alone, clauses are found anew, and pairs are held out from these as from the weights: what
-reasons, attributes and names are worth for new drugs can be seen there. Candidates are the centroids of the simplex: one kind, two, or all
+Clauses that were found with the labels of all training pairs look better there than they are. So in inner folds, which divide the
+training pairs alone, clauses are found anew, and pairs are held out from these as from the weights: what reasons, attributes and names are
+worth for new drugs can be seen there. The inner folds are of the same kind as the outer ones; where both drugs are new, each of five groups
+of drugs is held out in turn, and tested on the pairs within it, since pairs between two groups would leave too few drugs to learn from. Candidates are the centroids of the simplex: one kind, two, or all
 three with equal shares, each with three variances of the log-odds. Most held-out pairs shall be right; of equals those shall be most
-likely. (Likelihood alone takes what says nothing, names, where both drugs are new: inner folds have few drugs, and all that says
-something is too sure there.)
+likely.
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ from drugs import (
 )
 
 import sqlrl
+from sqlrl.evaluate import Fold, k_fold
 
 VARIANCES = (1.0, 4.0, 16.0)
 """Of the log-odds of a pair before learning, to choose from."""
 
 Score = tuple[int, float]
 """How many pairs are right, and the log-likelihood of the labels."""
+
+INNER = 5
+"""Inner folds."""
 
 ITERATIONS = 200
 """Of fits that are only compared."""
@@ -122,6 +126,18 @@ def held_out(
     return found
 
 
+def inner_folds(pairs: Sequence[Pair], protocol: Protocol, seed: int) -> list[Fold[Pair]]:
+    """Divide training pairs into five folds of a protocol; where both drugs are new, a fold tests the pairs within a group of drugs."""
+    if protocol != "both-new":
+        return split(pairs, protocol, folds=INNER, seed=seed)
+    found = []
+    for part in k_fold(sorted({drug for pair in pairs for drug in pair}), INNER, seed=seed):
+        new = set(part.test)
+        train = tuple(pair for pair in pairs if not new & set(pair))
+        found.append(Fold(part.name, train, tuple(pair for pair in pairs if new >= set(pair))))
+    return found
+
+
 def choose(
     asked: Asked,
     folder: str | Path,
@@ -146,7 +162,7 @@ def choose(
     pairs : sequence of (str, str)
         The training pairs.
     protocol : str
-        Of the inner folds: five, or six in which both drugs are new.
+        Of the folds; see `inner_folds`.
     settings : str
         Of the clause learner.
     nodes : int, optional
@@ -160,7 +176,7 @@ def choose(
     known, db = attributes(folder, bias), sqlrl.connect(":memory:")
     db.load_all(Path(folder) / "background", bias)
     total: dict[Choice, Score] = {}
-    for fold in split(pairs, protocol, folds=6 if protocol == "both-new" else 5, seed=seed):
+    for fold in inner_folds(pairs, protocol, seed):
         if fold.train and fold.test:
             label_pairs(db, bias, fold.train, [pair for pair in fold.train if task.labels[pair]])
             reasons = find_reasons(asked, find_clauses(db, bias, settings, nodes).all)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drug_choice import VARIANCES, Choice, candidates, choose, held_out, indicators
+from drug_choice import VARIANCES, Choice, candidates, choose, held_out, indicators, inner_folds
 from drug_reasons import KINDS, Kind, Reasons, find_reasons, learn_reasons, reasons_model, speaking
 from drug_systems import Asked, pairs_of
-from drugs import Task, attributes, label_pairs, load_drugs, read_modes, read_task, task_folds
+from drugs import PROTOCOLS, Protocol, Task, attributes, label_pairs, load_drugs, read_modes, read_task, task_folds
 from grounded_once import GroundedOnce
 
 import sqlrl
@@ -82,6 +82,26 @@ def test_the_choice_never_reads_the_labels_of_the_test(folder: Path, asked: Aske
     # A reason tells all, and names of known drugs alone do not.
     assert "reasons" in choices[0].kinds
     assert sum(choices[0].shares.values()) == pytest.approx(choices[0].variance)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_inner_folds_divide_the_training_pairs_as_the_outer_ones_do(folder: Path, protocol: Protocol) -> None:
+    task = read_task(folder / "alzheimers", "amine")
+    pairs = task_folds(task, protocol)[0].train
+    inner = inner_folds(pairs, protocol, 0)
+    assert len(inner) == 5
+    tested = set()
+    for fold in inner:
+        assert {*fold.train, *fold.test} <= set(pairs)
+        assert not set(fold.train) & set(fold.test)
+        tested |= set(fold.test)
+        known = {drug for pair in fold.train for drug in pair}
+        new = [sum(drug not in known for drug in pair) for pair in fold.test]
+        if protocol == "both-new":
+            assert set(new) <= {2}
+        elif protocol == "one-new":
+            assert set(new) <= {1}
+    assert tested
 
 
 def test_labels_take_the_place_of_those_before(folder: Path) -> None:

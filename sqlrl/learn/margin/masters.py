@@ -108,6 +108,8 @@ class SquaredNorm:
         self._best: FloatArray = np.empty(0)
         self._near: FloatArray = np.empty(0)
         self._centre: FloatArray | None = None
+        # To be tried before anything else for a C: the best weights for the one before, and those to start from.
+        self._waiting: list[FloatArray] = []
         self._value = np.inf
         self._lower = 0.0
         self._rho, self._level = 1.0, HIGH
@@ -119,8 +121,8 @@ class SquaredNorm:
     def begin(self, start: FloatArray | None = None) -> None:
         """Forget the bounds: they were those for another C."""
         self._value, self._lower, self._level = np.inf, 0.0, HIGH
-        if start is not None:
-            self._centre = start
+        self._waiting = [weights for weights in (self._centre, start) if weights is not None]
+        self._centre = None
 
     def told(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and choose the level."""
@@ -139,10 +141,10 @@ class SquaredNorm:
         lower = float(cuts.demand @ self._best) - self.penalty(weights)
         self._lower = max(self._lower, lower)
         active = self._best > 0
-        if self._centre is not None and not vertex:
-            if np.isinf(self._value):
-                weights = self._centre
-            elif self._level >= LOW and self._value - self._lower > tolerance * strength:
+        if len(places) and not vertex:
+            if self._waiting:
+                weights = self._waiting.pop()
+            elif self._centre is not None and self._level >= LOW and self._value - self._lower > tolerance * strength:
                 weights = self._at_level(cuts, places, strength)
                 active |= self._near > 0
         slack = max(float(cuts.shortfall(weights)[places].max(initial=0.0)), 0.0)

@@ -34,7 +34,7 @@ class Separator(Protocol):
 
 
 Opening = Callable[[float], tuple[FloatArray, Cut]]
-"""Weights to start from, shape (m,), and a cut that no single world makes, from the price of the loss of an atom."""
+"""Weights to start from, shape (m,), and a cut that no single world makes, from C: the price of the loss of an atom."""
 
 
 @dataclass(frozen=True)
