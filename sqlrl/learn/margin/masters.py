@@ -127,7 +127,9 @@ class SquaredNorm:
     def told(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and choose the level."""
         promised = self.penalty(plan.weights) + strength * plan.slack
-        if np.isfinite(self._value):
+        if self._waiting:
+            self._waiting.pop()
+        elif np.isfinite(self._value):
             kept = objective - promised <= KEPT * (self._value - self._lower)
             self._level = 0.5 * self._level if kept else min(max(2.0 * self._level, LOW), HIGH)
         if objective < self._value:
@@ -143,7 +145,7 @@ class SquaredNorm:
         active = self._best > 0
         if len(places) and not vertex:
             if self._waiting:
-                weights = self._waiting.pop()
+                weights = self._waiting[-1]
             elif self._centre is not None and self._level >= LOW and self._value - self._lower > tolerance * strength:
                 weights = self._at_level(cuts, places, strength)
                 active |= self._near > 0

@@ -7,9 +7,10 @@ from sqlrl.errors import NumericError
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.absolute import AbsoluteNorm
+from sqlrl.learn.margin.cuts import Cut
 from sqlrl.learn.margin.masters import Plan, SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
-from sqlrl.learn.margin.separation import Oracle
+from sqlrl.learn.margin.separation import Found, Oracle
 from sqlrl.solve.sample import network
 from sqlrl.solve.scaling import scale_to_integers
 from sqlrl.solve.weighed import weigh
@@ -126,6 +127,31 @@ def test_weights_that_leave_atoms_next_to_their_margin_are_rounded_to_what_integ
     # Small problems lose next to nothing.
     small = Oracle(Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
     assert small.rounded(np.array([0.1, -0.3])) == pytest.approx(np.array([0.1, -0.3]), abs=1e-12)
+
+
+def test_a_start_is_tried_though_it_breaks_cuts_that_were_set_aside() -> None:
+    one = case(7)
+    master, tried = SquaredNorm(), []
+    start = np.full(one.clauses, 0.125)
+    oracle = Oracle(one.learned())
+
+    class Watched:
+        def most_violated(self, weights: np.ndarray, known: int = -1) -> Found:
+            tried.append(weights)
+            return oracle.most_violated(weights, known)
+
+        def rounded(self, weights: np.ndarray) -> np.ndarray:
+            return weights
+
+    planes = CuttingPlanes(
+        Watched(), master, one.clauses, 2, Stopping(1e-5, 400, 1), lambda state: None,
+        lambda price: (start, Cut(np.empty(0, dtype=np.int64), np.empty(0), 0.0)),
+    )  # fmt: skip
+    for strength in (0.1, 1.0, 10.0):
+        before = len(tried)
+        assert planes.train(2 * strength).converged
+        # First the start, then what was best for the C before.
+        assert tried[before].tolist() == start.tolist()
 
 
 def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_the_cuts() -> None:
