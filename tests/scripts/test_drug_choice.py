@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drug_choice import VARIANCES, Choice, candidates, choose, held_out, indicators, inner_folds
+from drug_choice import VARIANCES, Choice, candidates, choose, held_out, indicators
 from drug_reasons import KINDS, Kind, Reasons, find_reasons, learn_reasons, reasons_model, speaking
 from drug_systems import Asked, pairs_of
-from drugs import PROTOCOLS, Protocol, Task, attributes, label_pairs, load_drugs, read_modes, read_task, task_folds
+from drugs import Task, attributes, label_pairs, load_drugs, read_modes, read_task, task_folds
 from grounded_once import GroundedOnce
 
 import sqlrl
@@ -44,7 +44,7 @@ def test_indicators_are_what_grounding_finds(folder: Path, asked: Asked, reasons
     assert sorted(map(tuple, units.toarray().T)) == sorted(tuple(column) for column in mine.T if column.any())
 
 
-@pytest.mark.parametrize("kinds", list(candidates()))
+@pytest.mark.parametrize("kinds", list(candidates("one-new")))
 def test_held_out_pairs_have_the_likelihood_of_the_model_that_is_learned(
     folder: Path,
     asked: Asked,
@@ -55,8 +55,8 @@ def test_held_out_pairs_have_the_likelihood_of_the_model_that_is_learned(
     task, known = read_task(path, "amine"), attributes(path, bias)
     fold = task_folds(task, "one-new")[0]
     train, test = ((part, task.truth(part)) for part in (fold.train, fold.test))
-    found = held_out(reasons, known, train, test)
-    assert set(found) == {Choice(each, variance) for each in candidates() for variance in VARIANCES}
+    found = held_out(reasons, known, train, test, "one-new")
+    assert set(found) == {Choice(each, variance) for each in candidates("one-new") for variance in VARIANCES}
     db = sqlrl.connect()
     load_drugs(db, path, bias, fold.train, [pair for pair in fold.train if task.labels[pair]])
     for each in (db, asked.db):
@@ -84,24 +84,9 @@ def test_the_choice_never_reads_the_labels_of_the_test(folder: Path, asked: Aske
     assert sum(choices[0].shares.values()) == pytest.approx(choices[0].variance)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_inner_folds_divide_the_training_pairs_as_the_outer_ones_do(folder: Path, protocol: Protocol) -> None:
-    task = read_task(folder / "alzheimers", "amine")
-    pairs = task_folds(task, protocol)[0].train
-    inner = inner_folds(pairs, protocol, 0)
-    assert len(inner) == 5
-    tested = set()
-    for fold in inner:
-        assert {*fold.train, *fold.test} <= set(pairs)
-        assert not set(fold.train) & set(fold.test)
-        tested |= set(fold.test)
-        known = {drug for pair in fold.train for drug in pair}
-        new = [sum(drug not in known for drug in pair) for pair in fold.test]
-        if protocol == "both-new":
-            assert set(new) <= {2}
-        elif protocol == "one-new":
-            assert set(new) <= {1}
-    assert tested
+def test_names_are_no_candidate_where_both_drugs_are_new() -> None:
+    assert {kinds for kinds in candidates("one-new") if "names" not in kinds} == set(candidates("both-new"))
+    assert len(list(candidates("one-new"))) == 7
 
 
 def test_labels_take_the_place_of_those_before(folder: Path) -> None:
@@ -124,7 +109,7 @@ def test_a_kind_without_columns_says_nothing(folder: Path, asked: Asked) -> None
     assert speaking(none, known, task.pairs)["reasons"] == 1.0
     fold = task_folds(task, "one-new")[0]
     train, test = ((part, task.truth(part)) for part in (fold.train, fold.test))
-    found = held_out(none, known, train, test)
+    found = held_out(none, known, train, test, "one-new")
     assert found[Choice(("reasons",), 4.0)] == (test[1].sum(), pytest.approx(-len(fold.test) * np.log(2)))
     # Half of the variance is lost on a kind that has none.
     assert found[Choice(("reasons", "attributes"), 16.0)] != found[Choice(("attributes",), 16.0)]
