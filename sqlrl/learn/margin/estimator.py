@@ -75,7 +75,8 @@ class MaxMargin(BatchEstimator):
     iterations_ : pyarrow.Table
         `objective` is the lowest so far, what the relaxation may have missed included, and `bound` the dual one: their
         difference is the duality gap. `optimality` is by how much the found margin is violated beyond the slack. The
-        iterations of several C follow each other. Where there are no cuts, `optimality`, `cuts` and `errors` are NULL.
+        iterations of several C follow each other, with `folds` after those of the trainings that hold examples out. Where there
+        are no cuts, `optimality`, `cuts` and `errors` are NULL.
     choices_ : pyarrow.Table
         A row for each C: `f1` (average over training mega-examples, with `folds` each of them held out; NULL for a single C),
         `objective`, `bound` and `gap` as above, `iterations`, `weights` (other than 0), all NULL where `folds` chose another C;
