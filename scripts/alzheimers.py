@@ -220,7 +220,7 @@ def learn(
     kind, learner = SYSTEMS[name]
     if learner is None:
         return None, 0.0
-    start, saved = time.perf_counter(), db.saved
+    start, saved, known = time.perf_counter(), db.saved, asked.saved
     if learner.startswith("reasons"):
         shares, parameter = equal_shares(names=learner == "reasons and names"), ""
         if learner == "reasons, chosen":
@@ -230,7 +230,8 @@ def learn(
             )
             shares, parameter = choice.shares, str(choice)
         weighted = learn_reasons(db, reasons, job.folder, bias, job.fold.train, shares)
-        return replace(weighted, parameter=parameter), time.perf_counter() - start + reasons.seconds
+        seconds = time.perf_counter() - start + reasons.seconds + asked.saved - known
+        return replace(weighted, parameter=parameter), seconds
     weighted = learn_weights(db, clauses_of(db, found, kind, bias), bias, learner, job.seed)
     return weighted, time.perf_counter() - start + db.saved - saved
 

@@ -184,4 +184,6 @@ def choose(
             for choice, found in held_out(reasons, known, train, test, protocol).items():
                 before = total.get(choice, (0, 0.0))
                 total[choice] = before[0] + found[0], before[1] + found[1]
+    if not total:
+        raise ValueError(f"no inner fold of {len(pairs)} pairs has some to learn from and some to test")
     return max(total, key=lambda choice: total[choice])

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from rounds import publish, read_options, run_jobs
 
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.cuts import Cuts
-from sqlrl.learn.margin.masters import Plan, SquaredNorm
+from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
 from sqlrl.learn.margin.planes import CuttingPlanes, Opening, State, Stopping
 from sqlrl.learn.margin.separation import Oracle
@@ -33,11 +34,11 @@ PRICES = (0.1, 1.0)
 
 
 class BestForCuts(SquaredNorm):
-    """Proposes the best weights for the cuts so far, wherever they are (Joachims, Finley and Yu 2009)."""
+    """Proposes the best weights for the cuts so far, wherever they are (Joachims, Finley and Yu 2009), after those to start from."""
 
-    def solve(self, cuts: Cuts, used: np.ndarray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
-        """Solve the master problem itself."""
-        return super().solve(cuts, used, strength, tolerance, vertex=True)
+    def _at_level(self, cuts: Cuts, places: IntArray, strength: float) -> FloatArray:
+        self._near = self._best
+        return np.asarray(cuts.matrix.T @ self._best, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,10 +103,8 @@ class AbsoluteNorm:
         return float(np.abs(weights).sum())
 
     def begin(self, start: FloatArray | None = None) -> None:
-        """Forget the value of the centre, or take another: it was that for another C."""
+        """Forget the value of the centre: it was that for another C. A start is not used: its weights are those of another norm."""
         self._value, self._lower, self._turn = np.inf, 0.0, 0
-        if start is not None:
-            self._centre = start
 
     def told(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and change the length of steps."""

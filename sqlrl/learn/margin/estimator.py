@@ -66,7 +66,7 @@ class MaxMargin(BatchEstimator):
         Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
     folds : int, optional
         Of several values of C, take the one with the best average F1 on mega-examples that are held out: in turn each of so many
-        parts of them. Costs as many trainings more, but weights that merely fit the training examples are not taken for good ones.
+        parts of them. Costs as many trainings more for each C, but weights that merely fit the training examples are not taken for good ones.
     **common
         See `BatchEstimator`.
 
@@ -79,7 +79,7 @@ class MaxMargin(BatchEstimator):
         are no cuts, `optimality`, `cuts` and `errors` are NULL.
     choices_ : pyarrow.Table
         A row for each C: `f1` (average over training mega-examples, with `folds` each of them held out; NULL for a single C),
-        `objective`, `bound` and `gap` as above, `iterations`, `weights` (other than 0), all NULL where `folds` chose another C;
+        `objective`, `bound` and `gap` as above, `iterations`, `weights` (other than 0), all NULL where `folds` chose a smaller C;
         `chosen`.
     gap_ : float
         The duality gap of the chosen C.
@@ -199,8 +199,11 @@ class MaxMargin(BatchEstimator):
         if several and self.folds is not None:
             parts = example_parts(problem, self.folds, seed=self.seed)
             make, predict = partial(Trainer, settings=settings, report=tell), partial(predicted, settings=settings)
-            f1 = list(held_out_f1(problem, parts, make, predict, strengths))
-            strengths, several = [strengths[_best(f1)]], False
+            scores, held_out = held_out_f1(problem, parts, make, predict, strengths)
+            self._warn_of(held_out)
+            f1 = list(scores)
+            # Those before give it the cuts that they gave it there.
+            strengths, several = strengths[: _best(f1) + 1], False
         trainer = Trainer(problem, settings, tell)
         trained = {strength: trainer.train(strength) for strength in strengths}
         if several:
@@ -208,6 +211,16 @@ class MaxMargin(BatchEstimator):
         chosen = _best(f1)
         self._keep(trained, f1, chosen)
         return trained[self.strengths[chosen]].weights
+
+    def _warn_of(self, held_out: Sequence[Trained]) -> None:
+        stopped = [one for one in held_out if not one.converged]
+        if stopped:
+            gap = max(one.state.gap for one in stopped)
+            warn(
+                f"{len(stopped)} of {counted(len(held_out), 'training')} that held examples out to choose C stopped before "
+                f"epsilon={self.epsilon:g} was reached: objectives are at most {gap:.3g} above the least ones; raise max_iterations or epsilon",
+                ConvergenceWarning,
+            )
 
     def _keep(self, trained: Mapping[float, Trained], f1: Sequence[float | None], chosen: int) -> None:
         rows: list[dict[str, object]] = []

@@ -50,7 +50,8 @@ class Plan:
     active : bool array, shape (k,)
         Cuts with a multiplier other than 0.
     vertex : bool
-        Whether they solve the master problem itself; of the 1-norm, as a vertex, so that few weights are not 0.
+        Whether they may be the last ones. Of the 1-norm only vertices of the master problem may, so that few weights are not 0; with
+        the 2-norm all may.
     """
 
     weights: FloatArray
@@ -110,6 +111,7 @@ class SquaredNorm:
         self._centre: FloatArray | None = None
         # To be tried before anything else for a C: the best weights for the one before, and those to start from.
         self._waiting: list[FloatArray] = []
+        self._proposed = False
         self._value = np.inf
         self._lower = 0.0
         self._rho, self._level = 1.0, HIGH
@@ -127,7 +129,7 @@ class SquaredNorm:
     def told(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and choose the level."""
         promised = self.penalty(plan.weights) + strength * plan.slack
-        if self._waiting:
+        if self._proposed:
             self._waiting.pop()
         elif np.isfinite(self._value):
             kept = objective - promised <= KEPT * (self._value - self._lower)
@@ -143,8 +145,9 @@ class SquaredNorm:
         lower = float(cuts.demand @ self._best) - self.penalty(weights)
         self._lower = max(self._lower, lower)
         active = self._best > 0
+        self._proposed = bool(self._waiting) and len(places) > 0 and not vertex
         if len(places) and not vertex:
-            if self._waiting:
+            if self._proposed:
                 weights = self._waiting[-1]
             elif self._centre is not None and self._level >= LOW and self._value - self._lower > tolerance * strength:
                 weights = self._at_level(cuts, places, strength)

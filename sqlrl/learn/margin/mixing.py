@@ -210,7 +210,7 @@ class Mixing:
         partner = np.full(int(self._group.max(initial=-1)) + 1, -1, dtype=np.int64)
         arrays = (near.starts, near.clause, near.count, near.row_starts, near.row, near.own, near.other)
         rows, value = (self.problem.network.row_clause, self._fall), -np.inf
-        for _ in range(self.sweeps // ROUND):
+        for done in range(0, self.sweeps, ROUND):
             # Weights without the rounding of many small steps.
             weights = price * self._delta(truth, violated)
             before, value = value, self._value(truth, weights, price)
@@ -218,7 +218,7 @@ class Mixing:
                 break
             active[:] = True
             state = (truth, violated, weights)
-            for _ in range(ROUND):
+            for _ in range(min(ROUND, self.sweeps - done)):
                 order = self._random.permutation(self.atoms)
                 sweep(arrays, rows, order, self._gain, self._group, partner, active, state, price)
 

@@ -104,8 +104,8 @@ def held_out_f1(
     make: Callable[[Problem], Trains],
     predict: Callable[[Problem, FloatArray], BoolArray],
     strengths: Sequence[float],
-) -> list[float]:
-    """The average F1 for each C on mega-examples of which the weights have seen none.
+) -> tuple[list[float], list[Trained]]:
+    """The average F1 for each C on mega-examples of which the weights have seen none, and what was trained for it.
 
     Parameters
     ----------
@@ -122,8 +122,10 @@ def held_out_f1(
 
     Returns
     -------
-    list of float
+    scores : list of float
         From 0 to 1, one for each C.
+    trained : list of Trained
+        One for each part and C.
 
     Raises
     ------
@@ -132,10 +134,12 @@ def held_out_f1(
     """
     network, known = problem.network, np.unique(problem.network.example)
     worlds = np.zeros((len(strengths), len(problem.truth)), dtype=np.bool_)
+    trained: list[Trained] = []
     for part in parts:
         trainer = make(without_examples(problem, part, JOINED))
         rest = without_examples(problem, np.setdiff1d(known, part), JOINED)
         inside = np.isin(network.example, part)
         for k, strength in enumerate(strengths):
-            worlds[k, inside] = predict(rest, trainer.train(strength).weights)
-    return [average_f1(network, problem.truth, world) for world in worlds]
+            trained.append(trainer.train(strength))
+            worlds[k, inside] = predict(rest, trained[-1].weights)
+    return [average_f1(network, problem.truth, world) for world in worlds], trained

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,9 @@ Separation = Literal["relaxed", "exact"]
 
 ROUNDED = 44
 """Weights are rounded to 2 to the minus this part of all that they add up to."""
+
+PRIOR_ROUNDED = 26
+"""Log-odds of soft evidence are rounded to multiples of 2 to the minus this, some hundred-millionths."""
 
 LABELS = -1
 """Stands for the labels' world in place of the number of a call."""
@@ -84,7 +87,10 @@ class Oracle:
     def __init__(
         self, problem: Problem, loss: Loss = "hamming", separation: Separation = "exact", *, seed: int = 0
     ) -> None:
-        self.problem, self.loss, self.prove, self.seed = problem, loss, separation == "exact", seed
+        self.loss, self.prove, self.seed = loss, separation == "exact", seed
+        # Else weights that take an atom to its margin would leave what no integer can hold; see `rounded`.
+        prior = np.ldexp(np.rint(np.ldexp(problem.network.prior, PRIOR_ROUNDED)), -PRIOR_ROUNDED)
+        self.problem = problem = replace(problem, network=replace(problem.network, prior=prior))
         network, truth = problem.network, problem.truth
         self.program = compile_program(network)
         self.soft = ~network.hard

@@ -252,3 +252,18 @@ def test_folds_need_examples_that_can_be_held_out() -> None:
         sqlrl.MaxMargin([0.1, 1.0], folds=3).fit(db, sqlrl.parse_mln(LIKED))
     # A single C is not chosen.
     assert sqlrl.MaxMargin(1.0, folds=3).fit(db, sqlrl.parse_mln(LIKED)).choices_.column("f1").to_pylist() == [None]
+
+
+def test_trainings_that_hold_examples_out_and_stop_early_are_told() -> None:
+    db, model = noisy(12), sqlrl.parse_mln(LIKED)
+    with pytest.warns(ConvergenceWarning) as told:
+        fit = sqlrl.MaxMargin([0.02, 100.0], loss="zero-one", folds=3, max_iterations=1).fit(db, model)
+    first = str(told[0].message)
+    assert first.startswith(
+        "6 of 6 trainings that held examples out to choose C stopped before epsilon=0.001 was reached"
+    )
+    # The last training goes through the values of C up to the chosen one, as those did.
+    rows = fit.choices_.to_pylist()
+    chosen = next(k for k, row in enumerate(rows) if row["chosen"])
+    assert [row["iterations"] for row in rows] == [1 if k <= chosen else None for k in range(2)]
+    assert len(told) == 1 + chosen + 1

@@ -4,48 +4,60 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn.svm import LinearSVC
 
 from sqlrl.learn.batch.problem import Problem as Learned
-from sqlrl.learn.labels import Names, infeasible_truth
+from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.masters import SquaredNorm
-from sqlrl.learn.margin.mixing import Mixing, movable
+from sqlrl.learn.margin.mixing import Mixing
 from sqlrl.learn.margin.planes import CuttingPlanes, Opening, Stopping
 from sqlrl.learn.margin.separation import Oracle
 from sqlrl.learn.margin.sweeping import best_pair
 from sqlrl.solve.sample import network
-from tests.learn.margin.margins import case
+from tests.learn.margin.margins import Case, case
+
+
+def greatest_margin(one: Case, delta: np.ndarray) -> float:
+    """The greatest mean margin of a distribution over all worlds, the labels among them, with these mean count differences."""
+    worlds = [[(tuple(np.zeros(one.clauses)), 0.0), *rows] for rows in one.constraints("hamming")]
+    rows = [(k, np.array(d), m) for k, own in enumerate(worlds) for d, m in own]
+    equal = [np.concatenate([d, np.eye(len(worlds))[k]]) for k, d, _ in rows]
+    result = linprog(
+        [-m for _, _, m in rows], A_eq=np.array(equal).T, b_eq=np.concatenate([delta, np.ones(len(worlds))]),
+        bounds=(0, None), method="highs",
+    )  # fmt: skip
+    return -float(result.fun) if result.status == 0 else -np.inf
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_mixture_of_worlds_falls_no_shorter_than_the_worst_of_them(seed: int) -> None:
+def test_a_mixture_is_a_distribution_over_worlds(seed: int) -> None:
     one = case(400 + seed)
     problem = one.learned()
-    mixing = Mixing(problem, seed=seed)
-    draw = np.random.default_rng(seed)
+    mixing, product = Mixing(problem, seed=seed), Mixing(problem, seed=seed, sweeps=0)
     for price in (0.05, 0.7, 20.0):
         mixing.independent(price)
-        cut = mixing.cut(price)
-        for scale in (0.0, 0.3, 3.0):
-            weights = draw.normal(size=one.clauses) * scale
-            assert cut.shortfall(weights) <= max(one.shortfall("hamming", weights), 0.0) + 1e-9
-        # Those of the mixture itself, where it is the hardest of all: any error in its counts would show.
-        weights = np.zeros(one.clauses)
-        weights[cut.clause] = price * cut.delta
-        assert cut.shortfall(weights) <= max(one.shortfall("hamming", weights), 0.0) + 1e-9
+        product._truth = mixing._truth
+        values = []
+        for each in (product, mixing):
+            cut, delta = each.cut(price), np.zeros(one.clauses)
+            delta[cut.clause] = cut.delta
+            margin = cut.loss - cut.fixed
+            assert greatest_margin(one, delta) >= margin - 1e-7
+            values.append(price * margin - 0.5 * price**2 * float(delta @ delta))
+        # Sweeps only ever make the bound better, which they would not if they kept wrong account of rows.
+        assert values[1] >= values[0] - 1e-9
 
 
-def test_some_of_these_mixtures_have_rows_that_are_neither_kept_nor_violated_in_all_worlds() -> None:
+def test_some_of_these_mixtures_violate_rows_in_some_worlds_only() -> None:
     found = 0
     for seed in range(400, 460):
         problem = case(seed).learned()
-        pairs = problem.network.literals[
-            np.repeat(np.diff(problem.network.indptr) == 2, np.diff(problem.network.indptr))
-        ]
-        found += len(infeasible_truth(problem.network, problem.truth).clause) == 0 and bool(
-            movable(problem.network)[np.abs(pairs) - 1].any()
-        )
-    assert found > 10
+        mixing = Mixing(problem, seed=seed)
+        violated = mixing._label_violated.copy()
+        mixing._climb(mixing._near, mixing._truth, violated, 0.7)
+        found += bool(((violated > 1e-6) & (violated < 1 - 1e-6)).any())
+    assert found > 5
 
 
 def independent(seed: int, atoms: int, clauses: int) -> Learned:
@@ -122,7 +134,7 @@ def test_labels_that_break_hard_clauses_are_no_start() -> None:
     assert len(mixing.cut(10.0).clause) == 0
 
 
-def test_a_start_saves_most_searches_where_many_atoms_have_a_say() -> None:
+def test_a_start_saves_searches_where_many_atoms_have_a_say() -> None:
     draw = np.random.default_rng(3)
     atoms, clauses = 60, 40
     ground = [(int(i), [a + 1], 1) for a in range(atoms) for i in draw.choice(clauses, 12, replace=False)]
@@ -137,4 +149,4 @@ def test_a_start_saves_most_searches_where_many_atoms_have_a_say() -> None:
         assert found.converged
         needed.append((found.state.iteration, found.state.objective))
     assert needed[0][1] == pytest.approx(needed[1][1], abs=2.2e-2)
-    assert needed[1][0] < needed[0][0], needed
+    assert needed[1][0] < 0.85 * needed[0][0], needed

@@ -7,8 +7,8 @@ from sqlrl.errors import NumericError
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.absolute import AbsoluteNorm
-from sqlrl.learn.margin.cuts import Cut
-from sqlrl.learn.margin.masters import Plan, SquaredNorm
+from sqlrl.learn.margin.cuts import Cut, Cuts
+from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
 from sqlrl.learn.margin.separation import Found, Oracle
 from sqlrl.solve.sample import network
@@ -115,14 +115,18 @@ def test_without_room_to_converge_the_best_weights_are_kept() -> None:
     ) == pytest.approx(min(state.objective for state in states))
 
 
-def test_weights_that_leave_atoms_next_to_their_margin_are_rounded_to_what_integers_can_hold() -> None:
+@pytest.mark.parametrize("prior", [0.0, 0.1, float(np.log(7 / 3)), -1.1])
+def test_weights_that_leave_atoms_next_to_their_margin_are_rounded_to_what_integers_can_hold(prior: float) -> None:
     # The first atom is at its margin but for what is left of a rough solution; the second has a large score.
-    ground = network(2, [(0, [1]), (1, [2], 4_000_000)])
-    oracle, weights = Oracle(Problem(ground, np.array([True, False]), Names())), np.array([1.0 + 3.7e-10, 30.1])
+    problem = Problem(network(2, [(0, [1]), (1, [2], 4_000_000)], prior=[prior, 0.0]), np.array([True, False]), Names())
+    oracle, weights = Oracle(problem), np.array([1.0 - prior + 3.7e-10, 30.1])
+    ground = oracle.problem.network
     margins = [weigh(ground, each, loss=np.array([-1.0, 1.0])).linear for each in (weights, oracle.rounded(weights))]
     with pytest.raises(NumericError, match="integer weights cannot hold both"):
         scale_to_integers(margins[0])
-    assert scale_to_integers(margins[1]).coefficients[0] == margins[1][0] == 0
+    assert scale_to_integers(margins[1]).lost <= 1e-9 * margins[1][1]
+    assert margins[1][0] == pytest.approx(0, abs=1e-5)
+    assert prior or margins[1][0] == 0
     assert oracle.rounded(weights) == pytest.approx(weights, abs=1e-5)
     # Small problems lose next to nothing.
     small = Oracle(Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
@@ -156,8 +160,9 @@ def test_a_start_is_tried_though_it_breaks_cuts_that_were_set_aside() -> None:
 
 def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_the_cuts() -> None:
     class BestForCuts(SquaredNorm):
-        def solve(self, *args: object, **options: object) -> Plan:
-            return super().solve(*args, **{**options, "vertex": True})  # type: ignore[arg-type]
+        def _at_level(self, cuts: Cuts, places: np.ndarray, strength: float) -> np.ndarray:
+            self._near = self._best
+            return np.asarray(cuts.matrix.T @ self._best)
 
     draw = np.random.default_rng(5)
     atoms, clauses = 300, 100
