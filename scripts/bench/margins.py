@@ -21,7 +21,7 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.cuts import Cuts
 from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
-from sqlrl.learn.margin.planes import CuttingPlanes, Opening, State, Stopping
+from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping
 from sqlrl.learn.margin.separation import Oracle
 from sqlrl.solve.sample import network
 
@@ -74,11 +74,6 @@ def pages(size: Size, seed: int) -> Problem:
     return Problem(made, truth, Names())
 
 
-def begin(mixing: Mixing) -> Opening:
-    """Return what training starts from."""
-    return lambda price: (mixing.independent(price), mixing.cut(price))
-
-
 def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, object]]:
     """Train weights for each C."""
     level, start = WAYS[way]
@@ -89,7 +84,6 @@ def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, obje
 
     for warm in (True, False):
         problem = pages(Size(8, 2) if warm else size, seed)
-        opening = begin(Mixing(problem, seed=seed)) if start else None
         stopping = Stopping(1e-3, 3 if warm else searches, 50)
         master = SquaredNorm() if level else BestForCuts()
         planes = CuttingPlanes(
@@ -99,7 +93,7 @@ def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, obje
             1,
             stopping,
             ignore,
-            opening,
+            Mixing(problem, seed=seed).opening if start else None,
         )
         for price in PRICES:
             before = time.perf_counter()

@@ -174,7 +174,7 @@ class MaxMargin(BatchEstimator):
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         from sqlrl.learn.margin.planes import Stopping
         from sqlrl.learn.margin.scoring import average_f1, example_parts, held_out_f1
-        from sqlrl.learn.margin.trainer import Settings, Trainer, predicted
+        from sqlrl.learn.margin.trainer import Settings, Trainer, predictor
 
         done = 0
 
@@ -198,8 +198,8 @@ class MaxMargin(BatchEstimator):
         f1: list[float | None] = [None] * len(strengths)
         if several and self.folds is not None:
             parts = example_parts(problem, self.folds, seed=self.seed)
-            make, predict = partial(Trainer, settings=settings, report=tell), partial(predicted, settings=settings)
-            scores, held_out = held_out_f1(problem, parts, make, predict, strengths)
+            make, predicts = partial(Trainer, settings=settings, report=tell), partial(predictor, settings=settings)
+            scores, held_out = held_out_f1(problem, parts, make, predicts, strengths)
             self._warn_of(held_out)
             f1 = list(scores)
             # Those before give it the cuts that they gave it there.

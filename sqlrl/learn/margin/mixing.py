@@ -14,6 +14,7 @@ from sqlrl.learn.labels import infeasible_truth
 from sqlrl.learn.margin.cuts import Cut
 from sqlrl.learn.margin.sweeping import sweep
 from sqlrl.solve.counts import violated_rows
+from sqlrl.solve.structure import grouped
 
 SWEEPS = 200
 """See `Mixing`: each sweep costs a small part of a search for the most violated margin."""
@@ -80,12 +81,11 @@ def adjacency(network: Network) -> Adjacency:
     own = np.concatenate([network.literals[first], network.literals[first + 1]])
     other = np.concatenate([network.literals[first + 1], network.literals[first]])
     row, atom = np.tile(pairs, 2), np.abs(own) - 1
-    order = np.argsort(atom, kind="stable")
-    row_starts = np.concatenate([[0], np.cumsum(np.bincount(atom, minlength=len(network.atoms)))])
+    row_starts, order = grouped(atom, len(network.atoms))
     wide = np.int64
     return Adjacency(
         units.indptr.astype(wide), units.indices.astype(wide), units.data.astype(np.float64),
-        row_starts.astype(wide), row[order].astype(wide), own[order].astype(wide), other[order].astype(wide),
+        row_starts, row[order].astype(wide), own[order].astype(wide), other[order].astype(wide),
     )  # fmt: skip
 
 
@@ -162,6 +162,10 @@ class Mixing:
         self._labels = problem.truth.astype(np.float64)
         self._label_violated = violated_rows(network, problem.truth).astype(np.float64)
         self._truth = self._labels.copy()
+
+    def opening(self, price: float) -> tuple[FloatArray, Cut]:
+        """Return what training starts from: the weights of `independent`, and then `cut`; `price` is C."""
+        return self.independent(price), self.cut(price)
 
     def independent(self, price: float) -> FloatArray:
         """Return weights that are best if clauses joining atoms had none, shape (m,).

@@ -102,7 +102,7 @@ def held_out_f1(
     problem: Problem,
     parts: Sequence[IntArray],
     make: Callable[[Problem], Trains],
-    predict: Callable[[Problem, FloatArray], BoolArray],
+    predictor: Callable[[Problem], Callable[[FloatArray], BoolArray]],
     strengths: Sequence[float],
 ) -> tuple[list[float], list[Trained]]:
     """The average F1 for each C on mega-examples of which the weights have seen none, and what was trained for it.
@@ -115,8 +115,8 @@ def held_out_f1(
         The examples to hold out at a time.
     make : callable
         Makes what trains from the problem that is left.
-    predict : callable
-        Returns a world, bool array, of a problem from weights, shape (m,).
+    predictor : callable
+        Makes what predicts a world, bool array, of a problem from weights, shape (m,).
     strengths : sequence of float
         Values of C, ascending.
 
@@ -137,9 +137,9 @@ def held_out_f1(
     trained: list[Trained] = []
     for part in parts:
         trainer = make(without_examples(problem, part, JOINED))
-        rest = without_examples(problem, np.setdiff1d(known, part), JOINED)
+        predict = predictor(without_examples(problem, np.setdiff1d(known, part), JOINED))
         inside = np.isin(network.example, part)
         for k, strength in enumerate(strengths):
             trained.append(trainer.train(strength))
-            worlds[k, inside] = predict(rest, trained[-1].weights)
+            worlds[k, inside] = predict(trained[-1].weights)
     return [average_f1(network, problem.truth, world) for world in worlds], trained

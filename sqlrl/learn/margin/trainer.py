@@ -80,7 +80,6 @@ class Trainer:
         squared = settings.penalty == "l2"
         # Weights of least squared norm that keep the margins of single atoms are a start for no other problem.
         opened = self._joint is None and squared and settings.loss == "hamming"
-        mixing = Mixing(problem, seed=seed) if opened else None
         self._planes = CuttingPlanes(
             self._oracle,
             SquaredNorm() if squared else AbsoluteNorm(),
@@ -88,7 +87,7 @@ class Trainer:
             self._examples,
             settings.stopping,
             report,
-            None if mixing is None else lambda price: (mixing.independent(price), mixing.cut(price)),
+            Mixing(problem, seed=seed).opening if opened else None,
         )
 
     def train(self, strength: float) -> Trained:
@@ -101,8 +100,8 @@ class Trainer:
         return self._oracle.predicted(weights)
 
 
-def predicted(problem: Problem, weights: FloatArray, settings: Settings) -> BoolArray:
-    """The most probable world of a problem, as well as the separation of `settings` finds worlds, shape (n,).
+def predictor(problem: Problem, settings: Settings) -> Callable[[FloatArray], BoolArray]:
+    """What predicts the most probable world of a problem from weights, as well as the separation of `settings` finds worlds.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def predicted(problem: Problem, weights: FloatArray, settings: Settings) -> Bool
     >>> from sqlrl.solve.sample import network
     >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
     >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
-    >>> predicted(problem, np.array([0.5, -0.5]), settings).tolist()
+    >>> predictor(problem, settings)(np.array([0.5, -0.5])).tolist()
     [True, False]
     """
-    return Oracle(problem, settings.loss, settings.separation, seed=settings.seed).predicted(weights)
+    return Oracle(problem, settings.loss, settings.separation, seed=settings.seed).predicted

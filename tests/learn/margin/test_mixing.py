@@ -11,7 +11,7 @@ from sqlrl.learn.batch.problem import Problem as Learned
 from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
-from sqlrl.learn.margin.planes import CuttingPlanes, Opening, Stopping
+from sqlrl.learn.margin.planes import CuttingPlanes, Stopping
 from sqlrl.learn.margin.separation import Oracle
 from sqlrl.learn.margin.sweeping import best_pair
 from sqlrl.solve.sample import network
@@ -107,17 +107,18 @@ def test_the_best_step_of_a_pair_is_that_of_a_fine_grid() -> None:
         assert found[2] >= value.max() - 1e-9
 
 
-def opening(problem: Learned) -> Opening:
-    mixing = Mixing(problem)
-    return lambda price: (mixing.independent(price), mixing.cut(price))
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_training_that_starts_from_a_mixture_finds_the_same_optimum(seed: int) -> None:
     one = case(500 + seed)
     problem, strength = one.learned(), [0.05, 1.0, 20.0][seed % 3]
     planes = CuttingPlanes(
-        Oracle(problem), SquaredNorm(), one.clauses, 2, Stopping(1e-5, 400, 50), lambda state: None, opening(problem)
+        Oracle(problem),
+        SquaredNorm(),
+        one.clauses,
+        2,
+        Stopping(1e-5, 400, 50),
+        lambda state: None,
+        Mixing(problem).opening,
     )
     for each in (0.3 * strength, strength):
         found, least = planes.train(2 * each), one.least_objective("l2", "hamming", each)
@@ -141,7 +142,7 @@ def test_a_start_saves_searches_where_many_atoms_have_a_say() -> None:
     ground += [(clauses, [-a, a + 1], 1) for a in range(1, atoms)]
     problem = Learned(network(atoms, ground, clauses=clauses + 1), draw.random(atoms) < 0.4, Names())
     needed = []
-    for start in (None, opening(problem)):
+    for start in (None, Mixing(problem).opening):
         planes = CuttingPlanes(
             Oracle(problem), SquaredNorm(), clauses + 1, 1, Stopping(1e-2, 2000, 50), lambda state: None, start
         )
