@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 from sqlrl.solve.elimination import sum_product
+from sqlrl.solve.randomness import streams
 from sqlrl.solve.restrict import UnsatisfiableError
 from sqlrl.solve.sample import network
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
 from sqlrl.solve.sampling.gibbs import sample_gibbs
-from sqlrl.solve.sampling.mcsat import sample_mcsat
+from sqlrl.solve.sampling.mcsat import draw_mcsat, sample_mcsat
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import Weighed, weigh
@@ -80,6 +81,29 @@ def test_components_whose_worlds_cannot_be_counted(n: int, rows: int, hard: int,
     found = sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed))
     assert_close(found, expected)
     assert np.all(found.error < 0.1)
+
+
+def drawn(n: int, rows: list[tuple[int, int]], samples: int) -> list[int]:
+    """How many atoms are true in the samples of a chain, of atoms where all worlds of the hard rows are as probable."""
+    weighed = weigh(network(n, [(0, list(row)) for row in rows], hard=[0]), [0.0])
+    worlds = draw_mcsat(weighed, np.zeros(n, dtype=np.bool_), samples, streams(3, 1)[0])
+    return [int(world.sum()) for world in worlds]
+
+
+def test_a_large_component_with_few_worlds_is_drawn_as_a_whole() -> None:
+    """A chain of implications has n + 1 worlds: draws of all of them have nothing to do with the world before."""
+    n, samples = 30, 600
+    true = np.array(drawn(n, [(-k, k + 1) for k in range(1, n)], samples)) / n
+    assert abs(true.mean() - 0.5) < 5 * np.sqrt(1 / 12 / samples)
+    assert abs(true.var() - 1 / 12) < 0.02
+    assert abs(np.corrcoef(true[1:], true[:-1])[0, 1]) < 5 / np.sqrt(samples)
+
+
+def test_a_large_component_with_many_worlds_is_left_to_pieces() -> None:
+    """Atoms of a star can all be true where its centre is: n of n + 1 in half of 2^n + 1 worlds, that is half of them."""
+    n = 401
+    true = np.array(drawn(n, [(1, -k) for k in range(2, n + 1)], 50))
+    assert (np.abs(true - 1 - (n - 1) / 2) < 60).all()
 
 
 def test_two_worlds_that_no_short_path_joins() -> None:
