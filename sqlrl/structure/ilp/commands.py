@@ -123,7 +123,8 @@ class Induction:
         self, source: CoverageSource, bias: Bias, parameters: ILPParameters, components: Components | None = None
     ) -> None:
         self._source, self._bias, self._parameters = source, bias, parameters
-        self._covers, self._forms = Covers(source), Forms(components or Components(bias.head.arity))
+        arity = max((mode.arity for mode in bias.body), default=0)
+        self._covers, self._forms = Covers(source), Forms(components or Components(bias.head.arity), arity)
         self._bottoms = BottomClauses(bias, source.predicates, parameters.bottom_limit)
         self._truth = source.truth
         self._positive, self._negative = packed(self._truth[None])[0], packed(~self._truth[None])[0]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.components import Component
 from sqlrl.structure.ilp.protocols import CoverageSource
+from sqlrl.structure.ilp.rows import Rows
 
 Bits = npt.NDArray[np.uint64]
 """Rows of bits, 64 in a word; bit i is target atom i."""
@@ -78,15 +79,18 @@ class Covers:
     ----------
     components : list of Component
         Those that are known; numbers are places in it.
-    bits : uint64 array, shape (c or more, w)
-        What they cover.
     """
 
     def __init__(self, source: CoverageSource) -> None:
         self._source, self.size = source, len(source.truth)
         self.components: list[Component] = []
         self._numbers: dict[Component, int] = {}
-        self.bits: Bits = np.zeros((256, -(-self.size // 64)), dtype=np.uint64)
+        self._bits = Rows(-(-self.size // 64), np.uint64)
+
+    @property
+    def bits(self) -> Bits:
+        """What they cover, shape (c, w)."""
+        return self._bits.values
 
     def numbers(self, components: Sequence[Component], *, keep: bool) -> IntArray:
         """Return the numbers of components.
@@ -104,17 +108,15 @@ class Covers:
 
     def _evaluate(self, new: list[Component], keep: bool) -> None:
         found = self._source.evaluate(new, keep=keep)
-        known, total = len(self.components), len(self.components) + len(new)
-        if total > len(self.bits):
-            grown = np.zeros((max(total, 2 * len(self.bits)), self.bits.shape[1]), dtype=np.uint64)
-            grown[:known] = self.bits[:known]
-            self.bits = grown
+        known = len(self.components)
         step = max(1, _CELLS // max(self.size, 1))
+        bits = []
         for first in range(0, len(new), step):
             last = min(first + step, len(new))
             rows = np.zeros((last - first, self.size), dtype=np.bool_)
             inside = slice(found.indptr[first], found.indptr[last])
             rows[np.repeat(np.arange(last - first), np.diff(found.indptr[first : last + 1])), found.atom[inside]] = True
-            self.bits[known + first : known + last] = packed(rows)
+            bits.append(packed(rows))
+        self._bits.add(np.concatenate(bits))
         self.components += new
         self._numbers |= {component: known + i for i, component in enumerate(new)}

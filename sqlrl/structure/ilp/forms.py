@@ -1,7 +1,7 @@
 """Canonical forms of components that grow by a literal, found once for each way to grow.
 
 Bottom clauses of different seeds grow the same components in the same ways. What a way leads to depends only on the forms of the
-components that are joined, and on where the new literal is attached to them.
+components that are joined, and on where the new literal is attached to them. So all ways of a layer are looked up together.
 """
 
 from __future__ import annotations
@@ -9,29 +9,51 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from sqlrl.ground.network import IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components
+from sqlrl.structure.ilp.rows import Rows, row_bytes
 
-_NEW = -1
-"""The parent of a variable that no parent has."""
+NOTHING = -1
+"""No parent, no variable."""
+
+_BITS = 16
+"""Variables of a component are fewer than 2 ** _BITS."""
 
 
-class Part(NamedTuple):
-    """A component of a bottom clause.
+class Literals(NamedTuple):
+    """Literals of a bottom clause, as rows.
 
     Parameters
     ----------
-    number : int
-        That of its form in `Covers`.
-    variables : tuple of int
-        The bottom clause's variable for each existential variable of the form, in order.
+    kind : int64 array, shape (j,)
+        Equal where literals differ in the names of existential variables alone.
+    variables : int64 array, shape (j, t)
+        Their existential variables in order of first appearance, then `NOTHING`.
     """
 
-    number: int
-    variables: tuple[int, ...]
+    kind: IntArray
+    variables: IntArray
+
+    def take(self, rows: IntArray) -> Literals:
+        """Return some of them."""
+        return Literals(self.kind[rows], self.variables[rows])
 
 
-Place = tuple[int, int]
-"""A variable of a parent: which parent, which of its variables; `_NEW` and a number for one that the literal brings in."""
+class Parents(NamedTuple):
+    """Components of a bottom clause that a literal joins.
+
+    Parameters
+    ----------
+    number : int64 array, shape (q, p)
+        Those of their forms in `Covers`, `NOTHING` after the last.
+    variables : int64 array, shape (q, p, w)
+        The bottom clause's variable for each existential variable of the form, in order, then `NOTHING`.
+    """
+
+    number: IntArray
+    variables: IntArray
 
 
 class Forms:
@@ -40,49 +62,131 @@ class Forms:
     Parameters
     ----------
     names : Components
+    arity : int
+        The most arguments of a literal.
 
     Examples
     --------
-    >>> forms = Forms(Components(1))
-    >>> edge = BodyLiteral(0, (0, 5))
-    >>> first = forms.grown([], edge, lambda: [edge])
-    >>> first
-    ((BodyLiteral(predicate=0, terms=(0, 1)),), (5,))
-    >>> leaf = BodyLiteral(1, (5,))
-    >>> forms.grown([Part(0, (5,))], leaf, lambda: [edge, leaf])[0]
+    A literal by itself, and then joined to it one more:
+
+    >>> forms, edge, leaf = Forms(Components(1), 2), BodyLiteral(0, (0, 5)), BodyLiteral(1, (5,))
+    >>> literals, met = forms.literals([edge, leaf]), []
+    >>> def number(new):
+    ...     met.extend(new)
+    ...     return np.arange(len(met) - len(new), len(met))
+    >>> alone = Parents(np.zeros((1, 0), np.int64), np.zeros((1, 0, 1), np.int64))
+    >>> found, variables = forms.grown(alone, literals.take(np.array([0])), lambda i: [edge], number)
+    >>> found.tolist(), variables.tolist()
+    ([0], [[5]])
+    >>> joined = Parents(found[:, None], variables[:, None])
+    >>> forms.grown(joined, literals.take(np.array([1])), lambda i: [edge, leaf], number)[0].tolist()
+    [1]
+    >>> met[1]
     (BodyLiteral(predicate=0, terms=(0, 1)), BodyLiteral(predicate=1, terms=(1,)))
     """
 
-    def __init__(self, names: Components) -> None:
-        self._names = names
-        self._ways: dict[tuple[object, ...], tuple[Component, tuple[Place, ...]]] = {}
+    def __init__(self, names: Components, arity: int) -> None:
+        self._names, self._arity = names, arity
+        self._kinds: dict[BodyLiteral, int] = {}
+        self._ways: dict[bytes, int] = {}
+        # Of each way the form's number, and where each variable of the form comes from; see `_places`.
+        self._number = Rows(1, np.int64)
+        self._order = Rows(1, np.int64, NOTHING)
+
+    def literals(self, literals: Sequence[BodyLiteral]) -> Literals:
+        """Return literals as rows."""
+        kinds, variables = [], np.full((len(literals), self._arity), NOTHING, dtype=np.int64)
+        heads = self._names.heads
+        for i, literal in enumerate(literals):
+            own = {term: heads + k for k, term in enumerate(dict.fromkeys(x for x in literal.terms if x >= heads))}
+            shape = BodyLiteral(literal.predicate, tuple(own.get(term, term) for term in literal.terms))
+            kinds.append(self._kinds.setdefault(shape, len(self._kinds)))
+            variables[i, : len(own)] = list(own)
+        return Literals(np.array(kinds, dtype=np.int64), variables)
 
     def grown(
-        self, parents: Sequence[Part], literal: BodyLiteral, literals: Callable[[], Sequence[BodyLiteral]]
-    ) -> tuple[Component, tuple[int, ...]]:
-        """Return the form of parents joined by a literal, and the variables for those of the form.
+        self,
+        parents: Parents,
+        literal: Literals,
+        members: Callable[[int], Sequence[BodyLiteral]],
+        number: Callable[[Sequence[Component]], IntArray],
+    ) -> tuple[IntArray, IntArray]:
+        """Return the forms of components that are each made of parents and a literal.
 
         Parameters
         ----------
-        parents : sequence of Part
-            Those that share an existential variable with the literal.
-        literal : BodyLiteral
-        literals : callable
-            Returns all literals of the new component; called for a way that is new.
+        parents : Parents
+            Those that share an existential variable with the literal; in the order of their forms, so that ways are few.
+        literal : Literals
+            One for each component.
+        members : callable
+            Returns all literals of a component, given its row; called for a way that is new.
+        number : callable
+            Returns the numbers of forms in `Covers`; called with those that new ways lead to.
+
+        Returns
+        -------
+        number : int64 array, shape (q,)
+        variables : int64 array, shape (q, w)
+            As in `Parents`.
         """
-        places = {variable: (i, k) for i, parent in enumerate(parents) for k, variable in enumerate(parent.variables)}
-        known = len(places)
-        # Head variables and constants stand for themselves.
-        attached = tuple(
-            (term,) if term < self._names.heads else places.setdefault(term, (_NEW, len(places) - known))
-            for term in literal.terms
+        places = _places(parents, literal)
+        keys = row_bytes(np.column_stack([literal.kind + 1, places + 1, parents.number + 1]))
+        first: dict[bytes, int] = {}
+        for row, key in enumerate(keys):
+            if key not in self._ways:
+                first.setdefault(key, row)
+        if first:
+            self._learn(first, parents, literal, members, number)
+        way = np.fromiter((self._ways[key] for key in keys), dtype=np.int64, count=len(keys))
+        order, owned = self._order.values[way], parents.variables.shape[2]
+        # The variables that each component can have, and NOTHING.
+        known = np.concatenate(
+            [parents.variables.reshape(len(way), -1), literal.variables, np.full((len(way), 1), NOTHING)], axis=1
         )
-        way = (literal.predicate, attached, *(parent.number for parent in parents))
-        found = self._ways.get(way)
-        if found is None:
-            form, variables = self._names.named(frozenset(literals()))
-            self._ways[way] = form, tuple(places[variable] for variable in variables)
-            return form, variables
-        form, order = found
-        own = {place: variable for variable, place in places.items()}
-        return form, tuple(own[place] for place in order)
+        parent, place = order >> _BITS, order & ((1 << _BITS) - 1)
+        columns = np.where(parent == _BROUGHT, known.shape[1] - 1 - self._arity + place, parent * owned + place)
+        columns[order == NOTHING] = known.shape[1] - 1
+        return self._number.values[way, 0], np.take_along_axis(known, columns, axis=1)
+
+    def _learn(
+        self,
+        first: dict[bytes, int],
+        parents: Parents,
+        literal: Literals,
+        members: Callable[[int], Sequence[BodyLiteral]],
+        number: Callable[[Sequence[Component]], IntArray],
+    ) -> None:
+        """Remember new ways, each given by the first row that goes it."""
+        forms, orders = [], []
+        for row in first.values():
+            form, variables = self._names.named(frozenset(members(row)))
+            place = {variable: _BROUGHT << _BITS | i for i, variable in enumerate(literal.variables[row].tolist())} | {
+                variable: parent << _BITS | i
+                for parent, own in enumerate(parents.variables[row].tolist())
+                for i, variable in enumerate(own)
+            }
+            forms.append(form)
+            orders.append([place[variable] for variable in variables])
+        numbers, known = number(forms), len(self._ways)
+        self._number.add(numbers[:, np.newaxis])
+        order = np.full((len(orders), max(map(len, orders))), NOTHING, dtype=np.int64)
+        for i, found in enumerate(orders):
+            order[i, : len(found)] = found
+        self._order.add(order)
+        self._ways.update((key, known + i) for i, key in enumerate(first))
+
+
+_BROUGHT = 1 << 30
+"""Stands for the parent of a variable that no parent has."""
+
+
+def _places(parents: Parents, literal: Literals) -> IntArray:
+    """Return which parent has each variable of a literal, and where, as one number; `NOTHING` for those that none has."""
+    count, width = len(literal.kind), parents.variables.shape[2]
+    owned = parents.variables.reshape(count, -1)
+    if not owned.shape[1]:
+        return np.full_like(literal.variables, NOTHING)
+    same = (owned[:, np.newaxis] == literal.variables[:, :, np.newaxis]) & (literal.variables >= 0)[:, :, np.newaxis]
+    parent, place = np.divmod(same.argmax(axis=2), width)
+    return np.where(same.any(axis=2), parent << _BITS | place, NOTHING)

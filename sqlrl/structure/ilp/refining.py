@@ -7,17 +7,16 @@ looked at one by one, and there are few of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.logic.components import Component
 from sqlrl.structure.ilp.bottom import BottomClause
 from sqlrl.structure.ilp.covers import Bits, Covers
-from sqlrl.structure.ilp.forms import Forms, Part
+from sqlrl.structure.ilp.forms import NOTHING, Forms, Parents
+from sqlrl.structure.ilp.rows import Rows, row_bytes
 
 NONE = 0
 """The number of no component."""
@@ -64,13 +63,14 @@ class Refiner:
         self._starts = np.searchsorted(bottom.option, np.arange(len(bottom.literals)))
         inner = bottom.variables[:, len(bottom.head) :]
         self._inner = inner.astype(np.float32)
-        # Component i has the literals members[i], as bits masks[i]; touches[i] are those that share an existential variable with it.
-        self._members: list[tuple[int, ...]] = [()]
-        self._masks: list[int] = [0]
-        self._numbers: dict[int, int] = {0: NONE}
-        self._parts: list[Part] = [Part(-1, ())]
-        self._touches: BoolArray = np.zeros((64, len(bottom.literals)), dtype=np.bool_)
-        self._global: IntArray = np.full(64, -1, dtype=np.int64)
+        self._literals = forms.literals(bottom.literals)
+        # Of each component its literals, descending and counted from 1, the number of its form, the variable for each one of the
+        # form, and the literals that share an existential variable with it.
+        self._numbers: dict[bytes, int] = {}
+        self._members, self._global = Rows(1, np.int64), Rows(1, np.int64, NOTHING)
+        self._variables_of, self._touches = Rows(1, np.int64, NOTHING), Rows(len(bottom.literals), np.bool_)
+        for rows in (self._members, self._global, self._variables_of, self._touches):
+            rows.add(np.zeros((1, 0), dtype=np.int64))
 
     def root(self) -> Nodes:
         """Return the clause without a body."""
@@ -78,7 +78,8 @@ class Refiner:
 
     def components(self, nodes: Nodes) -> IntArray:
         """Return the components of clauses by their numbers in `Covers`, shape (c, k); -1 where there are fewer."""
-        return self._global[nodes.parts]
+        found: IntArray = self._global.values[nodes.parts, 0]
+        return found
 
     def complete(self, nodes: Nodes) -> BoolArray:
         """Tell which clauses have all variables of the head's `-` places."""
@@ -122,12 +123,8 @@ class Refiner:
             Whether children will be refined in turn.
         """
         parts = nodes.parts[clause]
-        touched = self._touches[parts, literal[:, None]]
-        merged = np.concatenate([np.sort(np.where(touched, parts, NONE), axis=1), literal[:, None]], axis=1)
-        _, first, place = np.unique(
-            row_keys(merged, max(len(self._masks), len(self.bottom.literals))), return_index=True, return_inverse=True
-        )
-        new = self._merge(merged[first], keep)[place]
+        touched = self._touches.values[parts, literal[:, None]]
+        new = self._merge(np.where(touched, parts, NONE), literal, keep)
         return Nodes(rows, np.concatenate([np.where(touched, NONE, parts), new[:, None]], axis=1))
 
     def cover(self, nodes: Nodes, head: Bits) -> Bits:
@@ -142,12 +139,12 @@ class Refiner:
         covers = np.repeat(head[None], len(nodes), axis=0)
         for part in nodes.parts.T:
             some = np.flatnonzero(part != NONE)
-            covers[some] &= self._covers.bits[self._global[part[some]]]
+            covers[some] &= self._covers.bits[self._global.values[part[some], 0]]
         return covers
 
     def added(self, children: Nodes) -> Bits:
         """Return what the component that each child got last covers."""
-        found: Bits = self._covers.bits[self._global[children.parts[:, -1]]]
+        found: Bits = self._covers.bits[self._global.values[children.parts[:, -1], 0]]
         return found
 
     def _variables(self, nodes: Nodes) -> BoolArray:
@@ -157,52 +154,53 @@ class Refiner:
             known |= self.bottom.variables[literal]
         return known
 
-    def _merge(self, merged: IntArray, keep: bool) -> IntArray:
-        """Return the numbers of components that are made of others and of a literal; new ones are evaluated, all at once."""
-        found: list[int] = []
-        new: list[tuple[list[int], int]] = []
-        masks = self._masks
-        for *row, literal in merged.tolist():
-            mask = 1 << literal
-            for part in row:
-                mask |= masks[part]
-            number = self._numbers.get(mask)
-            if number is None:
-                number = self._numbers[mask] = len(masks)
-                masks.append(mask)
-                new.append(([part for part in row if part != NONE], literal))
-            found.append(number)
+    def _merge(self, parts: IntArray, literal: IntArray, keep: bool) -> IntArray:
+        """Return the numbers of components that are made of others and of a literal; new ones are evaluated, all at once.
+
+        Parameters
+        ----------
+        parts : int64 array, shape (q, k)
+            The others, and `NONE`.
+        literal : int64 array, shape (q,)
+        keep : bool
+            Whether larger ones may be built from them.
+
+        Returns
+        -------
+        int64 array, shape (q,)
+        """
+        apart = self._members.values[parts].reshape(len(literal), -1)
+        members = -np.sort(-np.concatenate([apart, literal[:, None] + 1], axis=1), axis=1)[:, : parts.shape[1] + 1]
+        keys = row_bytes(members)
+        new: dict[bytes, int] = {}
+        for row, key in enumerate(keys):
+            if key not in self._numbers:
+                new.setdefault(key, row)
         if new:
-            self._learn(new, keep)
-        return np.array(found, dtype=np.int64)
+            known, rows = len(self._members), np.fromiter(new.values(), dtype=np.int64, count=len(new))
+            self._learn(members[rows], parts[rows], literal[rows], keep)
+            self._numbers.update((key, known + i) for i, key in enumerate(new))
+        return np.fromiter((self._numbers[key] for key in keys), dtype=np.int64, count=len(keys))
 
-    def _learn(self, new: Sequence[tuple[Sequence[int], int]], keep: bool) -> None:
-        """Find out what new components, the last ones, cover and which literals touch them."""
-        total, known = len(self._masks), len(self._masks) - len(new)
-        if total > len(self._global):
-            more = max(total, 2 * len(self._global)) - len(self._global)
-            self._global = np.concatenate([self._global, np.full(more, -1, dtype=np.int64)])
-            self._touches = np.concatenate([self._touches, np.zeros((more, self._touches.shape[1]), dtype=np.bool_)])
-        forms, variables = [], []
-        for parts, literal in new:
-            members = (*(i for part in parts for i in self._members[part]), literal)
-            self._members.append(members)
-            form, own = self._grown(parts, literal, members)
-            forms.append(form)
-            variables.append(own)
-        self._global[known:total] = numbers = self._covers.numbers(forms, keep=keep)
-        self._parts += [Part(number, own) for number, own in zip(numbers.tolist(), variables, strict=True)]
-        inside = np.zeros((len(new), self._inner.shape[1]), dtype=np.float32)
-        first, owner = len(self.bottom.head), np.repeat(np.arange(len(new)), [len(own) for own in variables])
-        inside[owner, [variable - first for own in variables for variable in own]] = 1
-        self._touches[known:total] = inside @ self._inner.T > 0
-
-    def _grown(self, parts: Sequence[int], literal: int, members: Sequence[int]) -> tuple[Component, tuple[int, ...]]:
-        """Return the form of a new component, and its variables."""
-        literals = self.bottom.literals
-        # In the order of their forms: then the ways that lead to a component are few.
-        parents = sorted(self._parts[part] for part in parts)
-        return self._forms.grown(parents, literals[literal], lambda: [literals[i] for i in members])
+    def _learn(self, members: IntArray, parts: IntArray, literal: IntArray, keep: bool) -> None:
+        """Find out what new components are, what they cover, and which literals touch them."""
+        # In the order of their forms, and so that those that are none come last. Two of one form have no variable in common.
+        number, own = self._global.values[parts, 0], self._variables_of.values
+        order = np.lexsort((own[parts, 0], np.where(number == NOTHING, np.iinfo(np.int64).max, number)), axis=1)
+        parts = np.take_along_axis(parts, order, axis=1)
+        found, variables = self._forms.grown(
+            Parents(np.take_along_axis(number, order, axis=1), own[parts]),
+            self._literals.take(literal),
+            lambda row: [self.bottom.literals[i - 1] for i in members[row].tolist() if i],
+            lambda forms: self._covers.numbers(forms, keep=keep),
+        )
+        inside = np.zeros((len(members), self._inner.shape[1]), dtype=np.float32)
+        row, place = np.nonzero(variables != NOTHING)
+        inside[row, variables[row, place] - len(self.bottom.head)] = 1
+        self._members.add(members)
+        self._global.add(found[:, None])
+        self._variables_of.add(variables)
+        self._touches.add(inside @ self._inner.T > 0)
 
 
 def row_keys(rows: IntArray, bound: int) -> Keys:

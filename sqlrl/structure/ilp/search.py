@@ -190,11 +190,9 @@ class Search:
         while first < len(parents) and not self._done:
             clause, literal, taken = self._some(parents, first)
             rows, keys = self._refiner.keys(parents, clause, literal)
-            _, different = np.unique(keys, return_index=True)
-            different.sort()
-            if seen is not None:
-                different = different[~np.isin(keys[different], seen)]
-            seen = keys[different] if seen is None else np.concatenate([seen, keys[different]])
+            own, different = np.unique(keys, return_index=True)
+            seen, fresh = (own, slice(None)) if seen is None else _added(seen, own)
+            different = np.sort(different[fresh])
             clause, literal = clause[different], literal[different]
             if len(clause):
                 nodes = self._refiner.children(parents, clause, literal, rows[different], keep=keep)
@@ -296,3 +294,10 @@ class Search:
         for name, failed in fails.items():
             self.outcome.missed[name] += int((left & failed).sum())
             left = left & ~failed
+
+
+def _added(seen: Keys, keys: Keys) -> tuple[Keys, BoolArray]:
+    """Add keys to others, both ascending; return all of them, and which were not among the others."""
+    place = np.searchsorted(seen, keys)
+    fresh = np.asarray(seen[np.minimum(place, len(seen) - 1)] != keys)
+    return np.insert(seen, place[fresh], keys[fresh]), fresh

@@ -77,7 +77,9 @@ def searched(source: PythonSource, seed: int, parameters: ILPParameters) -> tupl
     estimate = scorer if parameters.evaluation == "mestimate" else Scorer("auto_m", scorer.prior)
     judge = Judge(packed(truth[None])[0], packed(~truth[None])[0], scorer, estimate, parameters)
     head = packed(np.array([covers(source, bottom.head, [])]))[0]
-    return Search(Refiner(bottom, known, Forms(Components(source.bias.head.arity))), judge, head), known, bottom.head
+    arity = max(mode.arity for mode in source.bias.body)
+    forms = Forms(Components(source.bias.head.arity), arity)
+    return Search(Refiner(bottom, known, forms), judge, head), known, bottom.head
 
 
 def form_of(met: Met, known: Covers, head: tuple[int, ...]) -> tuple[object, ...]:

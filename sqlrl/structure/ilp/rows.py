@@ -1,0 +1,67 @@
+"""Arrays that grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Rows:
+    """A two-dimensional array to which rows are added, in a time that is linear in them.
+
+    Parameters
+    ----------
+    width : int
+        Columns; there are more as soon as rows with more are added.
+    dtype : dtype
+    fill : int
+        What rows have in columns that they were not given.
+
+    Examples
+    --------
+    >>> rows = Rows(1, np.int64, -1)
+    >>> rows.add(np.array([[5]]))
+    >>> rows.add(np.array([[6, 7]]))
+    >>> rows.values.tolist(), len(rows)
+    ([[5, -1], [6, 7]], 2)
+    """
+
+    def __init__(self, width: int, dtype: npt.DTypeLike, fill: int = 0) -> None:
+        self._fill, self._size = fill, 0
+        self._room: npt.NDArray[Any] = np.full((64, width), fill, dtype=dtype)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The array, not to be changed."""
+        return self._room[: self._size]
+
+    def add(self, rows: npt.NDArray[Any]) -> None:
+        """Add rows below the others."""
+        size, width = self._size + len(rows), max(self._room.shape[1], rows.shape[1])
+        if size > len(self._room) or width > self._room.shape[1]:
+            shape = (max(size, 2 * len(self._room)) if size > len(self._room) else len(self._room), width)
+            room = np.full(shape, self._fill, dtype=self._room.dtype)
+            room[: self._size, : self._room.shape[1]] = self.values
+            self._room = room
+        self._room[self._size : size, : rows.shape[1]] = rows
+        self._size = size
+
+
+def row_bytes(rows: npt.NDArray[Any]) -> list[bytes]:
+    """Return a key for each row of integers from 0 on: equal for rows only that are equal but for zeros at their ends.
+
+    Examples
+    --------
+    >>> first, second, third = row_bytes(np.array([[1, 2, 0], [1, 2, 3], [0, 1, 2]]))
+    >>> first == row_bytes(np.array([[1, 2]]))[0], second == first, third == first
+    (True, False, False)
+    """
+    # numpy leaves out zeros at the end of bytes; all integers have the same number of them.
+    keys = np.ascontiguousarray(rows.astype("<u4")).view(f"S{4 * rows.shape[1]}")
+    found: list[bytes] = keys[:, 0].tolist()
+    return found
