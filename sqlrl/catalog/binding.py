@@ -205,8 +205,9 @@ def _close(store: Store, opened: set[str]) -> dict[str, PredicateRecord]:
             facts = source.storage
         store.drop(record.atoms)
         rows = store.count(store.table(facts), f"count the facts of {name}")
-        closed[name] = replace(record, open=False, facts=facts, atoms=None, rows=rows, given=False, readable=None)
-        store.save_predicate(closed[name])
+        closed[name] = replace(record, open=False, facts=facts, atoms=None, rows=rows, given=False)
+        if closed[name] != record:
+            store.save_predicate(closed[name])
     return closed
 
 

@@ -12,7 +12,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.learn.labels import Names
 from sqlrl.learn.protocols import ITERATION_SCHEMA
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import distinct, pointers, ragged_ranges
 from sqlrl.wording import counted
 
 
@@ -114,7 +114,7 @@ def support_table(network: Network) -> pa.Table:
     atom = np.concatenate([unit_atom, np.abs(network.literals) - 1])
     clause = np.concatenate([network.units.indices.astype(np.int64), row_clause])
     real = ~network.helper[atom]
-    pairs = np.unique(clause[real] * max(n, 1) + atom[real])
+    pairs = distinct(clause[real] * max(n, 1) + atom[real])
     support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
     return pa.table({"clause": network.clauses, "support": support})
 
