@@ -3,13 +3,14 @@
 Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), tables 3.3 to 3.7, 4.5 and 4.6: ALEPH's theories, with
 weights by PSCG, by exact conditional likelihood with L2 or L1, and by max-margin with squared 2-norm (MM) or 1-norm (MM-L1); ALEPH++ keeps
 all good clauses. "order": the target is transitive, by a hard clause, at prediction time, and for MM while learning, too. The thesis'
-settings of the clause learner, and those of the `.modes` files. Strengths and C are chosen on the training pairs of each fold.
+settings of the clause learner, and those of the `.modes` files; with `--settings constants` theories whose clauses may have
+constants. Strengths and C are chosen on the training pairs of each fold.
 
 Random folds leak: see `drugs.py`, which also defines the other protocols and the two baselines. Rows "sqlrl" are ours, with clauses as
 reasons and with attributes, and "sqlrl, names", with a clause for each drug besides: see `drug_reasons.py`. They are printed in each
 protocol, in those beside the paper's also "sqlrl, chosen", which chooses on training pairs what each of these says: see `drug_choice.py`.
 
-    python scripts/alzheimers.py [--task NAME] [--protocol NAME] [--fold K] [--quick] [--processes N] [--seed N] [--db FILE]
+    python scripts/alzheimers.py [--task NAME] [--protocol NAME] [--settings NAME] [--fold K] [--quick] [--processes N] [--seed N] [--db FILE]
                                  [--json FILE] [--data DIR]
 """
 
@@ -81,6 +82,9 @@ IN_OTHER_PROTOCOLS = ("ALEPH", "ALEPH++ ExactL2", "ALEPH++ ExactL1", "sqlrl", "s
 
 IN_PAPER = tuple(name for name in SYSTEMS if name != "sqlrl, chosen")
 """Those that are run where it has; the last one finds clauses five times more, and new drugs are what it is made for."""
+
+OF_THEORIES = ("ALEPH", "ALEPH ExactL2", "ALEPH MM")
+"""Those that are run with constants in clauses."""
 
 Four = tuple[float, float, float, float]
 PAPER: dict[str, dict[str, Four]] = {
@@ -272,6 +276,15 @@ def predict(
 # ---- jobs and table ------------------------------------------------------------------------------------------------
 
 
+def asked_for(protocol: Protocol, settings: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the settings and the systems that are run in a protocol, or with given settings."""
+    if settings == "constants":
+        return (settings,), OF_THEORIES
+    if protocol == "paper":
+        return (settings,) if settings else ("thesis", "modes"), IN_PAPER
+    return (settings or "thesis",), IN_OTHER_PROTOCOLS
+
+
 def make_jobs(options: Options) -> list[Job]:
     """Return the jobs: a fold with all its settings, and the baselines of a fold together."""
     jobs: list[Job] = []
@@ -282,16 +295,15 @@ def make_jobs(options: Options) -> list[Job]:
         for protocol in PROTOCOLS:
             if options.chosen.get("protocol", protocol) != protocol:
                 continue
+            settings, systems = asked_for(protocol, options.chosen.get("settings"))
             folds = [fold for fold in task_folds(task, protocol, options.seed) if options.fold in (None, fold.name)]
             for fold in folds[: 1 if options.quick else None]:
                 job = Job(str(folder), name, protocol, (), fold, BASELINES, None, options.seed)
                 jobs.append(job)
                 if options.quick:
-                    jobs.append(replace(job, settings=("thesis",), systems=QUICK_SYSTEMS, nodes=QUICK_NODES))
-                elif protocol == "paper":
-                    jobs.append(replace(job, settings=tuple(SETTINGS), systems=IN_PAPER))
-                else:
-                    jobs.append(replace(job, settings=("thesis",), systems=IN_OTHER_PROTOCOLS))
+                    job = replace(job, nodes=QUICK_NODES)
+                    settings, systems = settings[:1], tuple(name for name in systems if name in QUICK_SYSTEMS)
+                jobs.append(replace(job, settings=settings, systems=systems))
             if options.quick:
                 break
     return jobs
@@ -360,7 +372,7 @@ def notes(jobs: Sequence[Job]) -> list[str]:
 
 def main() -> None:
     """Run the experiment."""
-    choices = {"task": tuple(FILES), "protocol": PROTOCOLS}
+    choices = {"task": tuple(FILES), "protocol": PROTOCOLS, "settings": tuple(SETTINGS)}
     description = "Clauses by ILP with learned weights on the Alzheimer's drugs, ten folds."
     folds = [str(k + 1) for k in range(FOLDS)]
     options = read_options(description, needs="alzheimers", folds=folds, choices=choices)

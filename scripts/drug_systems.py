@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,15 +35,18 @@ from sqlrl.solve.result import Status
 
 Kind = Literal["theory", "all"]
 
-SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "thesis": {"clause_length": 5, "noise": 300, "nodes": 5000, "min_positive": 2, "min_score": 0.6},
-    "modes": {"noise": 0},
-}
-"""The thesis' settings (section 3.3.2; what it does not say is Aleph's default), and those of the `.modes` files alone, where the
-noise is Aleph's default. Both use the depth and the evaluation function of the files."""
-
 GOOD = 0.6
 """Clauses of a greater m-estimate are kept besides the theory."""
+
+_THESIS = {"clause_length": 5, "noise": 300, "nodes": 5000, "min_positive": 2, "min_score": 0.6}
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "thesis": {**_THESIS, "keep_above": GOOD},
+    "modes": {"noise": 0, "keep_above": GOOD},
+    "constants": _THESIS,
+}
+"""The thesis' settings (section 3.3.2; what it does not say is Aleph's default), and those of the `.modes` files alone, where the
+noise is Aleph's default. All use the depth and the evaluation function of the files. The modes of these have no constants, and the
+thesis does not print its own: "constants" are the thesis' settings with those of `with_constants`, for theories alone."""
 
 SAMPLES, BURN_IN = 200, 50
 
@@ -78,12 +81,22 @@ def find_clauses(db: sqlrl.Database, bias: sqlrl.Bias, settings: str, nodes: int
     given = dict(SETTINGS[settings])
     if nodes is not None:
         given["nodes"] = nodes
-    start = time.perf_counter()
-    learner = sqlrl.ILP(bias, command="induce_cover", keep_above=GOOD, **given).fit(db, bias.head.predicate)
+    start, modes = time.perf_counter(), with_constants(bias) if settings == "constants" else bias
+    learner = sqlrl.ILP(modes, command="induce_cover", **given).fit(db, bias.head.predicate)
     rules = learner.model_.rules
     in_theory = learner.candidates_.column("in_theory").to_pylist()
     theory = tuple(rule for rule, chosen in zip(rules, in_theory, strict=True) if chosen)
     return Found(learner.model_.with_rules(theory), learner.model_, time.perf_counter() - start, settings)
+
+
+def with_constants(bias: sqlrl.Bias) -> sqlrl.Bias:
+    """Return the bias in which each argument of a body literal that brings in a variable may be a constant instead."""
+    body = [
+        replace(mode, places=places)
+        for mode in bias.body
+        for places in product(*((p, replace(p, kind="#")) if p.kind == "-" else (p,) for p in mode.places))
+    ]
+    return replace(bias, body=tuple(body))
 
 
 def with_rules(model: sqlrl.Model, bias: sqlrl.Bias, lines: Sequence[str]) -> sqlrl.Model:
