@@ -204,7 +204,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
     if old is not None:
         store.drop_view(record.readable)
         facts = None if record.facts == old.storage else record.facts
-        record = replace(record, readable=None, facts=facts)
+        record = replace(record, facts=facts)
         store.drop(old.storage)
         store.set_state("stale", "1")
     store.save_source(loaded)
@@ -217,6 +217,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
         fingerprint=loaded.fingerprint,
         example=example,
         open=record.open or loaded.role in ("label", "given", "soft"),
+        readable=record.readable or store.free_name("named", record.predicate),
     )
     store.save_predicate(record)
     _note_examples(store, record, mapped.example_argument, loaded.example)
@@ -270,7 +271,7 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
         record = replace(record, arguments=kept, example="column")
     # The view of text goes before the rows that it shows.
     store.drop_view(record.readable)
-    record = with_types(replace(record, readable=None), types)
+    record = with_types(record, types)
     for source in staged:
         _encode_staged(store, record, source, beside[0] if moved else None)
     total = sum(s.rows for (name, _), s in store.sources().items() if name == record.predicate)
