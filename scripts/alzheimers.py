@@ -391,7 +391,9 @@ def main() -> None:
     title = "Alzheimer's drugs, ten folds" + (" (quick: one fold, short searches)" if options.quick else "")
     if options.fold is not None:
         title += f"; only fold {options.fold}"
-    parameters = {"settings": {name: dict(given) for name, given in SETTINGS.items()}, "notes": found}
+    used = {name for job in jobs for name in job.settings}
+    settings = {name: {**given, "constants": name == "constants"} for name, given in SETTINGS.items() if name in used}
+    parameters = {"settings": settings, "notes": found}
     publish("alzheimers", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
 
 

@@ -194,7 +194,6 @@ def _close(store: Store, opened: set[str]) -> dict[str, PredicateRecord]:
         if name in opened or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
             continue
         old = record.facts if record.facts is not None and record.facts not in storages else None
-        store.drop_view(record.readable)
         if source.signed:
             facts = old or store.free_name("fact", name)
             keys = key_columns(len(record.arguments), source.example) or ["truth"]

@@ -250,7 +250,6 @@ def _forget(store: Store, predicate: str, role: str) -> None:
     store.save_predicate(
         replace(
             record,
-            readable=None,
             facts=None if record.facts == storage else record.facts,
             rows=sum(s.rows for s in left.values()),
             open=bool({"label", "given", "soft"} & left.keys()),

@@ -61,3 +61,20 @@ def test_labels_that_are_all_alike_are_said_once(learner: sqlrl.CDA | sqlrl.Like
     ):
         learner.fit(db, MODEL, ["d2"])
     learner.fit(db, MODEL, ["d1", "d2"])
+
+
+def test_views_of_predicates_that_differ_in_case_are_two() -> None:
+    """A predicate that is only asked for gets its view when that of another, whose name it would take, is made anew."""
+    db = sqlrl.connect(":memory:")
+    db.load("p", [("a",), ("b",)], types=["t"])
+    model = sqlrl.parse_mln("p(t)\nP(t)\n1 p(x) => P(x)")
+    for _ in range(2):
+        db.predict(model, query=["P"])
+        views = dict(db.sql("select predicate, readable from sqlrl.predicate").fetchall())
+        assert sorted(views) == ["P", "p"]
+        shown = {name: db.sql(f'describe sqlrl."{view}"').fetchall() for name, view in views.items()}
+        assert [[row[0] for row in shown[name]] for name in ("p", "P")] == [
+            ["column0"],
+            ["t", "truth", "given", "prior"],
+        ]
+        db.load("p", [("a",), ("b",), ("c",)], types=["t"])

@@ -17,6 +17,7 @@ from alzheimers import (
     OF_THEORIES,
     PAPER,
     QUICK_NODES,
+    QUICK_SYSTEMS,
     SYSTEMS,
     Job,
     Outcome,
@@ -29,7 +30,6 @@ from alzheimers import (
 from drug_reasons import KINDS, VARIANCE, equal_shares, find_reasons, prior_scales, reasons_model, speaking
 from drug_systems import (
     COMPARED,
-    SETTINGS,
     Asked,
     Ordered,
     made_transitive,
@@ -235,14 +235,15 @@ def test_constants_in_place_of_new_variables() -> None:
 def test_a_fold_from_end_to_end(folder: Path) -> None:
     """Weights that compare decide everything; a drug without a heavier or lighter one in training is no obstacle."""
     job = next(job for job in make_jobs(Options(folder, quick=True)) if job.settings)
-    outcomes = run(replace(job, settings=tuple(SETTINGS), systems=("ALEPH", "ALEPH++ ExactL1", "sqlrl")))
+    outcomes = run(replace(job, settings=("thesis", "modes"), systems=("ALEPH", "ALEPH++ ExactL1", "sqlrl")))
+    outcomes += run(replace(job, settings=("constants",), systems=OF_THEORIES))
     found = {(outcome.settings, outcome.system): outcome for outcome in outcomes}
-    assert len(found) == len(outcomes) == 3 * len(SETTINGS)
+    assert len(found) == len(outcomes) == 2 * 3 + len(OF_THEORIES)
     for outcome in outcomes:
         assert outcome.accuracy == 100
         assert outcome.clauses > 0
-    for settings in SETTINGS:
-        exact = found[settings, "ALEPH++ ExactL1"]
+    for settings, learner in (("thesis", "++ ExactL1"), ("modes", "++ ExactL1"), ("constants", " ExactL2")):
+        exact = found[settings, f"ALEPH{learner}"]
         assert (exact.order, exact.auc) == (100, 1)
         assert math.isnan(found[settings, "ALEPH"].order)
     baselines = run(replace(job, settings=(), systems=BASELINES))
@@ -269,8 +270,8 @@ def test_every_task_protocol_and_fold_is_a_job(folder: Path) -> None:
     theories = [job for job in make_jobs(Options(folder, chosen={"settings": "constants"})) if job.settings]
     assert {(job.settings, job.systems) for job in theories} == {(("constants",), OF_THEORIES)}
     quick = make_jobs(Options(folder, quick=True))
-    assert [(job.task, job.protocol, job.nodes) for job in quick] == [
-        ("amine", "paper", None), ("amine", "paper", QUICK_NODES),
+    assert [(job.task, job.protocol, job.nodes, job.settings, job.systems) for job in quick] == [
+        ("amine", "paper", None, (), BASELINES), ("amine", "paper", QUICK_NODES, ("thesis",), QUICK_SYSTEMS),
     ]  # fmt: skip
 
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 
 from sqlrl.solve.elimination import sum_product
+from sqlrl.solve.occurrences import occurrences
 from sqlrl.solve.randomness import streams
 from sqlrl.solve.restrict import UnsatisfiableError
 from sqlrl.solve.sample import network
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
 from sqlrl.solve.sampling.gibbs import sample_gibbs
-from sqlrl.solve.sampling.mcsat import draw_mcsat, sample_mcsat
+from sqlrl.solve.sampling.mcsat import draw_mcsat, first_world, sample_mcsat
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import Weighed, weigh
@@ -86,7 +87,8 @@ def test_components_whose_worlds_cannot_be_counted(n: int, rows: int, hard: int,
 def drawn(n: int, rows: list[tuple[int, int]], samples: int) -> list[int]:
     """How many atoms are true in the samples of a chain, of atoms where all worlds of the hard rows are as probable."""
     weighed = weigh(network(n, [(0, list(row)) for row in rows], hard=[0]), [0.0])
-    worlds = draw_mcsat(weighed, np.zeros(n, dtype=np.bool_), samples, streams(3, 1)[0])
+    random = streams(3, 1)[0]
+    worlds = draw_mcsat(weighed, first_world(weighed, occurrences(weighed), 3, random), samples, random)
     return [int(world.sum()) for world in worlds]
 
 
@@ -99,8 +101,20 @@ def test_a_large_component_with_few_worlds_is_drawn_as_a_whole() -> None:
     assert abs(np.corrcoef(true[1:], true[:-1])[0, 1]) < 5 / np.sqrt(samples)
 
 
+def test_two_worlds_that_are_found_late_are_drawn_as_a_whole() -> None:
+    """400 equal atoms are true, as only a search finds out; 30 others are equal, too, and change in half of the draws."""
+    n, others = 400, 30
+    last = n + others
+    chains = [(k, n) for k in range(1, n)] + [(k, last) for k in range(n + 1, last)]
+    equal = [row for k, end in chains for row in ((-k, k + 1), (k, -k - 1)) if k < end]
+    forced = [(1, n + 1), (1, -n - 1), (n, n + 1), (n, -n - 1)]
+    true = np.array(drawn(last, equal + forced, 300))
+    assert set(true.tolist()) == {n, last}
+    assert 100 < (true[1:] != true[:-1]).sum() < 200
+
+
 def test_a_large_component_with_many_worlds_is_left_to_pieces() -> None:
-    """Atoms of a star can all be true where its centre is: n of n + 1 in half of 2^n + 1 worlds, that is half of them."""
+    """400 leaves of a star may be true where its centre is, so that in nearly all worlds the centre and half of the leaves are."""
     n = 401
     true = np.array(drawn(n, [(1, -k) for k in range(2, n + 1)], 50))
     assert (np.abs(true - 1 - (n - 1) / 2) < 60).all()

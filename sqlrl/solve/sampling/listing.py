@@ -13,8 +13,8 @@ STEPS, STEPS_EACH = 500, 50
 """A search gives up after so many steps, and so many more for each variable."""
 
 STEPS_BACK = 100
-"""It gives up earlier where it goes back too slowly: once it has found a world, after a step for each variable and so many more for
-each one that it has gone back to. Below variables that hold nothing, such as most of a large transitive relation, worlds double with each."""
+"""It gives up earlier where it goes back too slowly: so many steps after its first world for each variable that it has gone back to since,
+and `STEPS` more. Below variables that hold nothing, such as most of a large transitive relation, worlds double with each."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -97,14 +97,16 @@ def draw_component(state: State, cut: Slice, variables: int, rows: int, random: 
         set_true(state, cut.order[i], -1)
     # Kernels that are called at each step take few arrays: passing all of a slice costs more than the step.
     tried = cut.tried
-    found, steps, depth, back = 0, 0, 0, variables
+    found, steps, depth, back, before = 0, 0, 0, variables, 0
     most = budget = STEPS + STEPS_EACH * variables
     tried[0] = 0
     while depth >= 0 and steps < budget:
         if found > 0 and depth < back:
             back = depth
-            budget = min(most, STEPS + variables + STEPS_BACK * (variables - back))
+            budget = min(most, before + STEPS + STEPS_BACK * (variables - back))
         if depth == variables:
+            if found == 0:
+                before = steps
             found += 1
             # Each of the worlds met so far is kept with the same chance.
             if below(random, found) == 0:

@@ -117,6 +117,6 @@ class Covers:
             inside = slice(found.indptr[first], found.indptr[last])
             rows[np.repeat(np.arange(last - first), np.diff(found.indptr[first : last + 1])), found.atom[inside]] = True
             bits.append(packed(rows))
-        self._bits.add(np.concatenate(bits))
+        self._bits.add(np.concatenate(bits), known)
         self.components += new
         self._numbers |= {component: known + i for i, component in enumerate(new)}

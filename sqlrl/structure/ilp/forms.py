@@ -19,7 +19,10 @@ NOTHING = -1
 """No parent, no variable."""
 
 _BITS = 16
-"""Variables of a component are fewer than 2 ** _BITS."""
+"""Variables of a component are fewer than 2 ** _BITS. Where one comes from is one number: the parent and, in these bits, its place there."""
+
+_BROUGHT = 1 << 30
+"""Stands for the parent of a variable that no parent has; its place is that among the variables of the literal."""
 
 
 class Literals(NamedTuple):
@@ -89,9 +92,8 @@ class Forms:
         self._names, self._arity = names, arity
         self._kinds: dict[BodyLiteral, int] = {}
         self._ways: dict[bytes, int] = {}
-        # Of each way the form's number, and where each variable of the form comes from; see `_places`.
-        self._number = Rows(1, np.int64)
-        self._order = Rows(1, np.int64, NOTHING)
+        # Of each way the form's number, and where each variable of the form comes from.
+        self._found = Rows(1, np.int64, NOTHING)
 
     def literals(self, literals: Sequence[BodyLiteral]) -> Literals:
         """Return literals as rows."""
@@ -139,7 +141,8 @@ class Forms:
         if first:
             self._learn(first, parents, literal, members, number)
         way = np.fromiter((self._ways[key] for key in keys), dtype=np.int64, count=len(keys))
-        order, owned = self._order.values[way], parents.variables.shape[2]
+        number_of, order = np.split(self._found.values[way], [1], axis=1)
+        owned = parents.variables.shape[2]
         # The variables that each component can have, and NOTHING.
         known = np.concatenate(
             [parents.variables.reshape(len(way), -1), literal.variables, np.full((len(way), 1), NOTHING)], axis=1
@@ -147,7 +150,7 @@ class Forms:
         parent, place = order >> _BITS, order & ((1 << _BITS) - 1)
         columns = np.where(parent == _BROUGHT, known.shape[1] - 1 - self._arity + place, parent * owned + place)
         columns[order == NOTHING] = known.shape[1] - 1
-        return self._number.values[way, 0], np.take_along_axis(known, columns, axis=1)
+        return number_of[:, 0], np.take_along_axis(known, columns, axis=1)
 
     def _learn(
         self,
@@ -168,17 +171,13 @@ class Forms:
             }
             forms.append(form)
             orders.append([place[variable] for variable in variables])
-        numbers, known = number(forms), len(self._ways)
-        self._number.add(numbers[:, np.newaxis])
-        order = np.full((len(orders), max(map(len, orders))), NOTHING, dtype=np.int64)
-        for i, found in enumerate(orders):
-            order[i, : len(found)] = found
-        self._order.add(order)
+        found = np.full((len(orders), 1 + max(map(len, orders))), NOTHING, dtype=np.int64)
+        found[:, 0] = number(forms)
+        for new, order in zip(found, orders, strict=True):
+            new[1 : 1 + len(order)] = order
+        known = len(self._ways)
+        self._found.add(found, known)
         self._ways.update((key, known + i) for i, key in enumerate(first))
-
-
-_BROUGHT = 1 << 30
-"""Stands for the parent of a variable that no parent has."""
 
 
 def _places(parents: Parents, literal: Literals) -> IntArray:

@@ -1,8 +1,8 @@
 """Refinement of many clauses at once: each gets one more literal of the bottom clause.
 
 A clause is a row: the places of its literals in the bottom clause, ascending, and the numbers of the components into which its body
-falls. So children are made and told apart by array operations; only components that no clause of the search has had before are
-looked at one by one, and there are few of them.
+falls. So children are made and told apart by array operations, and so are their components; only ways to a component that no search
+has gone before are looked at one by one (see `forms`), and there are few of them.
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.structure.ilp.bottom import BottomClause
 from sqlrl.structure.ilp.covers import Bits, Covers
 from sqlrl.structure.ilp.forms import NOTHING, Forms, Parents
-from sqlrl.structure.ilp.rows import Rows, row_bytes
+from sqlrl.structure.ilp.rows import Keys, Rows, row_bytes, row_keys
 
 NONE = 0
 """The number of no component."""
-
-Keys = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,21 +198,3 @@ class Refiner:
         self._global.add(found[:, None])
         self._variables_of.add(variables)
         self._touches.add(inside @ self._inner.T > 0)
-
-
-def row_keys(rows: IntArray, bound: int) -> Keys:
-    """Return keys of rows of integers from 0 to `bound` - 1: equal for equal rows only.
-
-    Examples
-    --------
-    >>> row_keys(np.array([[0, 3], [2, 1]]), 4).tolist()
-    [3, 9]
-    """
-    bits = max(int(bound - 1).bit_length(), 1)
-    if bits * rows.shape[1] <= 63:
-        keys = np.zeros(len(rows), dtype=np.int64)
-        for column in rows.T:
-            keys = (keys << bits) | column
-        return keys
-    # Rows of bytes of one length: zeros at the end that numpy leaves out are the same for equal rows only.
-    return np.ascontiguousarray(rows.astype(">u4")).view(f"S{4 * rows.shape[1]}")[:, 0]

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Keys = npt.NDArray[np.generic]
+
 
 class Rows:
-    """A two-dimensional array to which rows are added, in a time that is linear in them.
+    """A two-dimensional array to which rows are added; as a list, it is copied when its room is full, and when it gets columns.
 
     Parameters
     ----------
@@ -40,16 +42,35 @@ class Rows:
         """The array, not to be changed."""
         return self._room[: self._size]
 
-    def add(self, rows: npt.NDArray[Any]) -> None:
-        """Add rows below the others."""
-        size, width = self._size + len(rows), max(self._room.shape[1], rows.shape[1])
+    def add(self, rows: npt.NDArray[Any], at: int | None = None) -> None:
+        """Add rows below the others, or below the first `at` of them: what an interruption has left is in nobody's way."""
+        known = self._size if at is None else at
+        size, width = known + len(rows), max(self._room.shape[1], rows.shape[1])
         if size > len(self._room) or width > self._room.shape[1]:
             shape = (max(size, 2 * len(self._room)) if size > len(self._room) else len(self._room), width)
             room = np.full(shape, self._fill, dtype=self._room.dtype)
             room[: self._size, : self._room.shape[1]] = self.values
             self._room = room
-        self._room[self._size : size, : rows.shape[1]] = rows
+        self._room[known:size] = self._fill
+        self._room[known:size, : rows.shape[1]] = rows
         self._size = size
+
+
+def row_keys(rows: npt.NDArray[Any], bound: int) -> Keys:
+    """Return keys of rows of integers from 0 to `bound` - 1 as an array: equal for equal rows only.
+
+    Examples
+    --------
+    >>> row_keys(np.array([[0, 3], [2, 1]]), 4).tolist()
+    [3, 9]
+    """
+    bits = max(int(bound - 1).bit_length(), 1)
+    if bits * rows.shape[1] <= 63:
+        keys = np.zeros(len(rows), dtype=np.int64)
+        for column in rows.T:
+            keys = (keys << bits) | column
+        return keys
+    return _bytes(rows)
 
 
 def row_bytes(rows: npt.NDArray[Any]) -> list[bytes]:
@@ -61,7 +82,10 @@ def row_bytes(rows: npt.NDArray[Any]) -> list[bytes]:
     >>> first == row_bytes(np.array([[1, 2]]))[0], second == first, third == first
     (True, False, False)
     """
-    # numpy leaves out zeros at the end of bytes; all integers have the same number of them.
-    keys = np.ascontiguousarray(rows.astype("<u4")).view(f"S{4 * rows.shape[1]}")
-    found: list[bytes] = keys[:, 0].tolist()
+    found: list[bytes] = _bytes(rows).tolist()
     return found
+
+
+def _bytes(rows: npt.NDArray[Any]) -> Keys:
+    # numpy leaves out zeros at the end of bytes, and all integers have the same number of bytes.
+    return np.ascontiguousarray(rows.astype("<u4")).view(f"S{4 * rows.shape[1]}")[:, 0]

@@ -17,7 +17,8 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.structure.ilp.covers import Bits, counted_bits
-from sqlrl.structure.ilp.refining import Keys, Nodes, Refiner
+from sqlrl.structure.ilp.refining import Nodes, Refiner
+from sqlrl.structure.ilp.rows import Keys
 from sqlrl.structure.ilp.scores import Scorer
 from sqlrl.structure.ilp.settings import ILPParameters
 
@@ -191,7 +192,7 @@ class Search:
             clause, literal, taken = self._some(parents, first)
             rows, keys = self._refiner.keys(parents, clause, literal)
             own, different = np.unique(keys, return_index=True)
-            seen, fresh = (own, slice(None)) if seen is None else _added(seen, own)
+            seen, fresh = _added(own[:0] if seen is None else seen, own)
             different = np.sort(different[fresh])
             clause, literal = clause[different], literal[different]
             if len(clause):
@@ -299,5 +300,6 @@ class Search:
 def _added(seen: Keys, keys: Keys) -> tuple[Keys, BoolArray]:
     """Add keys to others, both ascending; return all of them, and which were not among the others."""
     place = np.searchsorted(seen, keys)
-    fresh = np.asarray(seen[np.minimum(place, len(seen) - 1)] != keys)
+    fresh = place == len(seen)
+    fresh[~fresh] = seen[place[~fresh]] != keys[~fresh]
     return np.insert(seen, place[fresh], keys[fresh]), fresh
