@@ -13,7 +13,7 @@ import numpy as np
 
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components
-from sqlrl.structure.ilp.rows import Rows, row_bytes
+from sqlrl.structure.ilp.rows import Numbers, Rows, row_bytes
 
 NOTHING = -1
 """No parent, no variable."""
@@ -91,7 +91,7 @@ class Forms:
     def __init__(self, names: Components, arity: int) -> None:
         self._names, self._arity = names, arity
         self._kinds: dict[BodyLiteral, int] = {}
-        self._ways: dict[bytes, int] = {}
+        self._ways = Numbers()
         # Of each way the form's number, and where each variable of the form comes from.
         self._found = Rows(1, np.int64, NOTHING)
 
@@ -134,13 +134,9 @@ class Forms:
         """
         places = _places(parents, literal)
         keys = row_bytes(np.column_stack([literal.kind + 1, places + 1, parents.number + 1]))
-        first: dict[bytes, int] = {}
-        for row, key in enumerate(keys):
-            if key not in self._ways:
-                first.setdefault(key, row)
-        if first:
+        if first := self._ways.unknown(keys):
             self._learn(first, parents, literal, members, number)
-        way = np.fromiter((self._ways[key] for key in keys), dtype=np.int64, count=len(keys))
+        way = self._ways.of(keys)
         number_of, order = np.split(self._found.values[way], [1], axis=1)
         owned = parents.variables.shape[2]
         # The variables that each component can have, and NOTHING.
@@ -175,9 +171,8 @@ class Forms:
         found[:, 0] = number(forms)
         for new, order in zip(found, orders, strict=True):
             new[1 : 1 + len(order)] = order
-        known = len(self._ways)
-        self._found.add(found, known)
-        self._ways.update((key, known + i) for i, key in enumerate(first))
+        self._found.add(found, len(self._ways))
+        self._ways.add(first)
 
 
 def _places(parents: Parents, literal: Literals) -> IntArray:

@@ -15,7 +15,7 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.structure.ilp.bottom import BottomClause
 from sqlrl.structure.ilp.covers import Bits, Covers
 from sqlrl.structure.ilp.forms import NOTHING, Forms, Parents
-from sqlrl.structure.ilp.rows import Keys, Rows, row_bytes, row_keys
+from sqlrl.structure.ilp.rows import Keys, Numbers, Rows, row_bytes, row_keys
 
 NONE = 0
 """The number of no component."""
@@ -63,11 +63,12 @@ class Refiner:
         self._literals = forms.literals(bottom.literals)
         # Of each component its literals, descending and counted from 1, the number of its form, the variable for each one of the
         # form, and the literals that share an existential variable with it.
-        self._numbers: dict[bytes, int] = {}
+        self._numbers = Numbers()
         self._members, self._global = Rows(1, np.int64), Rows(1, np.int64, NOTHING)
         self._variables_of, self._touches = Rows(1, np.int64, NOTHING), Rows(len(bottom.literals), np.bool_)
         for rows in (self._members, self._global, self._variables_of, self._touches):
             rows.add(np.zeros((1, 0), dtype=np.int64))
+        self._numbers.add(row_bytes(self._members.values))
 
     def root(self) -> Nodes:
         """Return the clause without a body."""
@@ -169,15 +170,11 @@ class Refiner:
         apart = self._members.values[parts].reshape(len(literal), -1)
         members = -np.sort(-np.concatenate([apart, literal[:, None] + 1], axis=1), axis=1)[:, : parts.shape[1] + 1]
         keys = row_bytes(members)
-        new: dict[bytes, int] = {}
-        for row, key in enumerate(keys):
-            if key not in self._numbers:
-                new.setdefault(key, row)
-        if new:
-            known, rows = len(self._members), np.fromiter(new.values(), dtype=np.int64, count=len(new))
+        if new := self._numbers.unknown(keys):
+            rows = np.array(list(new.values()))
             self._learn(members[rows], parts[rows], literal[rows], keep)
-            self._numbers.update((key, known + i) for i, key in enumerate(new))
-        return np.fromiter((self._numbers[key] for key in keys), dtype=np.int64, count=len(keys))
+            self._numbers.add(new)
+        return self._numbers.of(keys)
 
     def _learn(self, members: IntArray, parts: IntArray, literal: IntArray, keep: bool) -> None:
         """Find out what new components are, what they cover, and which literals touch them."""

@@ -1,7 +1,8 @@
-"""Arrays that grow."""
+"""Arrays that grow, and keys of their rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,43 @@ def row_bytes(rows: npt.NDArray[Any]) -> list[bytes]:
     """
     found: list[bytes] = _bytes(rows).tolist()
     return found
+
+
+class Numbers:
+    """Numbers keys in the order in which they are added.
+
+    Examples
+    --------
+    >>> numbers = Numbers()
+    >>> numbers.unknown([b"a", b"b", b"a"])
+    {b'a': 0, b'b': 1}
+    >>> numbers.add([b"a", b"b"])
+    >>> numbers.unknown([b"c", b"a"]), numbers.of([b"b", b"a"]).tolist()
+    ({b'c': 0}, [1, 0])
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def unknown(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        """Return keys without a number, each with the place where it comes first."""
+        first: dict[bytes, int] = {}
+        for place, key in enumerate(keys):
+            if key not in self._of:
+                first.setdefault(key, place)
+        return first
+
+    def add(self, keys: Iterable[bytes]) -> None:
+        """Number keys that have none."""
+        known = len(self._of)
+        self._of.update((key, known + i) for i, key in enumerate(keys))
+
+    def of(self, keys: Sequence[bytes]) -> npt.NDArray[np.int64]:
+        """Return the numbers of keys."""
+        return np.fromiter((self._of[key] for key in keys), dtype=np.int64, count=len(keys))
 
 
 def _bytes(rows: npt.NDArray[Any]) -> Keys:
