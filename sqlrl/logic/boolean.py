@@ -52,24 +52,33 @@ TRUE, FALSE = All(()), Any(())
 
 def conjoin(parts: Iterable[Node]) -> Node:
     """Return the conjunction: flat, without repetition, false if two parts contradict each other."""
-    found: dict[Node, None] = {}
-    for part in parts:
-        for piece in part.parts if isinstance(part, All) else (part,):
-            if piece == FALSE or (isinstance(piece, Signed) and piece.negated() in found):
-                return FALSE
-            found[piece] = None
-    return next(iter(found)) if len(found) == 1 else All(tuple(found))
+    found = _distinct((piece for part in parts for piece in (part.parts if isinstance(part, All) else (part,))), FALSE)
+    if found is None:
+        return FALSE
+    return found[0] if len(found) == 1 else All(found)
 
 
 def disjoin(parts: Iterable[Node]) -> Node:
     """Return the disjunction: flat, without repetition, true if one part is the negation of another."""
-    found: dict[Node, None] = {}
-    for part in parts:
-        for piece in part.parts if isinstance(part, Any) else (part,):
-            if piece == TRUE or (isinstance(piece, Signed) and piece.negated() in found):
-                return TRUE
-            found[piece] = None
-    return next(iter(found)) if len(found) == 1 else Any(tuple(found))
+    found = _distinct((piece for part in parts for piece in (part.parts if isinstance(part, Any) else (part,))), TRUE)
+    if found is None:
+        return TRUE
+    return found[0] if len(found) == 1 else Any(found)
+
+
+def _distinct(pieces: Iterable[Node], absorbing: Node) -> tuple[Node, ...] | None:
+    """Return each piece once; None if one is `absorbing`, or an atom has both signs."""
+    found: dict[Node | Literal | EqualityLiteral | Witness, Node] = {}
+    for piece in pieces:
+        if isinstance(piece, Signed):
+            known = found.setdefault(piece.atom, piece)
+            if isinstance(known, Signed) and known.positive != piece.positive:
+                return None
+        elif piece == absorbing:
+            return None
+        else:
+            found[piece] = piece
+    return tuple(found.values())
 
 
 def negate(node: Node) -> Node:

@@ -5,8 +5,9 @@ One shape is one SQL query; the clauses of a shape are rows of its parameter tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -22,8 +23,10 @@ from sqlrl.logic.terms import (
 )
 
 ORDERINGS_TRIED = 5040
-"""How many orders of look-alike literals are tried for the canonical one; past it the first is taken, which costs
-only a shape that might have been shared."""
+"""How many orders of look-alike literals are tried for the canonical one."""
+
+BEGINNINGS_KEPT = 120
+"""Where there are more, how many equal beginnings of orders go on; more than these cost only a shape that might have been shared."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,6 +38,10 @@ class Slot:
 
     def __str__(self) -> str:
         return f"{'k' if self.parameter else 'v'}{self.index}"
+
+
+_slot = cache(Slot)
+"""One object for each slot: a large model has millions of them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -231,6 +238,8 @@ def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
 
     match literal:
         case Literal(predicate, terms, positive):
+            if not any(isinstance(term, Constant) for term in terms):
+                return literal
             return Literal(predicate, tuple(map(blank, terms)), positive)
         case EqualityLiteral(left, right, positive):
             return EqualityLiteral(blank(left), blank(right), positive)
@@ -245,11 +254,52 @@ def _canonical(clause: Clause, plus: Sequence[str], type_of: TypeOf) -> tuple[Sh
     for literal in clause.literals:
         groups.setdefault(_look(literal), []).append(literal)
     ordered = [groups[key] for key in sorted(groups, key=repr)]
-    many = prod(factorial(len(group)) for group in ordered) > ORDERINGS_TRIED
-    orders: Iterable[tuple[tuple[ClauseLiteral, ...], ...]]
-    orders = [tuple(map(tuple, ordered))] if many else product(*(permutations(group) for group in ordered))
-    numbered = (_number(clause, [x for group in order for x in group], plus, type_of) for order in orders)
-    return min(numbered, key=lambda found: (_key(found[0]), found[1]))
+    numbered = [_number(clause, order, plus, type_of) for order in _orders(ordered)]
+    return numbered[0] if len(numbered) == 1 else min(numbered, key=lambda found: (_key(found[0]), found[1]))
+
+
+def _orders(groups: Sequence[Sequence[ClauseLiteral]]) -> Iterator[list[ClauseLiteral]]:
+    """Yield the orders within groups of look-alikes among which is that of the least shape.
+
+    Predicates come first and are compared from left to right, so only orders that began least go on; of the rest all are tried.
+    """
+    many = prod(factorial(len(group)) for group in groups) > ORDERINGS_TRIED
+    known: list[tuple[tuple[Literal, ...], Slots]] = [((), {})]
+    rest: list[Sequence[ClauseLiteral]] = []
+    for group in groups:
+        alike = tuple(literal for literal in group if isinstance(literal, Literal))
+        if not alike:
+            rest.append(group)
+            continue
+        begun = [(order, alike, slots) for order, slots in known]
+        for _ in alike:
+            longer = [
+                (key, (*order, literal), (*left[:k], *left[k + 1 :]), new)
+                for order, left, slots in begun
+                for k, literal in enumerate(left)
+                for key, new in [_numbered(literal.terms, slots)]
+            ]
+            least = min(key for key, *_ in longer)
+            begun = [(order, left, new) for key, order, left, new in longer if key == least]
+            begun = begun[: BEGINNINGS_KEPT if many else None]
+        known = [(order, slots) for order, _, slots in begun]
+    ways = [tuple(map(tuple, rest))] if many else list(product(*(permutations(group) for group in rest)))
+    for order, _ in known:
+        for way in ways:
+            yield [*order, *(literal for group in way for literal in group)]
+
+
+Slots = Mapping[str, tuple[bool, int]]
+
+
+def _numbered(terms: Sequence[Term], known: Slots) -> tuple[tuple[tuple[bool, int], ...], Slots]:
+    """Return the slots of terms, new ones with the next numbers, and the slot of each name that is known then."""
+    slots = known
+    for term in terms:
+        if term.name not in slots:
+            parameter = isinstance(term, Constant) or term.plus
+            slots = {**slots, term.name: (parameter, sum(kind == parameter for kind, _ in slots.values()))}
+    return tuple(slots[term.name] for term in terms), slots
 
 
 def _key(shape: Shape) -> tuple[object, ...]:
@@ -291,12 +341,12 @@ def _number(
             if term.name not in names:
                 names[term.name] = len(types)
                 types.append(declared.get(term.name, kind))
-            return Slot(False, names[term.name])
+            return _slot(False, names[term.name])
         number = constants + plus.index(term.name) if isinstance(term, Variable) else int(term.name)
         if number not in parameters:
             parameters[number] = len(parameter_types)
             parameter_types.append(declared.get(term.name, kind) if isinstance(term, Variable) else kind)
-        return Slot(True, parameters[number])
+        return _slot(True, parameters[number])
 
     def literal_of(literal: Literal) -> ShapeLiteral:
         """Return a literal over slots."""

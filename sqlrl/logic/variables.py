@@ -36,7 +36,8 @@ class Apart:
         self.free = tuple(dict.fromkeys(_free(formula, frozenset())))
         self.bound: list[str] = []
         self._used = set(self.free)
-        self.formula = self._rename(formula, {})
+        plain = not self.plus and not any(isinstance(part, ForAll | Exist | BothSigns) for part in subformulas(formula))
+        self.formula = formula if plain else self._rename(formula, {})
 
     def fresh(self, name: str) -> str:
         """Return a name like the given one that is not used yet."""

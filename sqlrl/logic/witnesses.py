@@ -81,10 +81,10 @@ class Emitter:
             known = {name for name, _ in variables}
             more = dict.fromkeys(n for s in literals for n in variables_of(s) if n not in known)
             variables = (*variables, *((n, self._types[n]) for n in more))
-        return Clause(variables, tuple(self._literal(s, s.atom in helped) for s in literals))
+        return Clause(variables, tuple(self._literal(s, helped) for s in literals))
 
-    def _literal(self, signed: Signed, helped: bool) -> ClauseLiteral:
-        if isinstance(signed.atom, Witness) and not helped:
+    def _literal(self, signed: Signed, helped: set[Witness]) -> ClauseLiteral:
+        if isinstance(signed.atom, Witness) and signed.atom not in helped:
             return self._exists(self._unique(signed.atom), self._types)
         return self._plain(signed, self._types)
 

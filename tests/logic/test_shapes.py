@@ -165,3 +165,18 @@ def test_a_plus_variable_that_a_clause_does_not_mention_is_no_grounding_variable
     sizes = {len(shaper()(c, feature.plus).shape.universal()) for c in feature.clauses}
     assert feature.plus == ("z",)
     assert sizes == {2}
+
+
+@given(st.integers(2, 9), st.sampled_from(["path", "cycle", "star"]), st.randoms(use_true_random=False))
+def test_many_literals_that_look_alike_have_one_shape(size: int, figure: str, generator: random.Random) -> None:
+    # 9 of them have 362,880 orders.
+    names = [*map(Variable, generator.sample("abcdefghijklm", size + 1))]
+    ends = {"path": range(1, size + 1), "cycle": [*range(1, size), 0], "star": range(1, size + 1)}[figure]
+    starts = [0] * size if figure == "star" else range(size)
+    found = [Literal("P", (names[i], names[k])) for i, k in zip(starts, ends, strict=True)]
+    clause = Clause(tuple((v.name, "s") for v in names), tuple(generator.sample(found, size)))
+    shape = shaper()(clause).shape
+    chain = [ShapeLiteral("P", True, (Slot(False, i), Slot(False, i + 1))) for i in range(size - 1)]
+    last = ShapeLiteral("P", True, (Slot(False, size - 1), Slot(False, size if figure == "path" else 0)))
+    star = [ShapeLiteral("P", True, (Slot(False, 0), Slot(False, i + 1))) for i in range(size)]
+    assert list(shape.literals) == (star if figure == "star" else [*chain, last])

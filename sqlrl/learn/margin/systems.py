@@ -104,21 +104,23 @@ def is_reduced(truths: int, groups: int, rows: int) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _add_products(matrix: FloatArray, start: Indices, column: Indices, value: FloatArray, pressure: FloatArray) -> None:
-    # Add R.T @ diag(p) @ R for sparse rows R; as sparse matrices their product takes as long as the factors of the sum.
+    # Add R.T @ diag(p) @ R for sparse rows R, to the lower triangle alone; as sparse matrices their product takes as long as the
+    # factors of the sum.
     for r in range(len(pressure)):
         for a in range(start[r], start[r + 1]):
             part = value[a] * pressure[r]
             for b in range(start[r], start[r + 1]):
-                matrix[column[a], column[b]] += part * value[b]
+                if column[b] <= column[a]:
+                    matrix[column[a], column[b]] += part * value[b]
 
 
 def _factored(matrix: FloatArray) -> Solver | None:
-    # Of a symmetric matrix, whose transpose has the order that LAPACK wants.
+    # Of a symmetric matrix, from its lower triangle: the upper one of its transpose, which has the order that LAPACK wants.
     most, ridge = float(np.diag(matrix).max(initial=1.0)), 0.0
     while np.isfinite(most) and ridge <= most:
         try:
             raised = matrix.T + ridge * np.eye(len(matrix)) if ridge else matrix.T
-            factor = cho_factor(raised, lower=True, check_finite=False)
+            factor = cho_factor(raised, lower=False, check_finite=False)
         except LinAlgError:
             ridge = max(10 * ridge, RIDGE * most)
         else:

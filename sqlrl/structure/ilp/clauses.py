@@ -61,6 +61,8 @@ class ClauseWriter:
         names: Callable[[str], Sequence[str]],
     ) -> None:
         self._target, self._predicates, self._types, self._names = target, predicates, types, names
+        # Thousands of clauses have a few hundred atoms between them.
+        self._atoms: dict[Atom, Atom] = {}
 
     def formula(self, head: Sequence[int], components: Sequence[Component]) -> Formula:
         """Return a clause: its body implies its head; the head alone if it has no body.
@@ -89,4 +91,5 @@ class ClauseWriter:
             """Return a variable or a constant by its name."""
             return Variable(names[term]) if term >= 0 else Constant(self._names(kind)[constant(term)])
 
-        return Atom(name, tuple(term(t, kind) for t, kind in zip(terms, self._types[name], strict=True)))
+        atom = Atom(name, tuple(term(t, kind) for t, kind in zip(terms, self._types[name], strict=True)))
+        return self._atoms.setdefault(atom, atom)
