@@ -86,8 +86,9 @@ def test_the_choice_never_reads_the_labels_of_the_test(folder: Path, asked: Aske
     assert sum(choices[0].shares.values()) == pytest.approx(choices[0].variance)
 
 
-def test_names_are_no_candidate_where_both_drugs_are_new() -> None:
-    assert {kinds for kinds in candidates("one-new") if "names" not in kinds} == set(candidates("both-new"))
+def test_names_stand_beside_the_other_kinds_where_both_drugs_are_new() -> None:
+    alone = {kinds for kinds in candidates("one-new") if "names" not in kinds}
+    assert set(candidates("both-new")) == {(*kinds, "names") for kinds in alone}
     assert len(list(candidates("one-new"))) == 7
 
 
