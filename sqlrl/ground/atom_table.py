@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import IntArray
+from sqlrl.kernels import inlined, kernel
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -111,14 +111,14 @@ def _hashed(keys: Int32Array, value: IntArray) -> AtomArrays:
     return AtomArrays(keys, value, _filled(keys, size))
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def mixed(code: np.uint64, value: int) -> np.uint64:
     """Mix an integer into a hash code."""
     code = (code ^ np.uint64(np.int64(value))) * np.uint64(0x9E3779B97F4A7C15)
     return code ^ (code >> np.uint64(32))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _filled(keys: Int32Array, size: int) -> IntArray:
     """Put rows into a hash table; the hash leaves the padding of a row out."""
     places = np.full(size, -1, np.int64)
@@ -135,7 +135,7 @@ def _filled(keys: Int32Array, size: int) -> IntArray:
     return places
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def find_atom(keys: Int32Array, value: IntArray, places: IntArray, key: Int32Array, width: int) -> int:
     """Return the value of an atom, `FIXED_FALSE` if the table does not have it; its key is the first `width` of `key`.
 
@@ -164,7 +164,7 @@ def find_atom(keys: Int32Array, value: IntArray, places: IntArray, key: Int32Arr
     return FIXED_FALSE
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _find_all(keys: Int32Array, value: IntArray, places: IntArray, wanted: Int32Array) -> IntArray:
     found = np.empty(len(wanted), np.int64)
     for i in range(len(wanted)):

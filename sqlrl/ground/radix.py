@@ -6,9 +6,10 @@ b / 10 passes of a radix sort, a few nanoseconds a key each, wherever they run.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from sqlrl.kernels import kernel
 
 DIGIT_BITS = 10
 """The most bits of a digit: with more, the places written to in turn no longer stay in the processor's caches."""
@@ -42,7 +43,7 @@ def radix_sort(keys: IntArray, bits: int) -> IntArray:
     return found.view(np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sort(keys: Keys, spare: Keys, digit: int, passes: int) -> Keys:
     """Sort by the digits from the last to the first, to and fro between two arrays; return the one that has the result."""
     size = 1 << digit
@@ -64,7 +65,7 @@ def _sort(keys: Keys, spare: Keys, digit: int, passes: int) -> Keys:
     return keys
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def unpack(keys: IntArray, width: int, code_bits: int) -> IntArray:
     """Return the literals of packed rows, as `packed.Packing.literals` does.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 
 
 class Rates(NamedTuple):
@@ -86,14 +86,14 @@ def grown(state: AdaGradState, clauses: int) -> AdaGradState:
     return AdaGradState(state.steps, weight, squares, total, last)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _discount(state: AdaGradState, i: int, rates: Rates) -> float:
     # lambda * eta / H of clause i. Called only for weights other than 0, whose squares are above 0: no division by 0.
     discount: float = rates.regularization * rates.learning_rate / (rates.delta + math.sqrt(state.squares[i]))
     return discount
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since step `last[i]`."""
     weight = state.weight[i]
@@ -105,7 +105,7 @@ def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
     return left if weight > 0.0 else -left
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     # The arithmetic series of a weight that shrinks until it is 0.
@@ -121,7 +121,7 @@ def total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
     return total + (series if weight > 0.0 else -series)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: Rates) -> float:
     """Equation 1 for one clause with a delta n other than 0, in place; returns the weight after the step.
 
@@ -150,14 +150,14 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
     return weight
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _update(state: AdaGradState, clauses: IntArray, delta_n: IntArray, step: int, rates: Rates) -> None:
     for k in range(len(clauses)):
         if delta_n[k] != 0:
             update_clause(state, clauses[k], delta_n[k], step, rates)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _read(state: AdaGradState, step: int, rates: Rates, weights: FloatArray, totals: FloatArray) -> None:
     for i in range(len(weights)):
         weights[i] = weight_after(state, i, step, rates)

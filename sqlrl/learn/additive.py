@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 
 
 class AdditiveRates(NamedTuple):
@@ -64,14 +64,14 @@ def new_state(clauses: int = 0) -> AdditiveState:
     return AdditiveState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def total_after(state: AdditiveState, i: int, step: int) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     total: float = state.total[i] + (step - state.last[i]) * state.weight[i]
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def update_clause(state: AdditiveState, i: int, delta_n: int, step: int, size: float) -> None:
     """w_{t+1} = w_t + size * delta n for one clause, in place; the parameters are those of `decaying.update_clause`."""
     total = total_after(state, i, step - 1)
@@ -80,7 +80,7 @@ def update_clause(state: AdditiveState, i: int, delta_n: int, step: int, size: f
     state.last[i] = step
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def step_size(rates: AdditiveRates, loss: float, product: float, square: float) -> float:
     """The factor of delta n in an update; the parameters are those of `decaying.step_size`.
 

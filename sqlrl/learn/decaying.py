@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 
 DIRECT = 64
 """Reciprocals up to this number are added one by one; the series for the others is exact to rounding."""
@@ -69,7 +69,7 @@ def new_state(clauses: int = 0) -> DecayingState:
     return DecayingState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _tail(n: int) -> float:
     # The harmonic number of n, without log(n) and Euler's constant: their asymptotic series.
     square = 1.0 / (float(n) * float(n))
@@ -77,7 +77,7 @@ def _tail(n: int) -> float:
     return tail
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def harmonic_between(first: int, last: int) -> float:
     """The sum of 1 / s for s from first + 1 to last, to the rounding of a few operations.
 
@@ -106,14 +106,14 @@ def harmonic_between(first: int, last: int) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def weight_after(state: DecayingState, i: int, step: int) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since step `last[i]`."""
     weight: float = state.theta[i] / step if step > 0 else 0.0
     return weight
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def total_after(state: DecayingState, i: int, step: int) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     total: float = state.total[i]
@@ -122,7 +122,7 @@ def total_after(state: DecayingState, i: int, step: int) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: float) -> None:
     """w_{t+1} = (t - 1) / t * w_t + size * delta n for one clause, in place.
 
@@ -145,7 +145,7 @@ def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: f
     state.last[i] = step
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def step_size(rates: DecayingRates, loss: float, product: float, square: float, step: int) -> float:
     """The factor of delta n in the update of step t.
 

@@ -6,16 +6,16 @@ between `refresh` and `finish`.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Changes, Forest, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
 from sqlrl.solve.maxsum import solve_range, weigh_range
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _meet(window: WindowArrays, state: State, tally: Tally, rates: AnyRates, work: Scratch, i: int, step: int) -> None:
     if work.seen[i] != step and not window.hard[i]:
         work.seen[i] = step
@@ -23,7 +23,7 @@ def _meet(window: WindowArrays, state: State, tally: Tally, rates: AnyRates, wor
         tally.met[i] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def refresh(
     window: WindowArrays, k: int, state: State, tally: Tally, rates: AnyRates, work: Scratch, step: int
 ) -> None:
@@ -36,7 +36,7 @@ def refresh(
         _meet(window, state, tally, rates, work, window.row_clause[window.row[r]], step)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
     violated = True
     for x in window.literals[window.indptr[row] : window.indptr[row + 1]]:
@@ -44,7 +44,7 @@ def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
     return violated
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> float:
     score = 0.0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -61,7 +61,7 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
     return score
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
     # `seen` is minus the step while a clause is in the list of this step.
     if work.seen[clause] > 0:
@@ -73,7 +73,7 @@ def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
     # Delta n of all weighted clauses; how many of them are listed in `changed`.
     count = 0
@@ -97,7 +97,7 @@ def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def finish(
     window: WindowArrays,
     k: int,
@@ -142,13 +142,13 @@ def finish(
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def no_changes() -> Changes:
     """An empty list of changes."""
     return Changes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def record(
     changes: Changes, used: int, state: State, rates: AnyRates, work: Scratch, step: int, count: int
 ) -> tuple[Changes, int]:
@@ -172,7 +172,7 @@ def record(
     return changes, used + count
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def predict(
     forest: Forest,
     k: int,
@@ -214,7 +214,7 @@ def predict(
     return place
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def learn_forests(
     window: WindowArrays,
     forest: Forest,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numba
-
 from sqlrl.ground.network import BoolArray
+from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Scratch, WindowArrays
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
     """How wrong a world of the k-th example is: the number of wrong atoms, or 1 - F1 of its true atoms.
 
@@ -37,7 +36,7 @@ def label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> floa
     return 0.0 if wrong == 0 else wrong / (2.0 * hits + wrong)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
     """What soft evidence adds to the score of the labels of the k-th example over that of `work.target`."""
     margin = 0.0
@@ -48,7 +47,7 @@ def fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
     return margin
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def products(work: Scratch, count: int) -> tuple[float, float]:
     """The current weights times delta n, and the sum of the squares of delta n, over the first `count` changed clauses."""
     product, square = 0.0, 0.0

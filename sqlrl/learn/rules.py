@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba.extending import overload
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.learn import adagrad, additive, decaying
 from sqlrl.learn.adagrad import AdaGradState, Rates
 from sqlrl.learn.additive import AdditiveRates, AdditiveState
@@ -114,7 +114,7 @@ def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any
     return additive_size
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _read(state: State, rates: AnyRates, weights: FloatArray, totals: FloatArray) -> None:
     for i in range(len(weights)):
         weights[i] = weight_after(state, i, state.steps, rates)

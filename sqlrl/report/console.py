@@ -81,6 +81,24 @@ def track(console: Console, items: Iterable[Item], description: str, total: int 
             task.advance()
 
 
+_at_work: list[Progress] = []
+"""The tasks that are at work now, of all consoles, the innermost last."""
+
+
+def annotate(note: str) -> None:
+    """Say beside the innermost task that is at work now, on whatever console, what it is at; an empty note takes it away.
+
+    Examples
+    --------
+    >>> with PlainConsole(sys.stdout, delay=0).progress("predicting"):
+    ...     annotate("compiling")  # doctest: +ELLIPSIS
+    predicting: ... s; compiling
+    predicting: ... s; done
+    """
+    for task in _at_work[-1:]:
+        task.advance(0, note=note)
+
+
 class _Silent:
     """Progress that shows nothing."""
 
@@ -120,9 +138,14 @@ class _PlainTask(_Silent):
         self._due = self._start + delay
         self._done, self._shown = 0, False
 
+    def __enter__(self) -> Self:
+        _at_work.append(self)
+        return self
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _at_work.remove(self)
         if self._shown or time.monotonic() >= self._due:
             self._write("done" if kind is None else "stopped")
 
@@ -191,12 +214,14 @@ class _RichTask:
 
     def __enter__(self) -> Self:
         self._timer.start()
+        _at_work.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
+        _at_work.remove(self)
         with self._lock:
             self._over = True
             self._bars.stop()

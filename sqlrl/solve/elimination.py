@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
 from sqlrl.solve.solution import Solution
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets, component_sums, scratch_for
@@ -22,7 +22,7 @@ SLICE = 50_000_000
 """Cells that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _additions(parent: IntArray, own: IntArray, children: IntArray) -> IntArray:
     # How many additions any term of a score meets on its way to the root of its component, at most.
     depth = np.zeros(len(parent), dtype=np.int64)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 
 
 class ForestArrays(NamedTuple):
@@ -48,7 +48,7 @@ class ForestArrays(NamedTuple):
     forbidden_cell: IntArray
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def weigh_range(
     indptr: IntArray, indices: IntArray, data: IntArray, weights: FloatArray, first: int, last: int, out: FloatArray
 ) -> None:
@@ -74,7 +74,7 @@ def weigh_range(
         out[row] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _first(cells: IntArray, begin: int, end: int, cell: int) -> int:
     # The first entry in begin..end-1 that stands at `cell` or after it.
     while begin < end:
@@ -86,7 +86,7 @@ def _first(cells: IntArray, begin: int, end: int, cell: int) -> int:
     return begin
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _edge_row(
     forest: ForestArrays,
     theta_pair: FloatArray,
@@ -111,7 +111,7 @@ def _edge_row(
     return i, j
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _best(values: FloatArray, count: int) -> int:
     best = 0
     for k in range(1, count):
@@ -120,7 +120,7 @@ def _best(values: FloatArray, count: int) -> int:
     return best
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def solve_range(
     forest: ForestArrays,
     theta_unary: FloatArray,

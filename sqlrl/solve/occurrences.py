@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.randomness import Stream, below
 from sqlrl.solve.structure import grouped
 from sqlrl.solve.weighed import Weighed
@@ -82,7 +82,7 @@ def occurrences(weighed: Weighed) -> Occurrences:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def count_true(rows: Occurrences, truth: BoolArray, count: Int32Array) -> None:
     """Write the number of true literals of each row to `count`, shape (r,)."""
     for j in range(len(count)):
@@ -93,7 +93,7 @@ def count_true(rows: Occurrences, truth: BoolArray, count: Int32Array) -> None:
                 count[j] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def toggle(rows: Occurrences, truth: BoolArray, count: Int32Array, k: int) -> None:
     """Flip atom k and keep the numbers of true literals."""
     value = not truth[k]
@@ -106,7 +106,7 @@ def toggle(rows: Occurrences, truth: BoolArray, count: Int32Array, k: int) -> No
             count[place >> 1] -= 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def randomise(rows: Occurrences, truth: BoolArray, random: Stream) -> None:
     """Overwrite a world with a uniformly random one in which the blocks hold."""
     for k in range(len(truth)):

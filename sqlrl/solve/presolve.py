@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.restrict import UnsatisfiableError, Values, restrict
 from sqlrl.solve.structure import grouped
 from sqlrl.solve.weighed import EPSILON, FREE, Weighed
@@ -35,7 +35,7 @@ class _State(NamedTuple):
     forced: IntArray  # a stack of signed atoms that must hold
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _share(state: _State, j: int, k: int, positive: bool, times: float) -> None:
     # Add (times = 1) or remove (-1) what row j contributes to the bounds of its free atom k.
     cost = state.cost[j]
@@ -52,7 +52,7 @@ def _share(state: _State, j: int, k: int, positive: bool, times: float) -> None:
         state.low[k] += times * gain
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _fix(state: _State, k: int, value: bool, top: int, forced: int) -> tuple[int, int, bool]:
     # Fix atom k; returns the heights of both stacks, and whether hard rows and blocks can still hold.
     state.value[k] = value
@@ -87,7 +87,7 @@ def _fix(state: _State, k: int, value: bool, top: int, forced: int) -> tuple[int
     return top, forced, True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _wait(state: _State, k: int, top: int) -> int:
     # Put atom k on the stack of atoms to look at, unless it is there (its place is marked in the last entries).
     n = len(state.value)
@@ -98,7 +98,7 @@ def _wait(state: _State, k: int, top: int) -> int:
     return top
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
     # What the block of the just fixed atom k forces.
     b = state.block[k]
@@ -124,7 +124,7 @@ def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
     return forced, True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _judge(state: _State, k: int) -> int:
     # 0 or 1 if some best world has that value of atom k, whatever the others are; else FREE.
     b = state.block[k]
@@ -147,7 +147,7 @@ def _judge(state: _State, k: int) -> int:
     return FREE
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _run(state: _State, top: int, forced: int) -> int:
     # Fix what can be fixed; returns -1, or an atom whose component has no world.
     n = len(state.value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError
+from sqlrl.kernels import inlined, kernel
 
 Stream = npt.NDArray[np.uint64]
 """The state of a generator, shape (4,); every draw changes it."""
@@ -49,7 +49,7 @@ def streams(seed: int, count: int) -> npt.NDArray[np.uint64]:
     return np.array([child.generate_state(4, np.uint64) for child in children], dtype=np.uint64).reshape(count, 4)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _word(state: Stream) -> Any:
     # xoshiro256++ 1.0 (Blackman & Vigna 2021).
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
@@ -65,13 +65,13 @@ def _word(state: Stream) -> Any:
     return word
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def unit(state: Stream) -> float:
     """A number in [0, 1), uniform over the multiples of 2**-53."""
     return float(np.int64(_word(state) >> np.uint64(11)) * _UNIT)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def below(state: Stream, count: int) -> int:
     """An integer from 0 to count - 1, for counts below 2**31; off uniform by less than 2**-32 of it."""
     return int((np.int64(_word(state) >> np.uint64(33)) * np.int64(count)) >> 31)

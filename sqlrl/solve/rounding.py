@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.relaxation import INTEGRAL, LinearSolver, Relaxed, relax
 from sqlrl.solve.restrict import Values
 from sqlrl.solve.result import UnsolvedError
@@ -17,7 +17,7 @@ PROVED = 1e-9
 """A gap below this part of what the costs add up to is the linear solver's tolerance, and counts as rounding."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _fix(
     k: int,
     value: bool,
@@ -33,7 +33,7 @@ def _fix(
             satisfied[row[o]] = True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _roundup(
     order: IntArray,
     world: Values,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.kernels import kernel
 
 
 class Rows(Protocol):
@@ -155,7 +155,7 @@ def pointers(count: npt.NDArray[np.int64]) -> IntArray:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(count, dtype=np.int64)])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _by_label(label: IntArray, place: IntArray, order: IntArray) -> None:
     for k in range(len(label)):
         order[place[label[k]]] = k

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.kernels import kernel
 from sqlrl.solve.counts import soft_weights
 from sqlrl.solve.structure import distinct, grouped, pointers, ragged_ranges
 
@@ -161,7 +161,7 @@ def merge_rows(
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _unit_sums(indptr: IntArray, indices: IntArray, counts: IntArray, weights: FloatArray) -> tuple[Any, Any]:
     # What unit clauses add for each atom, and the sum of the absolute terms. Integers as they are: SciPy would first copy millions of
     # counts as floats, and again for their absolute values.

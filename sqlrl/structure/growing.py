@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.learn.adagrad import AdaGradState, Rates, grown, new_state, update_clause, weight_after
 from sqlrl.learn.arrays import Tally, new_tally
 from sqlrl.learn.rules import longer
@@ -60,7 +60,7 @@ class Growing(NamedTuple):
         return [x[: self.size].copy() for x in self.tally]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Rates) -> FloatArray:
     """Return the weights (log-odds) of some clauses just before step `step` (from 1)."""
     weights = np.empty(len(clauses))
@@ -69,7 +69,7 @@ def weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Rat
     return weights
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def update(
     state: AdaGradState, tally: Tally, clauses: IntArray, delta_n: IntArray, step: int, rates: Rates
 ) -> FloatArray:

@@ -117,3 +117,16 @@ def test_the_stream_decides() -> None:
     assert isinstance(console_for(Terminal()), RichConsole)
     assert isinstance(console_for(io.StringIO()), PlainConsole)
     assert isinstance(console_for(Terminal(), quiet=True), QuietConsole)
+
+
+def test_a_note_goes_to_the_innermost_task(clock: Clock) -> None:
+    stream, inner = io.StringIO(), io.StringIO()
+    module.annotate("nobody is at work")
+    with PlainConsole(stream, delay=0).progress("outer"):
+        with PlainConsole(inner, delay=0).progress("inner"):
+            module.annotate("compiling")
+        clock.now += 1
+        module.annotate("still compiling")
+    module.annotate("nobody is at work")
+    assert inner.getvalue().splitlines() == ["inner: 0.0 s; compiling", "inner: 0.0 s; done"]
+    assert stream.getvalue().splitlines() == ["outer: 1.0 s; still compiling", "outer: 1.0 s; done"]

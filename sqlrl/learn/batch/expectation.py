@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.kernels import kernel
 from sqlrl.learn.batch.fixed import fixed_values, raise_conflict
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.solve.occurrences import occurrences
@@ -46,7 +46,7 @@ class Moments(Protocol):
         """The standard error of `direction @ mean`; 0 where it is exact."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _subtract_violated(
     indptr: IntArray, literals: IntArray, clause: IntArray, size: IntArray, worlds: BoolArray, counts: IntArray
 ) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from scipy import linalg
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, pseudo_gradient
 
 Hessian = Callable[[FloatArray, IntArray], FloatArray]
@@ -33,7 +33,7 @@ DAMPING = 1e-10
 """What is added to the diagonal of the Hessian, as a share of its mean: columns may depend on each other."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _descend(
     hessian: FloatArray, gradient: FloatArray, point: FloatArray, penalty: FloatArray, enough: float, sweeps: int
 ) -> FloatArray:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import FloatArray
+from sqlrl.kernels import kernel
 
 SLACK = -1
 """Stands for the multiplier of ``slack >= 0``, which makes all multipliers add up to C."""
@@ -17,7 +17,7 @@ ROUNDS = 50
 """Exact gradients at most: what is left of the gap then is reported with the solution."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _pairs(
     gram: FloatArray, gradient: FloatArray, alpha: FloatArray, rest: float, tolerance: float, steps: int
 ) -> tuple[float, float]:

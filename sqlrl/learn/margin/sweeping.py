@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 
 LEAST = 1e-12
 """Steps that gain less are rounding."""
@@ -20,7 +20,7 @@ Scratch = tuple[FloatArray, BoolArray, IntArray]
 """How counts change, by clause; which clauses were touched; and those in a list."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _after(own: int, other: int, value: int, truth: FloatArray) -> float:
     # How probable the violation of a row is once one of its atoms is `value`.
     if (own > 0) == (value == 1):
@@ -28,7 +28,7 @@ def _after(own: int, other: int, value: int, truth: FloatArray) -> float:
     return float(1.0 - truth[other - 1] if other > 0 else truth[-other - 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _direction(
     atom: int, value: int, near: Near, rows: tuple[IntArray, FloatArray], state: State, scratch: Scratch
 ) -> int:
@@ -52,14 +52,14 @@ def _direction(
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _clear(scratch: Scratch, n: int) -> None:
     change, mark, touched = scratch
     for k in range(n):
         change[touched[k]], mark[touched[k]] = 0.0, False
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _inner(scratch: Scratch, n: int, by: FloatArray) -> float:
     change, _, touched = scratch
     total = 0.0
@@ -68,7 +68,7 @@ def _inner(scratch: Scratch, n: int, by: FloatArray) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _slopes(atom: int, gain: float, near: Near, rows: tuple[IntArray, FloatArray], state: State) -> tuple[float, float]:
     # What the objective gains at first, for each unit of probability, by resets to false and to true.
     starts, clause, count, row_starts, row, own, other = near
@@ -87,7 +87,7 @@ def _slopes(atom: int, gain: float, near: Near, rows: tuple[IntArray, FloatArray
     return false, true
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _reset(
     atom: int, value: int, probability: float, near: Near, rows: tuple[IntArray, FloatArray], state: State, price: float
 ) -> None:
@@ -105,7 +105,7 @@ def _reset(
     truth[atom] = value if probability == 1.0 else truth[atom] + step
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _step(slope: float, square: float, price: float) -> float:
     # The probability in [0, 1] that gains most along one direction.
     if slope <= 0.0:
@@ -113,7 +113,7 @@ def _step(slope: float, square: float, price: float) -> float:
     return min(1.0, slope / (price * square)) if square > 0.0 else 1.0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def best_pair(
     slopes: tuple[float, float], squares: tuple[float, float], product: float, price: float
 ) -> tuple[float, float, float]:
@@ -159,7 +159,7 @@ def best_pair(
     return best_x, best_y, best
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _joined(atom: int, partner: int, near: Near) -> bool:
     _, _, _, row_starts, _, _, other = near
     found = False
@@ -168,7 +168,7 @@ def _joined(atom: int, partner: int, near: Near) -> bool:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def sweep(
     near: Near,
     rows: tuple[IntArray, FloatArray],

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sqlrl.ground.network import FloatArray
+from sqlrl.kernels import kernel
 from sqlrl.learn.margin.joint import Joint
 
 RIDGE = 1e-15
@@ -102,7 +102,7 @@ def is_reduced(truths: int, groups: int, rows: int) -> bool:
     return rows == 0 and groups < truths
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_products(matrix: FloatArray, start: Indices, column: Indices, value: FloatArray, pressure: FloatArray) -> None:
     # Add R.T @ diag(p) @ R for sparse rows R, to the lower triangle alone; as sparse matrices their product takes as long as the
     # factors of the sum.

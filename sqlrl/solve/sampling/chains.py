@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences
 from sqlrl.solve.sampling.diagnostics import Moments, start_moments
 from sqlrl.solve.weighed import Weighed
@@ -117,7 +117,7 @@ def start_state(weighed: Weighed, found: Occurrences, world: BoolArray) -> State
     return State(row, atom, block, found.literals, found.occurrence, found.member)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def toggle(state: State, k: int) -> None:
     """Flip one atom, block or not, and keep the numbers of true literals."""
     atom = state.atom[k]

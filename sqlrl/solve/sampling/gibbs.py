@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, streams, unit
 from sqlrl.solve.restrict import component_labels
@@ -47,7 +47,7 @@ def start_sweep(weighed: Weighed) -> Sweep:
     return Sweep(visit, np.empty(widest), np.empty(widest, dtype=np.int64))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _worth(state: State, k: int) -> tuple[float, int, int]:
     # What the false atom k of a block adds when it becomes true; hard rows that it mends and that it breaks.
     gain, fixes, breaks = state.atom[k].linear, 0, 0
@@ -68,7 +68,7 @@ def _worth(state: State, k: int) -> tuple[float, int, int]:
     return gain, fixes, breaks
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _update_block(state: State, sweep: Sweep, b: int, random: Stream, total: FloatArray, square: FloatArray) -> None:
     # Draw the true member of a block given all other atoms.
     block = state.block[b]
@@ -105,7 +105,7 @@ def _update_block(state: State, sweep: Sweep, b: int, random: Stream, total: Flo
         toggle(state, after)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def sweep_once(state: State, sweep: Sweep, random: Stream, total: FloatArray, square: FloatArray) -> None:
     """Draw each variable given all others; add each atom's probability before its draw to `total`, its square to `square`.
 
@@ -131,7 +131,7 @@ def sweep_once(state: State, sweep: Sweep, random: Stream, total: FloatArray, sq
             toggle(state, k)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sweeps(
     state: State, sweep: Sweep, random: Stream, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray
 ) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.recognise import keep_rows
@@ -34,7 +34,7 @@ SWEEPS = 2
 """Sweeps of Gibbs sampling after each slice: they cost a fifth of it each, and two take a quarter off the error."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
     # Draw a slice, and a world of it.
     if cut.stamp[0] > 2**30:
@@ -71,7 +71,7 @@ def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
             resample(state, cut, variables, random)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _steps(
     state: State,
     cut: Slice,

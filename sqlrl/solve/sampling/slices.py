@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, unit
 from sqlrl.solve.sampling.chains import State, toggle
@@ -102,7 +102,7 @@ def start_slice(weighed: Weighed) -> Slice:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def choose(state: State, cut: Slice, random: Stream) -> int:
     """Choose the slice: which rows and linear terms the next world must satisfy; returns how many atoms are frozen so far.
 
@@ -137,7 +137,7 @@ def choose(state: State, cut: Slice, random: Stream) -> int:
     return frozen
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def freeze(state: State, cut: Slice, frozen: int) -> None:
     """Freeze what follows from the frozen atoms by unit propagation through kept rows and blocks."""
     done = 0
@@ -175,7 +175,7 @@ def freeze(state: State, cut: Slice, frozen: int) -> None:
                 frozen += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
     """The component of the slice that has atom k, which is not frozen: its variables, in depth-first order, and its rows.
 
@@ -204,7 +204,7 @@ def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
     return variables, rows, stiff
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _push(state: State, order: Int32Array, k: int, top: int) -> int:
     # Put the variable of atom k on the stack, unless it has been there.
     atom = state.atom[k]
@@ -222,7 +222,7 @@ def _push(state: State, order: Int32Array, k: int, top: int) -> int:
     return top - 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) -> tuple[int, int, bool]:
     # The kept rows of atom k that no frozen literal satisfies, and the variables in them.
     stamp, order = cut.stamp[0], cut.order
@@ -240,7 +240,7 @@ def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) 
     return top, rows, stiff
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def true_atom(state: State, variable: int) -> int:
     """The true atom of a variable, -1 for none."""
     if variable < 0:
@@ -248,7 +248,7 @@ def true_atom(state: State, variable: int) -> int:
     return int(variable) if state.atom[variable].true else -1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def set_true(state: State, variable: int, k: int) -> None:
     """Make atom k the true one of a variable, -1 for none."""
     before = true_atom(state, variable)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.treewidth.order import Order
 from sqlrl.solve.weighed import Weighed
@@ -182,7 +182,7 @@ def scratch_for(buckets: Buckets) -> Scratch:
     return Scratch(np.empty(tables), np.empty(cells, np.int64), np.empty(width, np.int64), *messages)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
     # Take the cost of each row of buckets begin to end - 1 from the cells in which all of its sides hold. One call for
     # all of them: a call costs a reference count for each array.
@@ -229,7 +229,7 @@ def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
                 tables[cell[o]] -= cost[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
     """Write the tables of component c: what states add, less the costs of rows.
 
@@ -252,7 +252,7 @@ def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
     _add_rows(buckets, scratch, begin, end)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def project(dim: IntArray, dim_start: IntArray, width: IntArray, i: int, up: int, cell: IntArray) -> int:
     """Where the cells of the parent's table are in the message of bucket i.
 

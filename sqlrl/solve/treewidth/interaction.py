@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 
 
 class Graph(NamedTuple):
@@ -41,7 +41,7 @@ class Graph(NamedTuple):
     edges: IntArray
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _slot(table: IntArray, key: int) -> int:
     # Where a pair stands in the hash table, or the empty place where it would.
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -52,14 +52,14 @@ def _slot(table: IntArray, key: int) -> int:
     return int(i)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def joined(table: IntArray, v: int, a: int, b: int) -> bool:
     """Whether variables a and b, of v, are a pair of the graph with this hash table."""
     key = min(a, b) * v + max(a, b)
     return bool(table[_slot(table, key)] == key)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def join(graph: Graph, u: int, v: int) -> bool:
     """Add a pair, for which there is room, unless it is there; returns whether it was not."""
     key = min(u, v) * len(graph.head) + max(u, v)
@@ -78,7 +78,7 @@ def join(graph: Graph, u: int, v: int) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _rehash(old: IntArray, new: IntArray) -> None:
     for key in old:
         if key >= 0:
@@ -106,7 +106,7 @@ def grown(graph: Graph, room: int) -> Graph:
     return graph._replace(table=table, target=target, link=link)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolArray, first: int, limit: int) -> int:
     """Join the variables of each row.
 
@@ -143,7 +143,7 @@ def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolA
     return len(skip)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def later_neighbours(graph: Graph, sequence: IntArray, place: IntArray, start: IntArray, scope: IntArray) -> None:
     """List the neighbours of each variable of `sequence` that come after it, ascending, as places in `sequence`.
 

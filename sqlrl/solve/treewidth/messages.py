@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load, project
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _reduce(table: FloatArray, width: int, total: bool, message: FloatArray) -> float:
     # The maximum of each run of cells, or the logarithm of the sum of their exponentials; returns the greatest.
     top = -np.inf
@@ -27,7 +27,7 @@ def _reduce(table: FloatArray, width: int, total: bool, message: FloatArray) -> 
     return top
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _collect(buckets: Buckets, scratch: Scratch, c: int, total: bool, centred: bool) -> float:
     # Fill the tables of component c and send all messages up; returns its best score, or its log partition function.
     # Centred messages have 0 as their greatest entry, so that rounding does not grow with the component.
@@ -52,7 +52,7 @@ def _collect(buckets: Buckets, scratch: Scratch, c: int, total: bool, centred: b
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> None:
     # Read the best states off the tables of component c, from its root on; of equals the lowest.
     tables, table_start, widths = scratch.tables, buckets.table_start, buckets.width
@@ -73,7 +73,7 @@ def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: 
                 world[atom] = s == best
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def best_worlds(
     buckets: Buckets, scratch: Scratch, work: IntArray, first: int, chosen: IntArray, world: BoolArray, limit: int
 ) -> tuple[int, bool]:
@@ -110,7 +110,7 @@ def best_worlds(
     return len(work), True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _gather(table: FloatArray, width: int, cell: IntArray, total: bool, out: FloatArray, sums: FloatArray) -> None:
     # Reduce the parent's table to the cells of a child's message.
     out[:] = -np.inf
@@ -130,7 +130,7 @@ def _gather(table: FloatArray, width: int, cell: IntArray, total: bool, out: Flo
             out[m] += np.log(sums[m])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _distribute(buckets: Buckets, scratch: Scratch, c: int, total: bool) -> None:
     # Send messages down in component c: each table then holds the scores of its cells with all else at its best, or
     # the logarithms of their probabilities, up to a constant.
@@ -154,7 +154,7 @@ def _distribute(buckets: Buckets, scratch: Scratch, c: int, total: bool) -> None
                 table[s] += down[m] - top
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _compare(table: FloatArray, total: bool, state: FloatArray, other: FloatArray) -> None:
     # Of each state of a table's own variable: its share (log probability, or score below the best), and that of all
     # other states together.
@@ -190,7 +190,7 @@ def _compare(table: FloatArray, total: bool, state: FloatArray, other: FloatArra
             other[s] = state[second] if second >= 0 else -np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def beliefs(
     buckets: Buckets,
     scratch: Scratch,

@@ -6,14 +6,14 @@ has two parts, compared in this order: hard rows broken, and soft cost.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, occurrences
 from sqlrl.solve.restrict import component_labels
 from sqlrl.solve.structure import pointers
@@ -195,7 +195,7 @@ def start_search(weighed: Weighed, component: IntArray | None = None) -> Search:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _set_bad(search: Search, j: int, bad: bool) -> None:
     # Put row j on its list of bad rows, or take it off: the last of the list takes its place.
     row = search.row[j]
@@ -211,7 +211,7 @@ def _set_bad(search: Search, j: int, bad: bool) -> None:
         search.row[last].place = row.place
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add(search: Search, k: int, level: int, change: int) -> None:
     if level == 0:
         search.atom[k].hard += change
@@ -219,7 +219,7 @@ def _add(search: Search, k: int, level: int, change: int) -> None:
         search.atom[k].soft += change
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def load(search: Search, world: BoolArray) -> None:
     """Start from a world in which the blocks hold, and keep it for each component that has had no better one."""
     search.size[:] = 0
@@ -244,7 +244,7 @@ def load(search: Search, world: BoolArray) -> None:
         keep(search, c)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _load_row(search: Search, j: int) -> None:
     row = search.row[j]
     row.count = row.critical = 0
@@ -267,13 +267,14 @@ def _load_row(search: Search, j: int) -> None:
         _add(search, row.critical, row.level, row.cost)
 
 
-@numba.njit(cache=True, nogil=True)
-def less(hard: int, soft: int, other_hard: int, other_soft: int) -> bool:
+@kernel
+def less(hard: Any, soft: Any, other_hard: Any, other_soft: Any) -> bool:
     """Whether the first cost is below the other: broken hard rows come first."""
-    return hard < other_hard or (hard == other_hard and soft < other_soft)
+    below: bool = hard < other_hard or (hard == other_hard and soft < other_soft)
+    return below
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def keep(search: Search, c: int) -> None:
     """Keep the world of component c if it is its best."""
     part = search.component[c]
@@ -287,7 +288,7 @@ def keep(search: Search, c: int) -> None:
     part.changes = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def flip(search: Search, k: int) -> int:
     """Flip one atom, block or not, and bring everything but the best world up to date; returns the literals touched."""
     atom = search.atom[k]
@@ -335,7 +336,7 @@ def flip(search: Search, k: int) -> int:
     return int(work)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def overlap(search: Search, off: int, on: int) -> tuple[int, int]:
     """What making atom `off` false and atom `on` of the same block true costs besides the sum of both flips.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from sqlrl.kernels import kernel
 from sqlrl.solve.randomness import Stream, below
 from sqlrl.solve.walking.flipping import Search, flip, keep, less, overlap
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def switch(search: Search, k: int) -> tuple[Any, ...]:
     """The best move that flips atom k of a block.
 
@@ -39,7 +39,7 @@ def switch(search: Search, k: int) -> tuple[Any, ...]:
     return off, on, np.int64(hard), np.int64(soft)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _both(search: Search, off: int, on: int) -> tuple[Any, ...]:
     # The move that makes `off` (unless -1) false and `on` true.
     hard, soft = np.int64(search.atom[on].hard), search.atom[on].soft
@@ -53,7 +53,7 @@ def _both(search: Search, off: int, on: int) -> tuple[Any, ...]:
     return off, on, hard, soft
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
     """A random move that flips a literal of the bad row j, as in `switch`; of a row to be violated a true one."""
     row = search.row[j]
@@ -83,7 +83,7 @@ def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
     return k, (on if on != k else search.member[block.end - 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, int]:
     """The cheapest move that flips a literal of the bad row j, (-1, -1) for none.
 
@@ -120,7 +120,7 @@ def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, in
     return best_off, best_on
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def apply(search: Search, off: int, on: int, now: int) -> int:
     """Make a move and keep the world if it is the best of its component; returns the literals touched."""
     work = 1

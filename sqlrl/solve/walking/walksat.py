@@ -6,11 +6,11 @@ import time
 from dataclasses import replace
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.result import UnsolvedError
@@ -24,7 +24,7 @@ SLICE = 5_000_000
 """Literals that one call of a kernel touches before Python looks for Ctrl-C: below a tenth of a second."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _walk(search: Search, random: Stream, now: int, last: int, noise: float, tabu: int, budget: int) -> int:
     # Steps from number `now` to `last`, until nothing is bad or the work exceeds the budget; returns the next number.
     while now < last and budget > 0:
@@ -45,7 +45,7 @@ def _walk(search: Search, random: Stream, now: int, last: int, noise: float, tab
     return now
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _near(search: Search, k: int, random: Stream) -> int:
     # A random bad row of atom k, -1 for none.
     found, seen = -1, 0
@@ -58,7 +58,7 @@ def _near(search: Search, k: int, random: Stream) -> int:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _go_back(search: Search, c: int) -> int:
     # Return to the best world of component c; returns the literals touched.
     part = search.component[c]
@@ -72,7 +72,7 @@ def _go_back(search: Search, c: int) -> int:
     return work
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _explore(search: Search, random: Stream, now: int, last: int, noise: float, length: int, budget: int) -> int:
     # Excursions from the best worlds: a chain of moves, each at a bad row of the last flipped atom, that flips no atom
     # twice except by noise; what leads to no better world is taken back.
@@ -98,7 +98,7 @@ def _explore(search: Search, random: Stream, now: int, last: int, noise: float, 
     return now
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _descend(search: Search, first: int, budget: int) -> tuple[int, bool]:
     # Take every move that lowers the cost, atom by atom from `first`; returns the next atom and whether any was taken.
     improved = False

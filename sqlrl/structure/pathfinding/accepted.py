@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import Protocol
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +12,7 @@ from sqlrl.ground.atom_table import FIXED_FALSE, FIXED_TRUE, AtomArrays, AtomTab
 from sqlrl.ground.bound_pattern import Bindings, PatternCode
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.rows import Rows, repeated
+from sqlrl.kernels import kernel
 from sqlrl.logic.shapes import Shape
 from sqlrl.solve.structure import ragged_ranges
 from sqlrl.structure.pathfinding.chains import agree, chain_of, heads_for, link
@@ -192,7 +192,7 @@ def _in_order(clause: IntArray, length: IntArray, literals: IntArray) -> Rows:
     return Rows(clause[order], literals[ragged_ranges(start[order], length)], length, repeated(1, len(order)))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _fill(
     values: Int32Array,
     first: int,
@@ -244,7 +244,7 @@ def _fill(
     return rows, size
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _inserted(atoms: IntArray, count: int, atom: int) -> int:
     """Put an atom into its place among `count` ascending ones, unless it is there; return how many there are."""
     place = count
@@ -258,7 +258,7 @@ def _inserted(atoms: IntArray, count: int, atom: int) -> int:
     return count + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _length(rest: IntArray, count: int, start: int, horn: bool) -> int:
     """Return how many literals a ground clause has; 0 if it is true, or false, in every world."""
     if start == (FIXED_TRUE if horn else FIXED_FALSE):
@@ -271,7 +271,7 @@ def _length(rest: IntArray, count: int, start: int, horn: bool) -> int:
     return count + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _write(literals: IntArray, size: int, rest: IntArray, count: int, start: int, horn: bool) -> None:
     """Write a ground clause from place `size` on: the negated atoms of `rest` and the start, ascending by atom."""
     waiting = start >= 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.atom_table import Int32Array, mixed
 from sqlrl.ground.network import IntArray
+from sqlrl.kernels import kernel
 
 
 def heads_for(rows: int) -> IntArray:
@@ -20,7 +20,7 @@ def heads_for(rows: int) -> IntArray:
     return np.full(1 << max(rows - 1, 1).bit_length(), -1, np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
     """Return the chain of a row by its values in some columns.
 
@@ -36,7 +36,7 @@ def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
     return int(code & np.uint64(size - 1))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def link(constants: Int32Array, place: IntArray, heads: IntArray, following: IntArray, start: int) -> None:
     """Put the rows from `start` on in front of their chains.
 
@@ -64,7 +64,7 @@ def link(constants: Int32Array, place: IntArray, heads: IntArray, following: Int
         heads[chain] = row
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def agree(values: Int32Array, row: int, columns: IntArray, constants: Int32Array, other: int, place: IntArray) -> bool:
     """Return whether a binding has the constants of a clause.
 

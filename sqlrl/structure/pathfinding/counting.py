@@ -7,13 +7,13 @@ start is false.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.atom_table import FIXED_TRUE, AtomArrays, AtomTable, Int32Array, find_atom
 from sqlrl.ground.bound_pattern import Bindings, PatternCode
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.structure.pathfinding.chains import agree, chain_of, heads_for, link
 
 
@@ -107,7 +107,7 @@ def _counted(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def literal_value(
     code: PatternCode,
     literal: int,
@@ -129,7 +129,7 @@ def literal_value(
     return int(find_atom(atoms.keys, atoms.value, atoms.places, key, width + 2))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count(
     values: Int32Array,
     first: int,

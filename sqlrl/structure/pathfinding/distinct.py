@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import IntArray
+from sqlrl.kernels import kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def slot_of(table: IntArray, rows: IntArray, row: IntArray) -> int:
     """The slot of an open-addressing table that holds the number of an equal row, or the free slot (-1) where it goes.
 
@@ -32,7 +32,7 @@ def slot_of(table: IntArray, rows: IntArray, row: IntArray) -> int:
     return int(slot)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def empty_table(count: int) -> IntArray:
     """A table of free slots for `count` rows, at most half of them used."""
     size = 16
@@ -41,7 +41,7 @@ def empty_table(count: int) -> IntArray:
     return np.full(size, -1, dtype=np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def table_of(rows: IntArray, count: int, room: int) -> IntArray:
     """A table that holds the first `count` rows, all distinct, with room for `room`."""
     table: IntArray = empty_table(room)
@@ -50,7 +50,7 @@ def table_of(rows: IntArray, count: int, room: int) -> IntArray:
     return table
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _distinct(rows: IntArray, first: IntArray, group: IntArray) -> int:
     table = empty_table(len(rows))
     count = 0

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.observed import TrueAtoms, WindowFacts
+from sqlrl.kernels import kernel
 from sqlrl.logic.modes import UNEXPLORED, Modes
 
 
@@ -80,7 +80,7 @@ class Hypergraph:
         return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _search(rows: IntArray, low: int, high: int, wanted: IntArray) -> IntArray:
     # Binary search in sorted rows.
     found = np.full(len(wanted), -1, dtype=np.int64)

@@ -28,11 +28,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.logic.modes import INPUT, OUTPUT, Modes
 from sqlrl.structure.pathfinding.distinct import empty_table, slot_of, table_of
 from sqlrl.structure.pathfinding.hypergraph import Hypergraph
@@ -146,7 +146,7 @@ def _mode_arrays(graph: Hypergraph, modes: Modes, max_length: int) -> tuple[IntA
     return recall, role
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _nodes_of(
     path: IntArray, predicate: IntArray, nodes: IntArray, role: IntArray, node: IntArray, output: BoolArray
 ) -> int:
@@ -169,7 +169,7 @@ def _nodes_of(
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _can_be_added(
     edge: int,
     path: IntArray,
@@ -200,7 +200,7 @@ def _can_be_added(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _extended(
     level: IntArray,
     predicate: IntArray,

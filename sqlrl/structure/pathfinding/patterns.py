@@ -19,11 +19,11 @@ from itertools import permutations, product
 from math import factorial, prod
 from typing import Any, NamedTuple, TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import IntArray
+from sqlrl.kernels import kernel
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot
 from sqlrl.logic.symmetry import parameter_symmetries
@@ -336,7 +336,7 @@ def _pattern(shape: Shape, shaper: Shaper) -> Pattern:
     return Pattern(shape, symmetries, variants[0], variants[1])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _signatures(
     rows: IntArray, predicate: IntArray, arguments: IntArray, kind: IntArray, constant: npt.NDArray[np.bool_]
 ) -> tuple[IntArray, IntArray]:

@@ -5,10 +5,10 @@ Not in the paper, which names it as future work: long clauses and all their sub-
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.kernels import kernel
 from sqlrl.structure.pathfinding.distinct import slot_of, table_of
 from sqlrl.structure.pathfinding.paths import Paths
 
@@ -48,7 +48,7 @@ def sub_clauses(paths: Paths, row: IntArray, kept: BoolArray) -> BoolArray:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _mark(atoms: IntArray, length: IntArray, row: IntArray, kept: BoolArray, found: BoolArray) -> None:
     table = table_of(atoms, len(atoms), len(atoms))
     part = np.empty(atoms.shape[1], dtype=np.int64)
