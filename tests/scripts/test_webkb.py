@@ -97,7 +97,7 @@ def test_the_papers_rows_and_ours(tmp_path: Path) -> None:
     def result(k: int) -> Measured[Outcome]:
         job = jobs[k]
         f1 = {inference: 0.1 * (1 + i) + 0.01 * (k % 4) for i, inference in enumerate(INFERENCES)}
-        chosen = None if job.learner == "PSCG" else (0.01, 0.1, 1.0, 10.0)[k % 4]
+        chosen = f"{100 + k % 4} of 5" if job.learner == "PSCG" else ("0.01", "0.1", "1", "10")[k % 4]
         return Measured(Outcome(f1, dict.fromkeys(INFERENCES, 2.0 + k % 4), chosen, 60.0 + k % 4), 100, 3000 + k)
 
     rows = summarise(jobs, [result(k) for k in range(len(jobs))])
@@ -108,7 +108,8 @@ def test_the_papers_rows_and_ours(tmp_path: Path) -> None:
     assert [ours[name] for name in UNIVERSITIES] == [0.4, 0.41, 0.42, 0.43]
     assert (ours["mean"], ours["parameter"]) == (0.415, "C = 0.01, 0.1, 1, 10")
     assert (ours["seconds"], ours["seconds_predict"], ours["memory_mb"]) == (61.5, 3.5, 3011)
-    assert {row["parameter"] for row in rows if str(row["system"]).startswith("PSCG")} == {None}
+    pscg = {row["parameter"] for row in rows if str(row["system"]).startswith("PSCG")}
+    assert pscg == {None, "iterations of samples = 100 of 5, 101 of 5, 102 of 5, 103 of 5"}
 
 
 def test_the_title_says_what_the_pages_are(tmp_path: Path) -> None:
