@@ -46,6 +46,7 @@ from drugs import (
     Task,
     accuracy,
     attributes,
+    connect,
     identity,
     load_drugs,
     read_modes,
@@ -132,7 +133,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All systems on one fold: for each of the settings the clauses are found once for all of them; baselines have no settings."""
+    """All systems on one fold: for each of the settings the clauses are found once for all of them."""
 
     folder: str
     task: str
@@ -181,16 +182,14 @@ class Outcome:
 
 
 def run(job: Job) -> list[Outcome]:
-    """Run all systems on one fold."""
+    """Run the baselines and all systems on one fold."""
     task, bias = read_task(job.folder, job.task), read_modes(job.folder, job.task)
-    if not job.settings:
-        return [run_baseline(job, task, bias, name) for name in job.systems]
-    db = sqlrl.connect(":memory:")
+    outcomes = [run_baseline(job, task, bias, name) for name in BASELINES]
+    db = connect()
     load_drugs(db, job.folder, bias, job.fold.train, [pair for pair in job.fold.train if task.labels[pair]])
     db.load(COMPARED, list(job.fold.train), types=[place.type for place in bias.head.places])
     # The pairs of the test are in another database, which has no label at all.
     asked = Asked(job.folder, bias, pairs_of(task))
-    outcomes: list[Outcome] = []
     for settings in job.settings:
         found = find_clauses(db, bias, settings, job.nodes)
         reasons = find_reasons(asked, found.all)
@@ -286,7 +285,7 @@ def asked_for(protocol: Protocol, settings: str | None) -> tuple[tuple[str, ...]
 
 
 def make_jobs(options: Options) -> list[Job]:
-    """Return the jobs: a fold with all its settings, and the baselines of a fold together."""
+    """Return the jobs: a fold with all its settings."""
     jobs: list[Job] = []
     tasks = [options.chosen["task"]] if "task" in options.chosen else list(FILES)
     for name in tasks[: 1 if options.quick else None]:
@@ -298,12 +297,11 @@ def make_jobs(options: Options) -> list[Job]:
             settings, systems = asked_for(protocol, options.chosen.get("settings"))
             folds = [fold for fold in task_folds(task, protocol, options.seed) if options.fold in (None, fold.name)]
             for fold in folds[: 1 if options.quick else None]:
-                job = Job(str(folder), name, protocol, (), fold, BASELINES, None, options.seed)
-                jobs.append(job)
+                job = Job(str(folder), name, protocol, settings, fold, systems, None, options.seed)
                 if options.quick:
-                    job = replace(job, nodes=QUICK_NODES)
-                    settings, systems = settings[:1], tuple(name for name in systems if name in QUICK_SYSTEMS)
-                jobs.append(replace(job, settings=settings, systems=systems))
+                    few = tuple(name for name in systems if name in QUICK_SYSTEMS)
+                    job = replace(job, settings=settings[:1], systems=few, nodes=QUICK_NODES)
+                jobs.append(job)
             if options.quick:
                 break
     return jobs

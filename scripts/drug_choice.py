@@ -33,6 +33,7 @@ from drugs import (
     Protocol,
     Task,
     attributes,
+    connect,
     fit_logistic,
     label_pairs,
     split,
@@ -176,7 +177,7 @@ def choose(
     Choice
         Of equals the first: fewer kinds, a smaller variance.
     """
-    known, db = attributes(folder, bias), sqlrl.connect(":memory:")
+    known, db = attributes(folder, bias), connect()
     db.load_all(Path(folder) / "background", bias)
     total: dict[Choice, Score] = {}
     inner = split(pairs, "one-new" if protocol == "both-new" else protocol, folds=INNER, seed=seed)

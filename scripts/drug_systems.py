@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from drugs import BoolArray, FloatArray, Pair, Task, load_drugs
+from drugs import BoolArray, FloatArray, Pair, Task, connect, load_drugs
 from grounded_once import GroundedOnce
 from scipy import sparse
 
@@ -168,7 +168,7 @@ class Asked:
     """
 
     def __init__(self, folder: str | Path, bias: sqlrl.Bias, pairs: Sequence[Pair]) -> None:
-        self.db, self.pairs, self.saved = sqlrl.connect(":memory:"), list(pairs), 0.0
+        self.db, self.pairs, self.saved = connect(), list(pairs), 0.0
         load_drugs(self.db, folder, bias, self.pairs, None)
         place = {pair: k for k, pair in enumerate(named_pairs(self.db, bias.head.predicate))}
         self._place = {pair: k for k, pair in enumerate(pairs)}
@@ -245,7 +245,7 @@ class Ordered:
 @lru_cache(maxsize=1)
 def transitive_network(pairs: tuple[Pair, ...]) -> tuple[Network, tuple[Pair, ...]]:
     """Ground the hard transitive clause over pairs, all of them query atoms; return the pair of each atom, too."""
-    db = sqlrl.connect(":memory:")
+    db = connect()
     db.load("Drug", [(drug,) for drug in sorted({drug for pair in pairs for drug in pair})], types=["drug"])
     db.scope("better", list(pairs))
     network = db.ground(sqlrl.parse_mln(f"better(drug, drug)\n{transitive('better')}", query=("better",)))
