@@ -37,6 +37,10 @@ Result = TypeVar("Result")
 _LIBRARIES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
 
 
+WHOLE = 100_000
+"""Characters in a line of a file, which has no width: nothing is cut short."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the command line says.
@@ -298,7 +302,8 @@ def publish(
         Single runs behind the table, kept in the database alone.
     """
     table = to_table(rows)
-    print(Table(table, title=title, limit=len(rows)), file=sys.stderr if options.json == "-" else sys.stdout)
+    out = sys.stderr if options.json == "-" else sys.stdout
+    print(Table(table, title=title, limit=len(rows)).to_text(None if out.isatty() else WHOLE), file=out)
     if options.json is not None:
         text = json.dumps([dict(row) for row in rows], indent=2, ensure_ascii=False) + "\n"
         if options.json == "-":

@@ -166,12 +166,34 @@ class Table:
         return self._data.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, most: int | None = None) -> str:
+        """Return the table as it prints.
+
+        Parameters
+        ----------
+        most : int, optional
+            Characters in a line: wide columns are cut short to fit in. By default those of the terminal, 120 where there is none.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> table = Table(pa.table({"clause": ["Smokes(x) => Cancer(x)"], "weight": [1.5]}))
+        >>> print(table.to_text(20))
+        clause        weight
+        ------------  ------
+        Smokes(x) =…     1.5
+        """
         names, cells, right = self._shown()
         if not names:
             return self._with_title("(no columns)")
         columns = [[name, *(row[k] for row in cells)] for k, name in enumerate(names)]
-        available = shutil.get_terminal_size((120, 24)).columns - 2 * (len(names) - 1)
-        widths = fit_widths([max(map(width, column)) for column in columns], available)
+        most = shutil.get_terminal_size((120, 24)).columns if most is None else most
+        widths = fit_widths([max(map(width, column)) for column in columns], most - 2 * (len(names) - 1))
 
         def line(row: list[str]) -> str:
             """Fit a row to the widths."""

@@ -126,6 +126,14 @@ def test_publish_prints_writes_and_keeps(tmp_path: Path, capsys: pytest.CaptureF
         assert json.loads(parameters) == {"seed": 0, "quick": False, "rate": 1.0}
 
 
+def test_a_file_shows_names_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    many = {f"column {k}": 0.125 for k in range(20)}
+    publish("trial", [{"system": "ALEPH++ ExactL1", **many}, {"system": "ALEPH++ ExactL2", **many}], Options(tmp_path))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in lines[-2:]] == ["ALEPH++ ExactL1", "ALEPH++ ExactL2"]
+    assert all(name in lines[-4] for name in many)
+
+
 def test_json_on_standard_output_stays_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     publish("trial", [{"f1": 1.5}], Options(tmp_path, json="-", quiet=True))
     captured = capsys.readouterr()
