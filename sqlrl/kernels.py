@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event
 
-from sqlrl.report.console import annotate
+from sqlrl.report.console import Working, at_work
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,21 +36,38 @@ def inlined(function: Function) -> Function:
 
 
 class _Told(event.Listener):  # type: ignore[misc]
-    # A function of ours whose machine code is not kept takes seconds at its first call, with all that it calls.
+    # A function of ours whose machine code is not kept takes seconds at its first call, with all that it calls. Numba lets one thread
+    # compile at a time.
 
     def __init__(self) -> None:
-        self._own = threading.local()
+        self._depth = 0
+        self._task: Working | None = None
 
-    def on_start(self, event: Any) -> None:
-        if event.data["dispatcher"].py_func.__module__.startswith("sqlrl."):
-            self._own.depth = getattr(self._own, "depth", 0) + 1
-            annotate(COMPILING)
+    def on_start(self, found: Any) -> None:
+        if not _is_ours(found):
+            return
+        if not self._depth:
+            self._task = at_work()
+        self._depth += 1
+        self._say(COMPILING)
 
-    def on_end(self, event: Any) -> None:
-        if event.data["dispatcher"].py_func.__module__.startswith("sqlrl."):
-            self._own.depth -= 1
-            if not self._own.depth:
-                annotate("")
+    def on_end(self, found: Any) -> None:
+        if not _is_ours(found):
+            return
+        self._depth -= 1
+        if not self._depth:
+            self._say("")
+            self._task = None
+
+    def _say(self, note: str) -> None:
+        # A display that is gone, such as a closed file, is no reason for a computation to fail.
+        with suppress(OSError, ValueError):
+            if self._task is not None:
+                self._task.aside(note)
+
+
+def _is_ours(found: Any) -> bool:
+    return (found.data["dispatcher"].py_func.__module__ or "").startswith("sqlrl.")
 
 
 event.register("numba:compile", _Told())

@@ -6,7 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numba
+import pytest
+
+import sqlrl.kernels
 from sqlrl.kernels import COMPILING
 
 CALL = """
@@ -29,3 +34,64 @@ def test_a_first_call_says_that_it_compiles_and_a_later_one_does_not(tmp_path: P
     assert COMPILING not in later
     assert "True" in first
     assert "True" in later
+
+
+def compiled(body: str, module: str | None) -> Any:
+    """A function that is compiled when it is called, as if it were of a module."""
+    names: dict[str, Any] = {"numba": numba, "__name__": module}
+    exec(body, names)
+    return names["outer"]
+
+
+NESTED = """
+@numba.njit
+def inner(x):
+    return x + 1
+@numba.njit
+def outer(x):
+    return inner(x) + 1
+"""
+
+
+class Notes:
+    """A task that keeps what is said beside it."""
+
+    def __init__(self, error: type[Exception] | None = None) -> None:
+        self.said: list[str] = []
+        self.error = error
+
+    def aside(self, note: str) -> None:
+        self.said.append(note)
+        if self.error:
+            raise self.error("gone")
+
+
+@pytest.fixture
+def notes(monkeypatch: pytest.MonkeyPatch) -> Notes:
+    notes = Notes()
+    monkeypatch.setattr(sqlrl.kernels, "at_work", lambda: notes)
+    return notes
+
+
+def test_the_note_goes_when_the_outermost_function_is_compiled(notes: Notes) -> None:
+    assert compiled(NESTED, "sqlrl.made_up")(1) == 3
+    assert notes.said == [COMPILING, COMPILING, ""]
+
+
+def test_a_function_that_cannot_be_compiled_takes_its_note_away(notes: Notes) -> None:
+    with pytest.raises(numba.TypingError):
+        compiled(NESTED, "sqlrl.made_up")("text")
+    assert notes.said[-1] == ""
+    assert compiled(NESTED, "sqlrl.made_up")(1) == 3
+
+
+@pytest.mark.parametrize("module", ["sqlrlike", None])
+def test_functions_of_others_are_nothing_to_say(notes: Notes, module: str | None) -> None:
+    assert compiled(NESTED, module)(1) == 3
+    assert notes.said == []
+
+
+def test_a_display_that_is_gone_stops_nothing(notes: Notes) -> None:
+    notes.error = ValueError
+    assert compiled(NESTED, "sqlrl.made_up")(1) == 3
+    assert len(notes.said) == 3

@@ -23,10 +23,11 @@ from sqlrl.logic.terms import (
 )
 
 ORDERINGS_TRIED = 5040
-"""How many orders of look-alike literals are tried for the canonical one."""
+"""Up to so many orders of look-alike literals the canonical one is found for certain."""
 
 BEGINNINGS_KEPT = 120
-"""Where there are more, how many equal beginnings of orders go on; more than these cost only a shape that might have been shared."""
+"""Where there are more, how many equal beginnings of orders go on, divided by the literals that look alike: what is lost is only a shape
+that might have been shared."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -258,20 +259,21 @@ def _canonical(clause: Clause, plus: Sequence[str], type_of: TypeOf) -> tuple[Sh
     return numbered[0] if len(numbered) == 1 else min(numbered, key=lambda found: (_key(found[0]), found[1]))
 
 
+Slots = Mapping[Term, tuple[bool, int]]
+
+
 def _orders(groups: Sequence[Sequence[ClauseLiteral]]) -> Iterator[list[ClauseLiteral]]:
-    """Yield the orders within groups of look-alikes among which is that of the least shape.
+    """Yield orders within groups of look-alikes; among up to `ORDERINGS_TRIED` of them is that of the least shape.
 
     Predicates come first and are compared from left to right, so only orders that began least go on; of the rest all are tried.
     """
-    many = prod(factorial(len(group)) for group in groups) > ORDERINGS_TRIED
+    plain = [[x for x in group if isinstance(x, Literal)] for group in groups]
+    rest = [group for group, alike in zip(groups, plain, strict=True) if not alike]
+    certain = prod(factorial(len(alike)) for alike in plain) <= ORDERINGS_TRIED
     known: list[tuple[tuple[Literal, ...], Slots]] = [((), {})]
-    rest: list[Sequence[ClauseLiteral]] = []
-    for group in groups:
-        alike = tuple(literal for literal in group if isinstance(literal, Literal))
-        if not alike:
-            rest.append(group)
-            continue
-        begun = [(order, alike, slots) for order, slots in known]
+    for alike in filter(None, plain):
+        most = ORDERINGS_TRIED if certain else max(1, BEGINNINGS_KEPT // len(alike))
+        begun = [(order, tuple(alike), slots) for order, slots in known]
         for _ in alike:
             longer = [
                 (key, (*order, literal), (*left[:k], *left[k + 1 :]), new)
@@ -280,26 +282,23 @@ def _orders(groups: Sequence[Sequence[ClauseLiteral]]) -> Iterator[list[ClauseLi
                 for key, new in [_numbered(literal.terms, slots)]
             ]
             least = min(key for key, *_ in longer)
-            begun = [(order, left, new) for key, order, left, new in longer if key == least]
-            begun = begun[: BEGINNINGS_KEPT if many else None]
+            begun = [(order, left, new) for key, order, left, new in longer if key == least][:most]
         known = [(order, slots) for order, _, slots in begun]
-    ways = [tuple(map(tuple, rest))] if many else list(product(*(permutations(group) for group in rest)))
+    all_tried = len(known) * prod(factorial(len(group)) for group in rest) <= ORDERINGS_TRIED
+    ways = list(product(*(permutations(group) for group in rest))) if all_tried else [tuple(map(tuple, rest))]
     for order, _ in known:
         for way in ways:
             yield [*order, *(literal for group in way for literal in group)]
 
 
-Slots = Mapping[str, tuple[bool, int]]
-
-
 def _numbered(terms: Sequence[Term], known: Slots) -> tuple[tuple[tuple[bool, int], ...], Slots]:
-    """Return the slots of terms, new ones with the next numbers, and the slot of each name that is known then."""
+    """Return the slots of terms, new ones with the next numbers, and the slot of each term that is known then."""
     slots = known
     for term in terms:
-        if term.name not in slots:
+        if term not in slots:
             parameter = isinstance(term, Constant) or term.plus
-            slots = {**slots, term.name: (parameter, sum(kind == parameter for kind, _ in slots.values()))}
-    return tuple(slots[term.name] for term in terms), slots
+            slots = {**slots, term: (parameter, sum(kind == parameter for kind, _ in slots.values()))}
+    return tuple(slots[term] for term in terms), slots
 
 
 def _key(shape: Shape) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ Progress shows only once something has taken longer than a second.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -81,22 +82,32 @@ def track(console: Console, items: Iterable[Item], description: str, total: int 
             task.advance()
 
 
-_at_work: list[Progress] = []
-"""The tasks that are at work now, of all consoles, the innermost last."""
+class Working(Protocol):
+    """A task that shows its progress now."""
+
+    def aside(self, note: str) -> None:
+        """Show a note in place of the task's own; an empty one gives that its place again."""
+        ...
 
 
-def annotate(note: str) -> None:
-    """Say beside the innermost task that is at work now, on whatever console, what it is at; an empty note takes it away.
+_at_work: list[Working] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_at_work.clear)
+
+
+def at_work() -> Working | None:
+    """Return the innermost task that shows its progress now, on whatever console; None if there is none.
 
     Examples
     --------
     >>> with PlainConsole(sys.stdout, delay=0).progress("predicting"):
-    ...     annotate("compiling")  # doctest: +ELLIPSIS
+    ...     at_work().aside("compiling")  # doctest: +ELLIPSIS
     predicting: ... s; compiling
     predicting: ... s; done
+    >>> at_work() is None
+    True
     """
-    for task in _at_work[-1:]:
-        task.advance(0, note=note)
+    return _at_work[-1] if _at_work else None
 
 
 class _Silent:
@@ -128,7 +139,24 @@ class QuietConsole:
         return _Silent()
 
 
-class _PlainTask(_Silent):
+class _Shown:
+    """Keeps the list of tasks at work."""
+
+    def aside(self, note: str) -> None:
+        """Show nothing yet."""
+
+    def __enter__(self) -> Self:
+        _at_work.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self in _at_work:
+            _at_work.remove(self)
+
+
+class _PlainTask(_Shown):
     """Progress as lines: the first after a delay, then one every few seconds, and one at the end."""
 
     def __init__(self, stream: TextIO, description: str, total: int | None, delay: float, interval: float) -> None:
@@ -138,14 +166,10 @@ class _PlainTask(_Silent):
         self._due = self._start + delay
         self._done, self._shown = 0, False
 
-    def __enter__(self) -> Self:
-        _at_work.append(self)
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _at_work.remove(self)
+        super().__exit__(kind, error, trace)
         if self._shown or time.monotonic() >= self._due:
             self._write("done" if kind is None else "stopped")
 
@@ -154,6 +178,11 @@ class _PlainTask(_Silent):
         self._done += steps
         if time.monotonic() >= self._due:
             self._write(visible(note))
+
+    def aside(self, note: str) -> None:
+        """Write a line if one is due; lines stay, so that there is nothing to take away."""
+        if note:
+            self.advance(0, note=note)
 
     def _write(self, note: str) -> None:
         """Write one line."""
@@ -195,14 +224,14 @@ class PlainConsole:
         return _PlainTask(self._stream or sys.stderr, description, total, self._delay, self._interval)
 
 
-class _RichTask:
+class _RichTask(_Shown):
     """A bar that a timer starts, so that it appears even while one long step is at work."""
 
     def __init__(self, bars: RichBars, description: str, total: int | None, delay: float) -> None:
         self._bars = bars
         self._task = bars.add_task(_plain(description), total=total, note="")
         self._lock = threading.Lock()
-        self._over = False
+        self._over, self._note = False, ""
         self._timer = threading.Timer(delay, self._appear)
         self._timer.daemon = True
 
@@ -214,21 +243,25 @@ class _RichTask:
 
     def __enter__(self) -> Self:
         self._timer.start()
-        _at_work.append(self)
-        return self
+        return super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
-        _at_work.remove(self)
         with self._lock:
             self._over = True
             self._bars.stop()
+        super().__exit__(kind, error, trace)
 
     def advance(self, steps: int = 1, *, note: str = "") -> None:
         """Move the bar."""
+        self._note = note
         self._bars.update(self._task, advance=steps, note=_plain(note))
+
+    def aside(self, note: str) -> None:
+        """Show the note beside the bar."""
+        self._bars.update(self._task, note=_plain(note or self._note))
 
 
 class RichConsole:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import pairwise, product
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,3 +180,18 @@ def test_many_literals_that_look_alike_have_one_shape(size: int, figure: str, ge
     last = ShapeLiteral("P", True, (Slot(False, size - 1), Slot(False, size if figure == "path" else 0)))
     star = [ShapeLiteral("P", True, (Slot(False, 0), Slot(False, i + 1))) for i in range(size)]
     assert list(shape.literals) == (star if figure == "star" else [*chain, last])
+
+
+def test_what_comes_after_many_literals_that_look_alike_is_ordered_too() -> None:
+    # A path has one least order, however many literals it has, so the two quantifiers behind it can be tried in both.
+    names = [*map(Variable, "abcdefgh")]
+    path = [Literal("P", pair) for pair in pairwise(names)]
+    ends = [
+        ExistsLiteral(((name, "s"),), (Literal("P", (names[k], Variable(name))),)) for k, name in ((1, "y"), (3, "z"))
+    ]
+    found = set()
+    for seed in range(20):
+        generator = random.Random(seed)
+        shuffled = tuple(generator.sample([*path, *ends], len(path) + 2))
+        found.add(shaper()(Clause(tuple((v.name, "s") for v in names), shuffled)).shape)
+    assert len(found) == 1

@@ -119,14 +119,31 @@ def test_the_stream_decides() -> None:
     assert isinstance(console_for(Terminal(), quiet=True), QuietConsole)
 
 
-def test_a_note_goes_to_the_innermost_task(clock: Clock) -> None:
+def test_an_aside_goes_to_the_innermost_task(clock: Clock) -> None:
     stream, inner = io.StringIO(), io.StringIO()
-    module.annotate("nobody is at work")
-    with PlainConsole(stream, delay=0).progress("outer"):
-        with PlainConsole(inner, delay=0).progress("inner"):
-            module.annotate("compiling")
+    assert module.at_work() is None
+    with PlainConsole(stream, delay=0).progress("outer") as outer:
+        with PlainConsole(inner, delay=0).progress("inner") as task:
+            assert module.at_work() is task
+            task.aside("compiling")
+            task.aside("")
         clock.now += 1
-        module.annotate("still compiling")
-    module.annotate("nobody is at work")
+        assert module.at_work() is outer
+        outer.aside("still compiling")
+    assert module.at_work() is None
     assert inner.getvalue().splitlines() == ["inner: 0.0 s; compiling", "inner: 0.0 s; done"]
     assert stream.getvalue().splitlines() == ["outer: 1.0 s; still compiling", "outer: 1.0 s; done"]
+
+
+def test_after_an_aside_a_bar_has_its_own_note_again() -> None:
+    task = RichConsole(Terminal(), delay=60).progress("learning", 3)
+    assert isinstance(task, module._RichTask)
+    with task:
+        shown = task._bars.tasks[0].fields
+        task.advance(note="step 1")
+        task.aside("compiling")
+        assert shown["note"] == "compiling"
+        task.aside("")
+        assert shown["note"] == "step 1"
+    task.__exit__(None, None, None)  # once more does no harm
+    assert module.at_work() is None
