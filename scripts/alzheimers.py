@@ -8,7 +8,8 @@ constants. Strengths and C are chosen on the training pairs of each fold.
 
 Random folds leak: see `drugs.py`, which also defines the other protocols and the two baselines. Rows "sqlrl" are ours, with clauses as
 reasons and with attributes, and "sqlrl, names", with a clause for each drug besides: see `drug_reasons.py`. They are printed in each
-protocol, in those beside the paper's also "sqlrl, chosen", which chooses on training pairs what each of these says: see `drug_choice.py`.
+protocol, in those beside the paper's also "sqlrl, chosen", which chooses on training pairs what each of these says: see `drug_choice.py`,
+also for which test labels had been seen when that was designed.
 
     python scripts/alzheimers.py [--task NAME] [--protocol NAME] [--settings NAME] [--fold K] [--quick] [--processes N] [--seed N] [--db FILE]
                                  [--json FILE] [--data DIR]
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from drug_choice import choose
+from drug_choice import SEEN, choose
 from drug_reasons import Reasons, equal_shares, find_reasons, learn_reasons
 from drug_systems import (
     COMPARED,
@@ -358,8 +359,8 @@ def unproved(results: Sequence[Measured[list[Outcome]]]) -> list[str]:
 
 
 def notes(jobs: Sequence[Job]) -> list[str]:
-    """Say what the folds of each protocol leave untested."""
-    found = []
+    """Say what the folds of each protocol leave untested, and which of ours is not blind."""
+    found = [SEEN] if any(job.protocol == "both-new" and "sqlrl, chosen" in job.systems for job in jobs) else []
     for task, protocol in dict.fromkeys((job.task, job.protocol) for job in jobs):
         folds = list(dict.fromkeys(job.fold for job in jobs if (job.task, job.protocol) == (task, protocol)))
         pairs = read_task(jobs[0].folder, task).pairs

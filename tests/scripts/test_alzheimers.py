@@ -27,6 +27,7 @@ from alzheimers import (
     summarise,
     unproved,
 )
+from drug_choice import SEEN
 from drug_reasons import KINDS, VARIANCE, equal_shares, find_reasons, prior_scales, reasons_model, speaking
 from drug_systems import (
     COMPARED,
@@ -279,8 +280,10 @@ def test_pairs_that_no_fold_tests_are_told(folder: Path) -> None:
     task = read_task(folder / "alzheimers", "amine")
     tested = {pair for fold in task_folds(task, "one-new", 0) for pair in fold.test}
     missing = len(task.pairs) - len(tested)
-    assert notes(jobs) == ([f"amine, one-new: {missing} of {len(task.pairs)} pairs are in no test"] if missing else [])
-    assert notes([job for job in jobs if job.fold.name == "1"]) == []
+    expected = [f"amine, one-new: {missing} of {len(task.pairs)} pairs are in no test"] if missing else []
+    assert notes(jobs) == [SEEN, *expected]
+    assert notes([job for job in jobs if job.protocol != "both-new"]) == expected
+    assert notes([job for job in jobs if job.fold.name == "1"]) == [SEEN]
 
 
 def outcome(system: str, fold: int, settings: str | None) -> Outcome:
