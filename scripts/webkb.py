@@ -10,8 +10,8 @@ wrong by a margin cost as much as that is: no weights at all are the best that w
 pages and classes.
 
 PSCG "was carefully tuned by its author" for the thesis (section 4.4.2). Here it takes the iterations and samples with the greatest F1, of
-most probable worlds, on the last of the training universities, learned from the other two; one is held out and not each in turn, as for C,
-because of the time.
+most probable worlds, on the last of the training universities, learned from the other two. To hold out each in turn, as for C, would take
+three times as long.
 
 The pages were rebuilt from the original HTML: see `pages.py`.
 
