@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from sqlrl.errors import ModelError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.evaluated import Saturated
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.bias import CONSTANT, Bias
@@ -25,12 +25,16 @@ from sqlrl.structure.ilp.forms import Forms
 from sqlrl.structure.ilp.protocols import CoverageSource
 from sqlrl.structure.ilp.refining import Refiner
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
-from sqlrl.structure.ilp.search import Judge, Met, Search, Threshold
+from sqlrl.structure.ilp.search import Judge, Met, Outcome, Search, Threshold
 from sqlrl.structure.ilp.settings import ILPParameters
+from sqlrl.structure.ilp.together import Waiting, Wanted, run_together
 from sqlrl.wording import counted
 
 _SEEDS = 64
 """Seeds whose facts are asked for together."""
+
+_TOGETHER = 64
+"""The most seeds that are searched side by side."""
 
 Head = tuple[int, ...]
 
@@ -181,13 +185,11 @@ class Induction:
         left = self._truth.copy()
         if self._parameters.m == "likelihood":
             self._scorer = Scorer("mestimate", self._scorer.prior, self._likely_m())
-        for seed, facts, place in self._seeds(left):
-            bottom = self._bottoms.of(facts, place, self._source.arguments[seed])
-            self.facts += len(bottom.literals)
-            best, nodes = self._search(seed, bottom, left)
+        for seed, bottom, outcome in self._outcomes(left):
+            best = self._take(seed, bottom, outcome, left)
             if on_seed is not None:
                 score = None if best is None else best.score
-                counts = (self.seeds, int(self._truth.sum()), int(left.sum()), nodes, score)
+                counts = (self.seeds, int(self._truth.sum()), int(left.sum()), outcome.nodes, score)
                 on_seed(SeedReport(seed, *counts, len(self.theory), len(self.candidates), time.perf_counter() - start))
 
     def _order(self) -> IntArray:
@@ -197,25 +199,57 @@ class Induction:
             order = np.random.default_rng(self._parameters.seed).permutation(order)
         return order
 
-    def _seeds(self, left: BoolArray) -> Iterator[tuple[int, Saturated, int]]:
-        """Yield the positive atoms that are left when their turn comes, with facts and the place of their own among these."""
+    def _outcomes(self, left: BoolArray) -> Iterator[tuple[int, BottomClause, Outcome]]:
+        """Yield the positive atoms that are left when their turn comes, with what the search of each has found.
+
+        Several are searched together, twice as many each time, as long as none of them is covered before its turn comes: its search
+        was for nothing then. `induce` scores by what is left, so that nothing can be searched before its turn.
+        """
+        alone, most = self._parameters.command == "induce", 1
+        for facts, seeds in self._seeds(left):
+            while seeds := [(place, seed) for place, seed in seeds if left[seed]]:
+                some = seeds[:most]
+                try:
+                    found = self._searched(facts, some, left)
+                except (GroundingLimitError, CountOverflowError):
+                    if len(some) == 1:
+                        raise
+                    # Together they may be too large, or a seed is that will have been covered.
+                    alone, most = True, 1
+                    continue
+                used = 0
+                for seed, bottom, outcome in found:
+                    if left[seed]:
+                        used += 1
+                        yield seed, bottom, outcome
+                if not alone:
+                    most = min(2 * used, _TOGETHER) if used == len(some) else used
+
+    def _seeds(self, left: BoolArray) -> Iterator[tuple[Saturated, list[tuple[int, int]]]]:
+        """Yield facts around some of the positive atoms that are left, with the place of each one's own, and the atom."""
         order = self._order()
         while len(order := order[left[order]]):
             batch, order = order[:_SEEDS], order[_SEEDS:]
-            facts = self._source.saturate(batch, self._parameters.depth)
-            for place, seed in enumerate(batch.tolist()):
-                if left[seed]:
-                    yield seed, facts, place
+            yield self._source.saturate(batch, self._parameters.depth), list(enumerate(batch.tolist()))
 
-    def _search(self, seed: int, bottom: BottomClause, left: BoolArray) -> tuple[Met | None, int]:
-        """Search a seed's bottom clause; take what was found, and what it covers out of `left`."""
-        greedy = self._parameters.command == "induce"
-        positive = packed(left[None])[0] if greedy else self._positive
+    def _searched(
+        self, facts: Saturated, seeds: Sequence[tuple[int, int]], left: BoolArray
+    ) -> list[tuple[int, BottomClause, Outcome]]:
+        """Search the bottom clauses of seeds, side by side."""
+        positive = packed(left[None])[0] if self._parameters.command == "induce" else self._positive
         estimate = self._scorer if self._scorer.evaluation == "mestimate" else Scorer("auto_m", self._scorer.prior)
         judge = Judge(positive, self._negative, self._scorer, estimate, self._parameters)
-        refiner = Refiner(bottom, self._covers, self._forms)
-        outcome = Search(refiner, judge, self._head(bottom.head)).run()
-        # From here on nothing waits for the database: a stop finds either none or all of a seed's clauses.
+        bottoms = [self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in seeds]
+        searches = [
+            Search(Refiner(bottom, self._covers, self._forms), judge, self._head(bottom.head)).run()
+            for bottom in bottoms
+        ]
+        outcomes = run_together(self._covers, searches)
+        return list(zip([seed for _, seed in seeds], bottoms, outcomes, strict=True))
+
+    def _take(self, seed: int, bottom: BottomClause, outcome: Outcome, left: BoolArray) -> Met | None:
+        """Take what the search of a seed has found, and what that covers out of `left`; return the best clause."""
+        # Nothing waits for the database here: a stop finds either none or all of a seed's clauses.
         for met in outcome.kept:
             self._add(met, bottom.head, seed)
         covered = np.zeros(len(left), dtype=np.bool_)
@@ -230,7 +264,8 @@ class Induction:
         left[seed] = False
         self.missed.update(outcome.missed)
         self.nodes, self.seeds = self.nodes + outcome.nodes, self.seeds + 1
-        return outcome.best, outcome.nodes
+        self.facts += len(bottom.literals)
+        return outcome.best
 
     def _add(self, met: Met, head: Head, seed: int) -> int:
         """Return the place of a clause in `candidates`; a new one if none is like it."""
@@ -266,16 +301,13 @@ class Induction:
         """Return m by maximum likelihood over the clauses with one body literal that the first seeds have."""
         seeds = self._order()[:_SEEDS]
         facts = self._source.saturate(seeds, self._parameters.depth)
-        forms: dict[tuple[Head, int], None] = {}
-        for place, seed in enumerate(seeds.tolist()):
-            bottom = self._bottoms.of(facts, place, self._source.arguments[seed])
-            refiner = Refiner(bottom, self._covers, self._forms)
-            root = refiner.root()
-            clause, literal = refiner.pairs(root)
-            if len(clause):
-                rows, _ = refiner.keys(root, clause, literal)
-                nodes = refiner.children(root, clause, literal, rows, keep=True)
-                forms |= {(bottom.head, component): None for component in refiner.components(nodes)[:, 0].tolist()}
+        bottoms = [
+            self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in enumerate(seeds.tolist())
+        ]
+        grown = run_together(self._covers, [_shortest(Refiner(x, self._covers, self._forms)) for x in bottoms])
+        forms = {
+            (bottom.head, component): None for bottom, found in zip(bottoms, grown, strict=True) for component in found
+        }
         if not forms:
             raise ModelError(
                 "m='likelihood' has no clauses to choose m by: the modes reach nothing from the first "
@@ -284,3 +316,16 @@ class Induction:
         covers = np.stack([self._bits(head, (component,)) for head, component in forms])
         p, n = (counted_bits(covers & some) for some in (self._positive, self._negative))
         return likelihood_m(p, n, self._scorer.prior)
+
+
+def _shortest(refiner: Refiner) -> Waiting[list[int]]:
+    """Return the components of the clauses with one body literal."""
+    root = refiner.root()
+    clause, literal = refiner.pairs(root)
+    if not len(clause):
+        return []
+    refinement = refiner.refine(root, clause, literal, refiner.keys(root, clause, literal)[0])
+    if refinement.forms:
+        yield Wanted(refinement.forms, keep=True)
+    found: list[int] = refiner.components(refiner.children(refinement))[:, 0].tolist()
+    return found

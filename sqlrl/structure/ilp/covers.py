@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,7 @@ def counted_bits(bits: Bits) -> IntArray:
 
 
 class Covers:
-    """Knows what components cover; those that are asked for the first time are evaluated by the source, all of a call at once.
+    """Knows what components cover; new ones are evaluated by the source, all of a call at once.
 
     Parameters
     ----------
@@ -92,21 +92,22 @@ class Covers:
         """What they cover, shape (c, w)."""
         return self._bits.values
 
-    def numbers(self, components: Sequence[Component], *, keep: bool) -> IntArray:
-        """Return the numbers of components.
+    def numbers(self, components: Sequence[Component]) -> IntArray:
+        """Return the numbers of known components."""
+        return np.array([self._numbers[x] for x in components], dtype=np.int64)
+
+    def evaluate(self, components: Iterable[Component], *, keep: bool) -> None:
+        """Get to know components.
 
         Parameters
         ----------
-        components : sequence of Component
+        components : iterable of Component
         keep : bool
             Whether larger ones may be built from them; see `CoverageSource.evaluate`.
         """
-        new = list(dict.fromkeys(x for x in components if x not in self._numbers))
-        if new:
-            self._evaluate(new, keep)
-        return np.array([self._numbers[x] for x in components], dtype=np.int64)
-
-    def _evaluate(self, new: list[Component], keep: bool) -> None:
+        new = [x for x in dict.fromkeys(components) if x not in self._numbers]
+        if not new:
+            return
         found = self._source.evaluate(new, keep=keep)
         known = len(self.components)
         step = max(1, _CELLS // max(self.size, 1))

@@ -338,7 +338,8 @@ class ILP:
         source, theory = session.source, set(induction.theory)
         writer = ClauseWriter(bias.head.predicate, source.predicates, session.types, session.names)
         found = induction.candidates
-        bodies = [[induction.components[i] for i in clause.components] for clause in found]
+        # By their literals: which component was met first depends on which seeds were searched together.
+        bodies = [sorted(induction.components[i] for i in clause.components) for clause in found]
         formulas = [writer.formula(clause.head, body) for clause, body in zip(found, bodies, strict=True)]
         atoms = source.atoms[[clause.seed for clause in found]].tolist() if found else []
         texts = session.atom_texts(atoms)

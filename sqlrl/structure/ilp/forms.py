@@ -6,7 +6,7 @@ components that are joined, and on where the new literal is attached to them. So
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,21 @@ class Parents(NamedTuple):
     variables: IntArray
 
 
+class Ways(NamedTuple):
+    """How components grow, one way for each.
+
+    Parameters
+    ----------
+    keys : list of bytes
+        Equal where parents and literal are joined alike.
+    new : dict of bytes to (Component, list of int)
+        For ways that nobody has gone before the form, and where each of its variables comes from.
+    """
+
+    keys: list[bytes]
+    new: dict[bytes, tuple[Component, list[int]]]
+
+
 class Forms:
     """Finds forms, and remembers the ways to them.
 
@@ -74,15 +89,16 @@ class Forms:
 
     >>> forms, edge, leaf = Forms(Components(1), 2), BodyLiteral(0, (0, 5)), BodyLiteral(1, (5,))
     >>> literals, met = forms.literals([edge, leaf]), []
-    >>> def number(new):
-    ...     met.extend(new)
-    ...     return np.arange(len(met) - len(new), len(met))
+    >>> def grown(parents, literal, members):
+    ...     ways = forms.ways(parents, literal, lambda i: members)
+    ...     met.extend(form for form, _ in ways.new.values())
+    ...     return forms.grown(ways, parents, literal, lambda new: np.array([met.index(form) for form in new]))
     >>> alone = Parents(np.zeros((1, 0), np.int64), np.zeros((1, 0, 1), np.int64))
-    >>> found, variables = forms.grown(alone, literals.take(np.array([0])), lambda i: [edge], number)
+    >>> found, variables = grown(alone, literals.take(np.array([0])), [edge])
     >>> found.tolist(), variables.tolist()
     ([0], [[5]])
     >>> joined = Parents(found[:, None], variables[:, None])
-    >>> forms.grown(joined, literals.take(np.array([1])), lambda i: [edge, leaf], number)[0].tolist()
+    >>> grown(joined, literals.take(np.array([1])), [edge, leaf])[0].tolist()
     [1]
     >>> met[1]
     (BodyLiteral(predicate=0, terms=(0, 1)), BodyLiteral(predicate=1, terms=(1,)))
@@ -92,6 +108,8 @@ class Forms:
         self._names, self._arity = names, arity
         self._kinds: dict[BodyLiteral, int] = {}
         self._ways = Numbers()
+        # Ways without a number: what their forms cover is not known yet, and several searches may wait for it.
+        self._met: dict[bytes, tuple[Component, list[int]]] = {}
         # Of each way the form's number, and where each variable of the form comes from.
         self._found = Rows(1, np.int64, NOTHING)
 
@@ -106,14 +124,8 @@ class Forms:
             variables[i, : len(own)] = list(own)
         return Literals(np.array(kinds, dtype=np.int64), variables)
 
-    def grown(
-        self,
-        parents: Parents,
-        literal: Literals,
-        members: Callable[[int], Sequence[BodyLiteral]],
-        number: Callable[[Sequence[Component]], IntArray],
-    ) -> tuple[IntArray, IntArray]:
-        """Return the forms of components that are each made of parents and a literal.
+    def ways(self, parents: Parents, literal: Literals, members: Callable[[int], Sequence[BodyLiteral]]) -> Ways:
+        """Return the ways on which components grow that are each made of parents and a literal.
 
         Parameters
         ----------
@@ -123,6 +135,38 @@ class Forms:
             One for each component.
         members : callable
             Returns all literals of a component, given its row; called for a way that is new.
+        """
+        places = _places(parents, literal)
+        keys = row_bytes(np.column_stack([literal.kind + 1, places + 1, parents.number + 1]))
+        first = self._ways.unknown(keys)
+        for key, row in first.items():
+            if key not in self._met:
+                self._met[key] = self._way(parents.variables[row], literal.variables[row], members(row))
+        return Ways(keys, {key: self._met[key] for key in first})
+
+    def _way(self, parents: IntArray, literal: IntArray, members: Sequence[BodyLiteral]) -> tuple[Component, list[int]]:
+        """Return the form of a component, and where each of its variables comes from."""
+        form, variables = self._names.named(frozenset(members))
+        place = {variable: _BROUGHT << _BITS | i for i, variable in enumerate(literal.tolist())} | {
+            variable: parent << _BITS | i
+            for parent, own in enumerate(parents.tolist())
+            for i, variable in enumerate(own)
+        }
+        return form, [place[variable] for variable in variables]
+
+    def grown(
+        self,
+        ways: Ways,
+        parents: Parents,
+        literal: Literals,
+        number: Callable[[Sequence[Component]], IntArray],
+    ) -> tuple[IntArray, IntArray]:
+        """Return the forms of components that have grown; their ways are remembered.
+
+        Parameters
+        ----------
+        ways, parents, literal
+            As of `ways`. Others may have gone the same ways since.
         number : callable
             Returns the numbers of forms in `Covers`; called with those that new ways lead to.
 
@@ -132,11 +176,9 @@ class Forms:
         variables : int64 array, shape (q, w)
             As in `Parents`.
         """
-        places = _places(parents, literal)
-        keys = row_bytes(np.column_stack([literal.kind + 1, places + 1, parents.number + 1]))
-        if first := self._ways.unknown(keys):
-            self._learn(first, parents, literal, members, number)
-        way = self._ways.of(keys)
+        if first := self._ways.unknown(list(ways.new)):
+            self._learn(first, [ways.new[key] for key in first], number)
+        way = self._ways.of(ways.keys)
         number_of, order = np.split(self._found.values[way], [1], axis=1)
         owned = parents.variables.shape[2]
         # The variables that each component can have, and NOTHING.
@@ -150,29 +192,19 @@ class Forms:
 
     def _learn(
         self,
-        first: dict[bytes, int],
-        parents: Parents,
-        literal: Literals,
-        members: Callable[[int], Sequence[BodyLiteral]],
+        keys: Collection[bytes],
+        new: Sequence[tuple[Component, list[int]]],
         number: Callable[[Sequence[Component]], IntArray],
     ) -> None:
-        """Remember new ways, each given by the first row that goes it."""
-        forms, orders = [], []
-        for row in first.values():
-            form, variables = self._names.named(frozenset(members(row)))
-            place = {variable: _BROUGHT << _BITS | i for i, variable in enumerate(literal.variables[row].tolist())} | {
-                variable: parent << _BITS | i
-                for parent, own in enumerate(parents.variables[row].tolist())
-                for i, variable in enumerate(own)
-            }
-            forms.append(form)
-            orders.append([place[variable] for variable in variables])
-        found = np.full((len(orders), 1 + max(map(len, orders))), NOTHING, dtype=np.int64)
-        found[:, 0] = number(forms)
-        for new, order in zip(found, orders, strict=True):
-            new[1 : 1 + len(order)] = order
+        """Remember new ways."""
+        found = np.full((len(new), 1 + max(len(order) for _, order in new)), NOTHING, dtype=np.int64)
+        found[:, 0] = number([form for form, _ in new])
+        for row, (_, order) in zip(found, new, strict=True):
+            row[1 : 1 + len(order)] = order
         self._found.add(found, len(self._ways))
-        self._ways.add(first)
+        self._ways.add(keys)
+        for key in keys:
+            self._met.pop(key, None)
 
 
 def _places(parents: Parents, literal: Literals) -> IntArray:

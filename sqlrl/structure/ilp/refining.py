@@ -8,13 +8,15 @@ has gone before are looked at one by one (see `forms`), and there are few of the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.logic.components import Component
 from sqlrl.structure.ilp.bottom import BottomClause
 from sqlrl.structure.ilp.covers import Bits, Covers
-from sqlrl.structure.ilp.forms import NOTHING, Forms, Parents
+from sqlrl.structure.ilp.forms import NOTHING, Forms, Literals, Parents, Ways
 from sqlrl.structure.ilp.rows import Keys, Numbers, Rows, row_bytes, row_keys
 
 NONE = 0
@@ -42,6 +44,42 @@ class Nodes:
     def take(self, rows: IntArray | BoolArray | slice) -> Nodes:
         """Return some of them."""
         return Nodes(self.literals[rows], self.parts[rows])
+
+
+class _New(NamedTuple):
+    """Components that a refiner meets for the first time: their keys, literals, and parents and literal of each."""
+
+    keys: list[bytes]
+    members: IntArray
+    parents: Parents
+    literals: Literals
+    ways: Ways
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """Clauses with one more literal, before it is known what they cover.
+
+    Parameters
+    ----------
+    literals : int64 array, shape (q, k + 1)
+    others : int64 array, shape (q, k)
+        The components that the new literal does not join; `NONE` elsewhere.
+    keys : list of bytes
+        Of the components with the new literal.
+    new : _New or None
+        Those that were never met.
+    """
+
+    literals: IntArray
+    others: IntArray
+    keys: list[bytes]
+    new: _New | None
+
+    @property
+    def forms(self) -> list[Component]:
+        """The forms of components that nobody has met; what they cover must be known before clauses are made."""
+        return [] if self.new is None else [form for form, _ in self.new.ways.new.values()]
 
 
 class Refiner:
@@ -107,8 +145,8 @@ class Refiner:
         rows = np.sort(np.concatenate([nodes.literals[clause], literal[:, None]], axis=1), axis=1)
         return rows, row_keys(rows, len(self.bottom.literals))
 
-    def children(self, nodes: Nodes, clause: IntArray, literal: IntArray, rows: IntArray, *, keep: bool) -> Nodes:
-        """Return clauses with one more literal; what their new components cover is known then.
+    def refine(self, nodes: Nodes, clause: IntArray, literal: IntArray, rows: IntArray) -> Refinement:
+        """Add a literal to clauses.
 
         Parameters
         ----------
@@ -117,13 +155,24 @@ class Refiner:
             What is refined, by which literal.
         rows : int64 array, shape (q, k + 1)
             The literals of the children.
-        keep : bool
-            Whether children will be refined in turn.
         """
         parts = nodes.parts[clause]
         touched = self._touches.values[parts, literal[:, None]]
-        new = self._merge(np.where(touched, parts, NONE), literal, keep)
-        return Nodes(rows, np.concatenate([np.where(touched, NONE, parts), new[:, None]], axis=1))
+        joined = np.where(touched, parts, NONE)
+        apart = self._members.values[joined].reshape(len(literal), -1)
+        members = -np.sort(-np.concatenate([apart, literal[:, None] + 1], axis=1), axis=1)[:, : parts.shape[1] + 1]
+        keys, new = row_bytes(members), None
+        if first := self._numbers.unknown(keys):
+            places = np.array(list(first.values()))
+            new = self._new(list(first), members[places], joined[places], literal[places])
+        return Refinement(rows, np.where(touched, NONE, parts), keys, new)
+
+    def children(self, refinement: Refinement) -> Nodes:
+        """Return the clauses; what the forms of the refinement cover is known now."""
+        if refinement.new is not None:
+            self._learn(refinement.new)
+        own = self._numbers.of(refinement.keys)
+        return Nodes(refinement.literals, np.concatenate([refinement.others, own[:, None]], axis=1))
 
     def cover(self, nodes: Nodes, head: Bits) -> Bits:
         """Return what clauses cover.
@@ -152,46 +201,26 @@ class Refiner:
             known |= self.bottom.variables[literal]
         return known
 
-    def _merge(self, parts: IntArray, literal: IntArray, keep: bool) -> IntArray:
-        """Return the numbers of components that are made of others and of a literal; new ones are evaluated, all at once.
-
-        Parameters
-        ----------
-        parts : int64 array, shape (q, k)
-            The others, and `NONE`.
-        literal : int64 array, shape (q,)
-        keep : bool
-            Whether larger ones may be built from them.
-
-        Returns
-        -------
-        int64 array, shape (q,)
-        """
-        apart = self._members.values[parts].reshape(len(literal), -1)
-        members = -np.sort(-np.concatenate([apart, literal[:, None] + 1], axis=1), axis=1)[:, : parts.shape[1] + 1]
-        keys = row_bytes(members)
-        if new := self._numbers.unknown(keys):
-            rows = np.array(list(new.values()))
-            self._learn(members[rows], parts[rows], literal[rows], keep)
-            self._numbers.add(new)
-        return self._numbers.of(keys)
-
-    def _learn(self, members: IntArray, parts: IntArray, literal: IntArray, keep: bool) -> None:
-        """Find out what new components are, what they cover, and which literals touch them."""
+    def _new(self, keys: list[bytes], members: IntArray, parts: IntArray, literal: IntArray) -> _New:
+        """Return how components that were never met are made of others and of a literal."""
         # In the order of their forms, and so that those that are none come last. Two of one form have no variable in common.
         number, own = self._global.values[parts, 0], self._variables_of.values
         order = np.lexsort((own[parts, 0], np.where(number == NOTHING, np.iinfo(np.int64).max, number)), axis=1)
         parts = np.take_along_axis(parts, order, axis=1)
-        found, variables = self._forms.grown(
-            Parents(np.take_along_axis(number, order, axis=1), own[parts]),
-            self._literals.take(literal),
-            lambda row: [self.bottom.literals[i - 1] for i in members[row].tolist() if i],
-            lambda forms: self._covers.numbers(forms, keep=keep),
+        parents, literals = Parents(np.take_along_axis(number, order, axis=1), own[parts]), self._literals.take(literal)
+        ways = self._forms.ways(
+            parents, literals, lambda row: [self.bottom.literals[i - 1] for i in members[row].tolist() if i]
         )
-        inside = np.zeros((len(members), self._inner.shape[1]), dtype=np.float32)
+        return _New(keys, members, parents, literals, ways)
+
+    def _learn(self, new: _New) -> None:
+        """Find out what new components cover, and which literals touch them."""
+        found, variables = self._forms.grown(new.ways, new.parents, new.literals, self._covers.numbers)
+        inside = np.zeros((len(new.members), self._inner.shape[1]), dtype=np.float32)
         row, place = np.nonzero(variables != NOTHING)
         inside[row, variables[row, place] - len(self.bottom.head)] = 1
-        self._members.add(members)
+        self._members.add(new.members)
         self._global.add(found[:, None])
         self._variables_of.add(variables)
         self._touches.add(inside @ self._inner.T > 0)
+        self._numbers.add(new.keys)

@@ -9,7 +9,6 @@ A node is a clause that was scored. Each set of literals is one node, however ma
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,6 +20,7 @@ from sqlrl.structure.ilp.refining import Nodes, Refiner
 from sqlrl.structure.ilp.rows import Keys
 from sqlrl.structure.ilp.scores import Scorer
 from sqlrl.structure.ilp.settings import ILPParameters
+from sqlrl.structure.ilp.together import Waiting, Wanted
 
 Threshold = Literal["min_positive", "noise", "min_accuracy", "min_score", "above_seed"]
 
@@ -146,8 +146,8 @@ class Search:
         self._best, self._done = self._start, False
         self.outcome = Outcome()
 
-    def run(self) -> Outcome:
-        """Search, and return what was found."""
+    def run(self) -> Waiting[Outcome]:
+        """Search; what components cover is waited for. Returns what was found."""
         nodes = self._refiner.root()
         judged = self._judged(nodes, np.repeat(self._head[None], 1, axis=0))
         rows = self._look(_Block(nodes, np.zeros(1, dtype=np.int64), judged, np.array([np.inf])))
@@ -155,7 +155,7 @@ class Search:
         for length in range(2, self._parameters.clause_length + 1):
             if self._done or not len(nodes):
                 break
-            nodes, judged = self._layer(*self._ordered(nodes, judged, length))
+            nodes, judged = yield from self._layer(*self._ordered(nodes, judged, length))
         return self.outcome
 
     def _ordered(self, nodes: Nodes, judged: Judged, length: int) -> tuple[Nodes, FloatArray]:
@@ -166,26 +166,11 @@ class Search:
             order = order[hopes[order] > self._best]
         return nodes.take(order), hopes[order]
 
-    def _layer(self, parents: Nodes, hopes: FloatArray) -> tuple[Nodes, Judged]:
-        """Score the refinements of clauses; return those that can be refined in turn."""
+    def _layer(self, parents: Nodes, hopes: FloatArray) -> Waiting[tuple[Nodes, Judged]]:
+        """Score the refinements of clauses, in blocks of about as many as nodes are left; return those that can be refined in turn."""
         last = parents.literals.shape[1] + 2 == self._parameters.clause_length
-        opened = []
-        for block in self._blocks(parents, hopes, keep=not last):
-            rows = self._look(block)
-            if not last:
-                opened.append((block.nodes.take(rows), block.judged.take(rows)))
-            if self._done:
-                break
-        if not opened:
-            empty = self._refiner.root().take(slice(0, 0))
-            return empty, self._judged(empty, self._head[None][:0])
-        nodes = Nodes(*(np.concatenate([getattr(x, name) for x, _ in opened]) for name in ("literals", "parts")))
-        return nodes, Judged(
-            *(np.concatenate([getattr(x, name) for _, x in opened]) for name in Judged.__annotations__)
-        )
-
-    def _blocks(self, parents: Nodes, hopes: FloatArray, *, keep: bool) -> Iterator[_Block]:
-        """Yield the refinements of clauses, in blocks of about as many as nodes are left."""
+        empty = self._refiner.root().take(slice(0, 0))
+        opened = [(empty, self._judged(empty, self._head[None][:0]))]
         seen: Keys | None = None
         first = 0
         while first < len(parents) and not self._done:
@@ -196,11 +181,22 @@ class Search:
             different = np.sort(different[fresh])
             clause, literal = clause[different], literal[different]
             if len(clause):
-                nodes = self._refiner.children(parents, clause, literal, rows[different], keep=keep)
+                refinement = self._refiner.refine(parents, clause, literal, rows[different])
+                if refinement.forms:
+                    yield Wanted(refinement.forms, keep=not last)
+                nodes = self._refiner.children(refinement)
                 mine = parents.take(slice(first, first + taken))
                 cover = self._refiner.cover(mine, self._head)[clause - first] & self._refiner.added(nodes)
-                yield _Block(nodes, clause, self._judged(nodes, cover), hopes)
+                block = _Block(nodes, clause, self._judged(nodes, cover), hopes)
+                met = self._look(block)
+                if not last:
+                    opened.append((nodes.take(met), block.judged.take(met)))
             first += taken
+        opened = opened[1:] or opened
+        nodes = Nodes(*(np.concatenate([getattr(x, name) for x, _ in opened]) for name in ("literals", "parts")))
+        return nodes, Judged(
+            *(np.concatenate([getattr(x, name) for _, x in opened]) for name in Judged.__annotations__)
+        )
 
     def _some(self, parents: Nodes, first: int) -> tuple[IntArray, IntArray, int]:
         """Return refinements of the clauses from `first` on, and the number of clauses that they refine."""

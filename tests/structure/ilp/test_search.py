@@ -19,6 +19,7 @@ from sqlrl.structure.ilp.refining import Refiner
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
 from sqlrl.structure.ilp.search import Judge, Met, Search
 from sqlrl.structure.ilp.settings import ILPParameters
+from sqlrl.structure.ilp.together import run_together
 from tests.structure.ilp.brute import all_bodies, bias_of, bottom_clause, form, search
 from tests.structure.ilp.worlds import Facts, PythonSource, covers
 
@@ -101,7 +102,7 @@ def test_the_search_is_that_of_one_clause_at_a_time(name: str, seed: int, monkey
     monkeypatch.setattr(search_module, "_WORDS", 5 if seed % 2 else 1 << 24)
     start = source.labels.index(True)
     run, known, head = searched(source, start, parameters)
-    found = run.run()
+    (found,) = run_together(known, [run.run()])
     bottom = bottom_clause(source, start, parameters.depth)
     wanted = search(source, bottom, parameters, source.labels, m=parameters.m)  # type: ignore[arg-type]
     h = source.bias.head.arity
@@ -127,7 +128,7 @@ def test_every_clause_of_the_bottom_clause_is_scored_once(name: str, seed: int) 
     )  # fmt: skip
     start = source.labels.index(True)
     run, known, head = searched(source, start, parameters)
-    found = run.run()
+    (found,) = run_together(known, [run.run()])
     bottom = bottom_clause(source, start, 2)
     bodies = all_bodies(bottom, 3)
     assert found.nodes == len(bodies)
@@ -146,7 +147,7 @@ def test_components_of_a_layer_are_evaluated_in_one_call() -> None:
     source = world("chain", 1, atoms=20)
     parameters = ILPParameters(explore=True, clause_length=4, nodes=10**6, min_positive=1)
     run, known, _ = searched(source, source.labels.index(True), parameters)
-    outcome = run.run()
+    (outcome,) = run_together(known, [run.run()])
     assert len(source.evaluated) <= 3
     assert sum(source.evaluated) == len(known.components) < outcome.nodes
 
