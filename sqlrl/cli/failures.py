@@ -29,6 +29,7 @@ _PHRASES = {
         f"if this is the text itself, pass it to sqlrl.parse_{kind}": "if this is the text itself, save it in a file and name that"
         for kind in ("bias", "modes", "mln", "evidence")
     },
+    "choose the predicate to learn, as target=": "choose the predicate to learn, as --query ",
     "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",
 }
 """How messages of the library name a remedy, and what is the same on the command line."""
@@ -68,7 +69,7 @@ _OPTIONS = {
             *("penalty", "strength", "folds", "C", "loss", "separation", "epsilon", "tolerance", "max_iterations"),
             *("iterations", "moments", "prior_deviation"),
             *("bias", "command", "depth", "clause_length", "min_positive", "noise", "nodes", "evaluation"),
-            *("min_score", "keep_above", "explore"),
+            *("m", "min_score", "min_accuracy", "keep_above", "explore", "bottom_limit"),
         )
     },
 }

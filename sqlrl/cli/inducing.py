@@ -76,8 +76,23 @@ Nodes = Annotated[
 ByEvaluation = Annotated[
     Evaluation | None, _option("--evaluation", "The score (evalfn).", default="the bias', or auto_m")
 ]
+M = Annotated[
+    str | None,
+    _option(
+        "--m",
+        "mestimate: a number, or `likelihood` for the likeliest one.",
+        metavar="X|likelihood",
+        default="the bias', or auto_m's",
+    ),
+]
 MinScore = Annotated[
     float | None, _option("--min-score", "The least score in a theory.", metavar="X", default="the bias', or 0.6")
+]
+MinAccuracy = Annotated[
+    float | None,
+    _option(
+        "--min-accuracy", "The least share of positive atoms covered (minacc).", metavar="X", default="the bias', or 0"
+    ),
 ]
 KeepAbove = Annotated[
     float | None,
@@ -88,6 +103,13 @@ Explore = Annotated[
     typer.Option(
         "--explore", metavar=FLAG, help="Score also clauses that cannot become the best.", rich_help_panel=_ILP
     ),
+]
+BottomLimit = Annotated[
+    int | None, _option("--bottom-limit", "The most literals of a bottom clause.", metavar="N", default="2000")
+]
+Limit = Annotated[
+    int | None,
+    _option("--limit", "The most bindings kept of components of bodies.", metavar="N", default="10000000"),
 ]
 
 
@@ -103,18 +125,23 @@ class Inducing:
     noise: Noise = None
     nodes: Nodes = None
     evaluation: ByEvaluation = None
+    m: M = None
     min_score: MinScore = None
+    min_accuracy: MinAccuracy = None
     keep_above: KeepAbove = None
     explore: Explore = False
+    bottom_limit: BottomLimit = None
+    limit: Limit = None
 
     def given(self) -> dict[str, Any]:
         """Return the options that were given, by their names in `sqlrl.ILP`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
+        found = {
             name: value.value if isinstance(value, StrEnum) else value
             for name, value in values.items()
             if value is not None and value is not False
         }
+        return found | {"m": _number(found["m"])} if "m" in found else found
 
     def refuse(self, learner: str) -> None:
         """Refuse the options for another learner.
@@ -170,7 +197,9 @@ def induce(
     with session(output) as run:
         given = options.given()
         if "bias" in given:
-            given["bias"] = sqlrl.read_bias(given["bias"])
+            # A file may have modes of several heads.
+            named = [] if inputs.model else split_names(inputs.query)
+            given["bias"] = sqlrl.read_bias(given["bias"], target=named[0] if len(named) == 1 else None)
         target = _target(inputs, given.get("bias"))
         estimator = sqlrl.ILP(**given, order="shuffle" if order == "shuffle" else "file", random_state=seed)
         path = named_database(inputs.database, inputs.db)
@@ -178,6 +207,14 @@ def induce(
             estimator.fit(db, target, chosen_examples(examples), on_seed=_shown(task))
         _report(run, estimator, out)
         save(run, estimator.model_, out)
+
+
+def _number(text: str) -> float | str:
+    """Return a number as such; what is none is the library's to refuse."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:

@@ -72,6 +72,30 @@ def test_json_rows_are_all_clauses(run: Run, family: Path) -> None:
     assert {row["in_theory"] for row in done.rows()} == {True, False}
 
 
+def test_the_query_names_one_of_several_heads(run: Run, family: Path) -> None:
+    modes = family / "two.modes"
+    modes.write_text(
+        f"{(family / 'family.modes').read_text()}\n:- modeh(1, parent(+person,+person)).\n", encoding="utf-8"
+    )
+    options = ["--learner", "ilp", "--bias", modes]
+    done = run("learn", family / "family.duckdb", *options)
+    assert "2 heads (grandparent, parent): choose the predicate to learn, as --query 'grandparent'" in " ".join(
+        done.err.split()
+    )
+    done = run(
+        "learn", family / "family.duckdb", *options, "--query", "grandparent", "--evaluation", "mestimate", "--m", "2"
+    )
+    assert done.code == 0, done.err
+    assert "parent(p1, p3) ^ parent(p3, p2) => grandparent(p1, p2)" in done.out
+    stored = run(
+        "sql",
+        family / "family.duckdb",
+        "select parameters ->> 'm' as m from sqlrl.run order by run desc limit 1",
+        "--json",
+    )
+    assert stored.rows() == [{"m": "2.0"}]
+
+
 def test_a_model_gives_the_declarations(run: Run, family: Path) -> None:
     model = family / "start.mln"
     model.write_text("parent(person, person)\ngrandparent(person, person)\n!grandparent(x, x).\n", encoding="utf-8")
@@ -110,6 +134,9 @@ def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.Mo
         (["--learner", "ilp", "--query", "grandparent", "--eta", "1"], ["--eta is an option of adagrad, cd", "ilp has no such number"]),
         (["--learner", "ilp", "--query", "grandparent", "--nodes", "0"], ["--nodes 0: give an integer of at least 1"]),
         (["--learner", "ilp", "--query", "grandparent", "--evidence", "a.db"], ["--evidence does not go with --learner ilp"]),
+        (["--learner", "ilp", "--query", "grandparent", "--m", "often", "--evaluation", "mestimate"], ["--m often is not a finite number"]),
+        (["--learner", "ilp", "--query", "grandparent", "--bottom-limit", "1"], ["more than the limit of 1", "raise --bottom-limit"]),
+        (["--learner", "ilp", "--query", "grandparent", "--limit", "1"], ["raise --limit"]),
         (["--nodes", "7", "--model", "a.mln"], ["--nodes is an option of ilp: adagrad"]),
         ([], ["--model FILE is missing"]),
     ],

@@ -150,7 +150,7 @@ class BottomClauses:
         return (
             f"a bottom clause has {counted(size, 'literal')}, more than the limit of {self._limit:,}: "
             f"{counted(most, 'fact')} of them from the mode {self._bias.body[mode]}; give it a smaller recall, or a '#' or '+' "
-            "in place of a '-', lower depth, or raise bottom_limit"
+            "in place of a '-', lower depth, or raise bottom_limit="
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.network import BoolArray
 from sqlrl.logic.bias import Bias
@@ -67,6 +69,16 @@ def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     return (
         f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
         f"stopped most ({most:,}{rest}). Change that, or let clauses be longer (clause_length) or reach further (depth)"
+    )
+
+
+def not_met(bias: Bias, unmet: Collection[str]) -> str:
+    """Say which predicates no clause could have, though their types can be reached, because no fact of them met a seed."""
+    modes = "".join(f"\n  {mode}" for mode in bias.body if mode.predicate in unmet)
+    return (
+        f"{bias.path}: no fact of {', '.join(sorted(unmet))} was met from any seed, so no clause has "
+        f"{'it' if len(unmet) == 1 else 'them'}. Check that the facts name the same constants as those that the other predicates bring "
+        f"for the inputs (+), to the letter and its case:{modes}"
     )
 
 

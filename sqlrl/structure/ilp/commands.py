@@ -121,6 +121,8 @@ class Induction:
         Positive atoms that were searched.
     facts : int
         Literals of all their bottom clauses.
+    unmet : set of str
+        Predicates of the bias of which there was no fact around any of them.
     """
 
     def __init__(
@@ -143,6 +145,7 @@ class Induction:
         self.candidates: list[Found] = []
         self.missed: Counter[Threshold] = Counter()
         self.nodes = self.seeds = self.facts = 0
+        self.unmet = {mode.predicate for mode in bias.body}
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -230,7 +233,9 @@ class Induction:
         order = self._order()
         while len(order := order[left[order]]):
             batch, order = order[:_SEEDS], order[_SEEDS:]
-            yield self._source.saturate(batch, self._parameters.depth), list(enumerate(batch.tolist()))
+            facts = self._source.saturate(batch, self._parameters.depth)
+            self.unmet -= {self._bias.body[mode].predicate for mode in np.unique(facts.mode).tolist()}
+            yield facts, list(enumerate(batch.tolist()))
 
     def _searched(
         self, facts: Saturated, seeds: Sequence[tuple[int, int]], left: BoolArray
@@ -238,7 +243,7 @@ class Induction:
         """Search the bottom clauses of seeds, side by side."""
         positive = packed(left[None])[0] if self._parameters.command == "induce" else self._positive
         estimate = self._scorer if self._scorer.evaluation == "mestimate" else Scorer("auto_m", self._scorer.prior)
-        judge = Judge(positive, self._negative, self._scorer, estimate, self._parameters)
+        judge = Judge(positive, self._negative, int(self._truth.sum()), self._scorer, estimate, self._parameters)
         bottoms = [self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in seeds]
         searches = [
             Search(Refiner(bottom, self._covers, self._forms), judge, self._head(bottom.head)).run()

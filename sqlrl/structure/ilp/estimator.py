@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
+from sqlrl.errors import BiasWarning, InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.learn.parameters import check_database
 from sqlrl.learn.showing import call
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.ilp.checks import check_bodies, check_labels, nothing_found, stopped
+from sqlrl.structure.ilp.checks import check_bodies, check_labels, not_met, nothing_found, stopped
 from sqlrl.structure.ilp.clauses import ClauseWriter
 from sqlrl.structure.ilp.commands import Induction, SeedReport
 from sqlrl.structure.ilp.reach import check_reach
@@ -70,14 +70,16 @@ class ILP:
     m : float or "likelihood", optional
         (m) That of "mestimate": a number, or the one under which the coverage of the clauses with one body literal is most likely.
     min_score : float, optional
-        (minscore) The least score of a clause of the theory; 0.6.
+        (minscore) The least score of a clause of the theory; 0.6. Aleph's own default is -inf.
     min_accuracy : float, optional
         (minacc) The least share of positive atoms among those that a clause covers; 0.
     keep_above : float, optional
-        Keep every clause that covers enough positive and not too many negative atoms, and whose m-estimate exceeds this.
+        Keep every clause that covers enough positive and not too many negative atoms, and whose m-estimate exceeds this, of those
+        that are scored; see `explore`.
     explore : bool
-        Score also clauses that cannot become better than the best one so far (Aleph's `explore`): more are kept, and it takes
-        longer.
+        (explore) Score also clauses that cannot become better than the best one so far: more are kept, and it takes longer. Without
+        it, a search also ends as soon as an acceptable clause covers all positive atoms, as in Aleph, even if longer ones would
+        cover fewer negative atoms.
     above_seed : bool
         A clause of the theory must score more than the seed's own fact would as a clause, as in Aleph: more than 0.75 with "auto_m"
         and as many positive as negative atoms. No such bar with "accuracy", of which a fact has all.
@@ -283,7 +285,7 @@ class ILP:
         Warns
         -----
         BiasWarning
-            Predicates that the modes do not reach.
+            Predicates that the modes do not reach, or of which there is no fact around any seed.
         NothingFoundWarning
             No clause is acceptable; says what stopped most of them.
         """
@@ -291,10 +293,10 @@ class ILP:
         given["seed"] = self.random_state
         clock = _Clock()
         check_database(db, "induction_bias")
-        bias = db.induction_bias(target, self._bias())
+        bias = db.induction_bias(target, self._bias(target))
         check_bodies(bias)
         parameters = resolved(given, bias.settings)
-        check_reach(bias, parameters.depth)
+        unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.induction(target, bias, examples=examples, limit=self.limit) as session:
             check_labels(session.source.truth, bias.head.predicate)
             shown = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
@@ -320,13 +322,16 @@ class ILP:
         self.n_nodes_, self.n_seeds_, self.seconds_ = induction.nodes, induction.seeds, clock.seconds
         if not induction.theory:
             warn(nothing_found(induction, parameters), NothingFoundWarning)
+        if induction.facts and (unmet := induction.unmet - unreached):
+            warn(not_met(bias, unmet), BiasWarning)
         return self
 
-    def _bias(self) -> Bias | None:
+    def _bias(self, target: Model | str) -> Bias | None:
         if self.bias is None or isinstance(self.bias, Bias):
             return self.bias
         if isinstance(self.bias, str | Path):
-            return read_bias(self.bias)
+            # A file may have modes of several heads.
+            return read_bias(self.bias, target=target if isinstance(target, str) else None)
         raise InputError(
             f"bias={self.bias!r}: give what sqlrl.parse_bias returns, the path of a file with modes, or None to derive it"
         )

@@ -2,7 +2,8 @@
 
 Source: Srinivasan's Aleph, version 5, whose order is followed: short clauses come first; among those of one length, refinements
 of better ones; among these, those by earlier literals. So `nodes` cuts off the same clauses. Unless `explore` is set, a clause is passed over
-if no refinement of it can score more than the best clause so far, and the search ends with a clause that covers all.
+if no refinement of it can score more than the best clause so far, and the search ends with an acceptable clause that covers all
+positive atoms, however many negative ones it covers. With `induce` that is all of them too, also those that are covered already.
 A node is a clause that was scored. Each set of literals is one node, however many ways lead to it.
 """
 
@@ -38,6 +39,8 @@ class Judge:
     ----------
     positive, negative : uint64 array, shape (w,)
         The atoms that count.
+    positives : int
+        All positive atoms, whether they count or not.
     scorer : Scorer
         By which the best clause is chosen.
     estimate : Scorer
@@ -47,6 +50,7 @@ class Judge:
 
     positive: Bits
     negative: Bits
+    positives: int
     scorer: Scorer
     estimate: Scorer
     parameters: ILPParameters
@@ -141,7 +145,6 @@ class Search:
     def __init__(self, refiner: Refiner, judge: Judge, head: Bits) -> None:
         self._refiner, self._judge, self._head = refiner, judge, head
         self._parameters = judge.parameters
-        self._total = int(counted_bits(judge.positive[None])[0])
         self._start = judge.scorer.seed() if self._parameters.above_seed else -np.inf
         self._best, self._done = self._start, False
         self.outcome = Outcome()
@@ -245,7 +248,7 @@ class Search:
             open_ = counts & (before < self._judge.scorer.best(judged.positives, length))
         end = int(np.searchsorted(np.cumsum(counts), parameters.nodes - self.outcome.nodes, side="left")) + 1
         if not parameters.explore:
-            all_covered = (judged.selectable > before) & (judged.positives == self._total)
+            all_covered = (judged.selectable > before) & (judged.positives == self._judge.positives)
             if all_covered[:end].any():
                 end, self._done = int(np.argmax(all_covered)) + 1, True
         self.outcome.nodes += int(counts[:end].sum())

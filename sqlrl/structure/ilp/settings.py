@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -75,7 +76,8 @@ class ILPParameters:
         if self.m is not None and self.evaluation != "mestimate":
             raise InputError(f"m={self.m!r} goes with evaluation='mestimate', not with {self.evaluation!r}")
         lowest = float("-1e308")
-        check_number("min_score", self.min_score, lowest, False, "the least score of an acceptable clause")
+        if self.min_score != -math.inf:
+            check_number("min_score", self.min_score, lowest, False, "the least score of an acceptable clause, or -inf")
         check_number("min_accuracy", self.min_accuracy, 0.0, False, "it is a share of what a clause covers")
         if self.min_accuracy > 1:
             raise InputError(f"min_accuracy={self.min_accuracy!r} is above 1: it is a share of what a clause covers")

@@ -87,7 +87,7 @@ def search(
     """Take clause after clause from the list of open ones: the shortest, among these the best, among these the oldest."""
     out, done = Searched(), False
     prior = sum(source.labels) / len(source.labels)
-    total = sum(counting)
+    total = sum(source.labels)
 
     def judge(body: frozenset[int]) -> tuple[int, int, float]:
         covered = covers(source, bottom.head, [bottom.literals[i] for i in body])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import signal
 import warnings
@@ -234,6 +235,7 @@ def test_a_database_finds_what_nested_loops_find(name: str) -> None:
     db = loaded(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingFoundWarning)
+        warnings.simplefilter("ignore", BiasWarning)
         fit = sqlrl.ILP(source.bias, keep_coverage=True, **options).fit(db, "t")  # type: ignore[arg-type]
     assert fit.n_nodes_ == alone.nodes
     expected = sorted((x.positives, x.negatives) for x in alone.candidates)
@@ -489,3 +491,51 @@ def test_a_slice_of_the_drugs() -> None:
         names = [term.name for term in head.terms]
         covered = {pair for pair in pairs if holds(body, dict(zip(names, pair, strict=True)))}
         assert (row["positives"], row["negatives"]) == (len(covered & set(positive)), len(covered - set(positive)))
+
+
+def test_a_file_with_several_heads_is_read_for_the_target(tmp_path: Path) -> None:
+    path = tmp_path / "two.modes"
+    path.write_text(f"{FAMILY}\n:- modeh(1, 'Woman'(+person)).\n", encoding="utf-8")
+    fit = sqlrl.ILP(path, noise=50).fit(home(), "Grandmother")
+    assert fit.bias_.head.predicate == "Grandmother"
+    with pytest.raises(sqlrl.errors.ParseError, match="no modeh of the target 'Parent'"):
+        sqlrl.ILP(path).fit(home(), "Parent")
+
+
+def test_facts_that_no_seed_meets_are_named() -> None:
+    db = sqlrl.connect()
+    db.load("Size", [(x, "big") for x in "abce"], types=["thing", "size"])
+    db.load("Weight", [(x, "heavy") for x in "ABCE"], types=["thing", "weight"])
+    db.load("Good", [("a",), ("b",)], types=["thing"], target=True)
+    bias = sqlrl.parse_bias(
+        "modeh(1, 'Good'(+thing)). modeb(*, 'Size'(+thing,#size)). modeb(*, 'Weight'(+thing,#weight))."
+    )
+    with pytest.warns(BiasWarning, match=r"no fact of Weight was met from any seed, so [^:]*:\n  \*, Weight") as caught:
+        sqlrl.ILP(bias, min_score=0.1, above_seed=False).fit(db, "Good")
+    assert len(caught) == 1
+    db.load("Weight", [(x, "heavy") for x in "abce"])
+    sqlrl.ILP(bias, min_score=0.1, above_seed=False).fit(db, "Good")
+
+
+def test_there_may_be_no_least_score() -> None:
+    bias = sqlrl.parse_bias(FAMILY + ":- set(minscore, -inf).")
+    options: dict[str, object] = {"evaluation": "coverage", "noise": 100, "above_seed": False}
+    fit = sqlrl.ILP(bias, **options).fit(home(), "Grandmother")  # type: ignore[arg-type]
+    assert fit.parameters_.min_score == -math.inf
+    assert fit.theory_.num_rows > 0
+    stored = home().sql(f"select parameters ->> 'min_score' from sqlrl.run where run = {fit.run_}").fetchall()
+    assert stored == [("-Infinity",)]
+
+
+def test_induce_does_not_stop_at_what_covers_the_rest() -> None:
+    # C covers the first ten; A and B the other eight, each with some negative atoms, and none together.
+    db = sqlrl.connect()
+    good, bad = [f"g{i:02}" for i in range(18)], [f"n{i:02}" for i in range(18)]
+    db.load("C", [(x,) for x in good[:10]], types=["t"])
+    db.load("A", [(x,) for x in good[10:] + bad[:1]], types=["t"])
+    db.load("B", [(x,) for x in good[10:] + bad[1:]], types=["t"])
+    db.load("T", [(x,) for x in good], types=["t"], target=True)
+    bias = sqlrl.parse_bias("modeh(1, 'T'(+t)). modeb(1, 'A'(+t)). modeb(1, 'B'(+t)). modeb(1, 'C'(+t)).")
+    for command in ("induce", "induce_cover"):
+        fit = sqlrl.ILP(bias, command=command).fit(db, "T")  # type: ignore[arg-type]
+        assert fit.theory_["clause"].to_pylist() == ["C(t) => T(t)", "A(t) ^ B(t) => T(t)"]

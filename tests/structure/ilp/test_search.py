@@ -76,7 +76,7 @@ def searched(source: PythonSource, seed: int, parameters: ILPParameters) -> tupl
     truth, known = source.truth, Covers(source)
     scorer = Scorer(parameters.evaluation, float(truth.mean()), parameters.m)  # type: ignore[arg-type]
     estimate = scorer if parameters.evaluation == "mestimate" else Scorer("auto_m", scorer.prior)
-    judge = Judge(packed(truth[None])[0], packed(~truth[None])[0], scorer, estimate, parameters)
+    judge = Judge(packed(truth[None])[0], packed(~truth[None])[0], int(truth.sum()), scorer, estimate, parameters)
     head = packed(np.array([covers(source, bottom.head, [])]))[0]
     arity = max(mode.arity for mode in source.bias.body)
     forms = Forms(Components(source.bias.head.arity), arity)
