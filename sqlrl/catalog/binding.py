@@ -107,7 +107,7 @@ def _check_data(
 
 
 def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], limit: int) -> bool:
-    """Build examples, domains and atoms; False if they were built from the same data for the same open predicates."""
+    """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
     built = json.dumps(
         {
             "data": store.state("data"),
@@ -115,6 +115,8 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
             "labels": "in scope",
             "open": {n: o.target for n, o in chosen.items()},
             "others": sorted(set(openings) - set(chosen)),
+            # Data fix the types of their predicate; of one without data each model may declare others.
+            "types": {n: o.record.types for n, o in chosen.items()},
         },
         sort_keys=True,
         ensure_ascii=False,

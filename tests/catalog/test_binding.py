@@ -70,6 +70,15 @@ def test_nothing_is_built_twice(loaded: Catalog) -> None:
     assert loaded.bind(model, training=True).predicates["Field"].atom_count == first.predicates["Field"].atom_count
 
 
+def test_a_predicate_without_data_has_the_types_of_each_model(catalog: Catalog) -> None:
+    catalog.load("Word", [("p1", "to"), ("p2", "be"), ("p3", "be")], types=["position", "word"])
+    counts = {"word": 2, "position": 3, "word, position": 6}
+    for types in [*counts, "position", "word"]:
+        model = parse_mln(f"Word(position, word)\nGood({types})\nWord(p, w)", query=("Good",))
+        assert catalog.bind(model, training=True).predicates["Good"].atom_count == counts[types]
+        assert len(rows(catalog, "atom_Good")) == counts[types]
+
+
 def test_an_example_column_found_when_the_model_comes(catalog: Catalog) -> None:
     catalog.load("Word", pa.table({"doc": ["d", "e"], "word": ["x", "x"]}), example="doc")
     catalog.load("Good", pa.table({"doc": ["d"], "word": ["x"]}), example="doc", target=True)
