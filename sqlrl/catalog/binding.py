@@ -44,17 +44,14 @@ def bind(
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
     with store.binding():
         declare(store, model)
-        if store.state("stale") == "1":
-            compact(store, json.loads(store.state("declared") or "{}"))
-            store.set_state("stale", "0")
-            store.touch()
         openings = find_openings(store, model, frozenset(query))
         used = used_predicates(model)
+        chosen = {name: o for name, o in openings.items() if name in used or name in model.query or name in query}
+        _forget_unused(store, chosen)
         _check_data(store, used | set(openings), openings, frozenset(drop))
         check_declared(store, model)
         learned = model.learned or any(rule.expansions is not None for rule in model.rules)
         check_constants(store, model, strict=training or not learned)
-        chosen = {name: o for name, o in openings.items() if name in used or name in model.query or name in query}
         built = _build(store, chosen, openings, limit)
         found = layout(store, chosen, openings)
     if training or built:
@@ -92,6 +89,21 @@ def find_openings(store: Store, model: Model, query: frozenset[str]) -> dict[str
     return openings
 
 
+def _forget_unused(store: Store, chosen: Mapping[str, Opening]) -> None:
+    """Remove constants that no fact, declaration or scope has any more: also those of a scope that this model does not use."""
+    scoped = set(json.loads(store.state("atoms") or "{}").get("scoped", ()))
+    if store.state("stale") != "1" and not scoped - set(_scoped(chosen)):
+        return
+    if compact(store, json.loads(store.state("declared") or "{}")):
+        store.touch()
+    store.set_state("stale", "0")
+
+
+def _scoped(chosen: Mapping[str, Opening]) -> list[str]:
+    """Return the predicates whose scope the user gave."""
+    return sorted(name for name, opening in chosen.items() if opening.scope is not None)
+
+
 def _check_data(
     store: Store, used: frozenset[str] | set[str], openings: Mapping[str, Opening], drop: frozenset[str]
 ) -> None:
@@ -115,6 +127,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
             "labels": "in scope",
             "open": {n: o.target for n, o in chosen.items()},
             "others": sorted(set(openings) - set(chosen)),
+            "scoped": _scoped(chosen),
             # Data fix the types of their predicate; of one without data each model may declare others.
             "types": {n: o.record.types for n, o in chosen.items()},
         },

@@ -103,9 +103,12 @@ def _constants(store: Store, model: Model) -> None:
             store.save_type(replace(added, declared=name in declared))
 
 
-def compact(store: Store, declared: Mapping[str, list[str]]) -> None:
-    """Remove constants and examples that no fact has any more and that no model declares, so that ids stay dense."""
-    predicates = store.predicates()
+def compact(store: Store, declared: Mapping[str, list[str]]) -> bool:
+    """Remove constants and examples that no fact has any more and that no model declares, so that ids stay dense.
+
+    Constants of scopes go, too: binding adds those that a model uses. Returns False if there were none to remove.
+    """
+    predicates, removed = store.predicates(), False
     sources = [s for s in store.sources().values() if not s.staged]
     for name, record in store.types().items():
         uses = [(s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name]
@@ -113,6 +116,7 @@ def compact(store: Store, declared: Mapping[str, list[str]]) -> None:
         if kept == record.size:
             store.drop(_MAP)
             continue
+        removed = True
         names = exp.select(column("new", "m").as_("id", quoted=True), column("name", "d")).from_(store.table(_MAP, "m"))
         names = names.join(store.table(record.dictionary, "d"), on=column("id", "d").eq(column("old", "m")))
         store.create(record.dictionary, names.order_by(column("new", "m")), f"compact {name}")
@@ -121,8 +125,7 @@ def compact(store: Store, declared: Mapping[str, list[str]]) -> None:
         store.save_type(replace(record, size=kept))
         store.drop(_MAP)
     in_column = [(s.storage, "example") for s in sources if s.example]
-    if in_column:
-        _compact_examples(store, in_column)
+    return (bool(in_column) and _compact_examples(store, in_column)) or removed
 
 
 _MAP = "renumbering"
@@ -162,10 +165,11 @@ def _renumber(store: Store, storage: str, columns: set[str]) -> None:
     store.create(storage, query.select(*outputs), f"renumber {storage}")
 
 
-def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> None:
-    """Remove the examples of a column that no fact has any more."""
+def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> bool:
+    """Remove the examples of a column that no fact has any more; False if there are none."""
     total = store.count(store.table("example"), "count the examples")
-    if _kept(store, store.table("example"), "example", uses, ()) < total:
+    fewer = _kept(store, store.table("example"), "example", uses, ()) < total
+    if fewer:
         names = exp.select(
             column("new", "m").as_("example", quoted=True),
             column("name", "e"),
@@ -180,3 +184,4 @@ def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> None:
         for storage in sorted({s for s, _ in uses}):
             _renumber(store, storage, {"example"})
     store.drop(_MAP)
+    return fewer

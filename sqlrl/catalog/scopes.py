@@ -28,9 +28,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
         record = store.predicates().get(predicate)
         if source is None:
             if record is not None and record.scope is not None:
-                store.drop(record.scope)
-                store.save_predicate(replace(record, scope=None))
-                store.touch()
+                _replace(store, record, None)
             return
         with open_source(store.engine, source) as opened:
             names = list(opened.columns)
@@ -54,6 +52,13 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
                 )
         if record is None:
             record = PredicateRecord(predicate, arguments=tuple(ArgumentRecord(n, None) for n in arguments))
+        _replace(store, record, table)
+
+
+def _replace(store: Store, record: PredicateRecord, table: str | None) -> None:
+    """Put a scope in place of the one before, whose constants may have been part of domains."""
+    if record.scope is not None:
         store.drop(record.scope)
-        store.save_predicate(replace(record, scope=table))
-        store.touch()
+        store.set_state("stale", "1")
+    store.save_predicate(replace(record, scope=table))
+    store.touch()

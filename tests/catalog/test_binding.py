@@ -189,6 +189,35 @@ def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
     assert loaded.bind(parse_mln(TEXT), training=True).predicates["Field"].atom_count == 8
 
 
+def test_constants_of_a_scope_go_with_it(catalog: Catalog) -> None:
+    catalog.load("Friends", [("Anna", "Bob")], types=["person", "person"])
+    text = "Friends(person, person)\nLikes(person)\nLoves(person)\n"
+    likes = parse_mln(text + "Friends(x, y) => Likes(x)", query=("Likes",))
+    loves = parse_mln(text + "Friends(x, y) => Loves(x)", query=("Loves",))
+
+    def sizes(*scoped: tuple[str, ...]) -> list[int]:
+        for scope in scoped:
+            catalog.scope("Likes", [(name,) for name in scope] or None)
+        return [catalog.bind(model, training=True).types["person"].size for model in (likes, loves, likes)]
+
+    # The other model does not use the scope, so that its constants are none of its domain.
+    assert sizes(("Anna", "Zoe", "Yan")) == [4, 2, 4]
+    assert sizes(("Anna", "Zoe")) == [3, 2, 3]
+    assert sizes(("Xi",), ("Zoe",)) == [3, 2, 3]
+    assert sizes(()) == [2, 2, 2]
+
+
+def test_a_scope_of_constants_that_the_data_have_leaves_the_data_as_they_are(loaded: Catalog) -> None:
+    loaded.scope("Field", [("b2", "title", "p0"), ("b1", "author", "p0")])
+    other = parse_mln("Word(bib, position, word)\nGood(bib)\nWord(b, p, w) => Good(b)", query=("Good",))
+    model = parse_mln(TEXT)
+    loaded.bind(model, training=True)
+    before = loaded.store.state("data")
+    for each in (other, model):
+        loaded.bind(each, training=True)
+    assert loaded.store.state("data") == before
+
+
 def test_chosen_examples_keep_their_order(loaded: Catalog) -> None:
     loaded.bind(parse_mln(TEXT), training=True)
     for chosen in (["b3", "b2"], "select * from (values ('b3'), ('b2')) as t(x)", pa.table({"bib": ["b3", "b2"]})):
