@@ -13,6 +13,7 @@ from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, equal_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError
+from sqlrl.wording import shortened
 
 ATOM_LIMIT = 100_000_000
 _SHOWN = 5
@@ -64,7 +65,8 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
             prior = column("prior")
             given = exp.Not(this=exp.Is(this=column("truth"), expression=exp.null()))
         outputs = [
-            *map(column, opening.keys),
+            # Sources that differ in the example are refused when they are bound, and shown until then.
+            *[named(exp.null(), k) if k == "example" and not source.example else column(k) for k in opening.keys],
             named(truth, "truth"),
             named(given, "given"),
             named(prior, "prior"),
@@ -142,6 +144,12 @@ def check_independent(opening: Opening, source: ExampleSource) -> None:
         raise CatalogError(
             f"{record.predicate} has {count} arguments of the example type {source.type!r}; examples must be independent: "
             "make all data one example (load without example=), or name another example type."
+        )
+    in_column = {s.example: f"{s.role} from {shortened(s.source)}" for s in opening.sources.values()}
+    if len(in_column) > 1:
+        raise CatalogError(
+            f"{record.predicate} was loaded with a column of examples ({in_column[True]}) and without one ({in_column[False]}): "
+            "load one of them again so that they agree."
         )
     if source.of(record) is None:
         beside = "no argument of the example type" if source.kind == "type" else "no example column"

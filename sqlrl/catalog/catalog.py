@@ -249,8 +249,11 @@ class Catalog:
             If examples come from a column.
         """
         with self.store.writing():
-            if self.store.state("examples") == "column":
-                raise CatalogError("examples come from a column of the data: load the data again without it.")
+            named = sorted({s.predicate for s in self.store.sources().values() if s.example})
+            if named:
+                raise CatalogError(
+                    f"examples come from a column of the data of {', '.join(named)}: load them again without it."
+                )
             for key in ("examples", "example_type"):
                 self.store.delete("state", key=key)
             if argument_type is not None:

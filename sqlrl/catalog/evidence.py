@@ -15,7 +15,7 @@ from sqlrl.catalog.columns import LoadOptions, Mapped
 from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
-from sqlrl.catalog.loading import register, write_rows
+from sqlrl.catalog.loading import register, with_sources, write_rows
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import Store, argument_columns
@@ -241,18 +241,16 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], *, replaci
 
 def _forget(store: Store, predicate: str, role: str) -> None:
     """Remove what was loaded of a predicate in one role."""
-    record, sources = store.predicates()[predicate], store.sources()
-    storage = sources.pop((predicate, role)).storage
+    record, storage = store.predicates()[predicate], store.sources()[predicate, role].storage
     store.drop_view(record.readable)
     store.drop(storage)
     store.delete("source", predicate=predicate, role=role)
-    left = {r: s for (name, r), s in sources.items() if name == predicate}
+    left = {r for name, r in store.sources() if name == predicate}
     store.save_predicate(
         replace(
-            record,
+            with_sources(store, record),
             facts=None if record.facts == storage else record.facts,
-            rows=sum(s.rows for s in left.values()),
-            open=bool({"label", "given", "soft"} & left.keys()),
+            open=bool({"label", "given", "soft"} & left),
         )
     )
     show_loaded(store, predicate)

@@ -34,10 +34,11 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     """
     check_options(predicate, options)
     known = store.predicates().get(predicate)
+    alone = all(name != predicate or role == options.role for name, role in store.sources())
     types = _types(predicate, known, options)
     with store.writing(), open_source(store.engine, source, options.dialect) as opened:
         mapped = map_columns(predicate, opened, options, types)
-        record = _predicate(predicate, known, mapped, types)
+        record = _predicate(predicate, known, mapped, types, alone=alone)
         loaded = _read(store, record, opened, mapped, options)
         register(store, record, loaded, mapped)
 
@@ -58,17 +59,24 @@ def _types(predicate: str, known: PredicateRecord | None, options: LoadOptions) 
 
 
 def _predicate(
-    name: str, known: PredicateRecord | None, mapped: Mapped, types: tuple[str | None, ...] | None
+    name: str,
+    known: PredicateRecord | None,
+    mapped: Mapped,
+    types: tuple[str | None, ...] | None,
+    *,
+    alone: bool,
 ) -> PredicateRecord:
-    """Return the record of the predicate as the load describes it."""
+    """Return the record of the predicate as the load describes it; if it stays `alone`, earlier loads say nothing any more."""
     types = types if types is not None else (None,) * len(mapped.arguments)
     old = known.arguments if known is not None else ()
+    # One argument has the example: the one that this load names, else the one that the facts of another role have named.
+    kept = mapped.example_argument is None and not alone
     arguments = tuple(
         ArgumentRecord(
             column_name,
             types[i],
             block=i < len(old) and old[i].block,
-            example=i == mapped.example_argument or (i < len(old) and old[i].example),
+            example=i == mapped.example_argument or (kept and i < len(old) and old[i].example),
         )
         for i, column_name in enumerate(mapped.arguments)
     )
@@ -208,21 +216,28 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
         store.drop(old.storage)
         store.set_state("stale", "1")
     store.save_source(loaded)
-    total = sum(s.rows for (name, _), s in store.sources().items() if name == record.predicate)
-    example = "column" if loaded.example else "argument" if any(a.example for a in record.arguments) else record.example
     record = replace(
-        record,
-        rows=total,
+        with_sources(store, record),
         source=loaded.source,
         fingerprint=loaded.fingerprint,
-        example=example,
         open=record.open or loaded.role in ("label", "given", "soft"),
         readable=record.readable or store.free_name("named", record.predicate),
     )
     store.save_predicate(record)
+    if old is not None and old.example and not any(s.example for s in store.sources().values()):
+        # What named the examples is gone.
+        store.delete("state", key="examples")
     _note_examples(store, record, mapped.example_argument, loaded.example)
     show_loaded(store, record.predicate)
     store.touch()
+
+
+def with_sources(store: Store, record: PredicateRecord) -> PredicateRecord:
+    """Return a predicate with what its loads say together: the number of rows, and where the example stands."""
+    sources = [s for (name, _), s in store.sources().items() if name == record.predicate]
+    named = "argument" if any(a.example for a in record.arguments) else None
+    example = "column" if any(s.example for s in sources) else named
+    return replace(record, rows=sum(s.rows for s in sources), example=example)
 
 
 def _note_examples(store: Store, record: PredicateRecord, argument: int | None, in_column: bool) -> None:
@@ -239,6 +254,9 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
         raise LoadError(
             f"{record.predicate}: examples come from a {old} so far, not from a {kind}: use one kind of examples for all predicates."
         )
+    if old is None and in_column and store.state("atoms") is not None:
+        # What was bound before left examples that are none of the column.
+        store.set_state("stale", "1")
     store.set_state("examples", kind)
     if type_name is not None:
         known = store.state("example_type")
@@ -268,14 +286,13 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
         )
     if moved:
         kept = tuple(a for i, a in enumerate(record.arguments) if i != beside[0])
-        record = replace(record, arguments=kept, example="column")
+        record = replace(record, arguments=kept)
     # The view of text goes before the rows that it shows.
     store.drop_view(record.readable)
     record = with_types(record, types)
     for source in staged:
         _encode_staged(store, record, source, beside[0] if moved else None)
-    total = sum(s.rows for (name, _), s in store.sources().items() if name == record.predicate)
-    store.save_predicate(replace(record, rows=total))
+    store.save_predicate(with_sources(store, record))
     named = [a.type for a in record.arguments if a.example]
     if moved:
         _note_examples(store, record, None, in_column=True)

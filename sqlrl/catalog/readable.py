@@ -65,7 +65,8 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
                 shown = column("name", f"d{i}")
             outputs.append(named(shown, unique_name(record.arguments[i].name, taken)))
         elif name == "example" and typed:
-            query = query.join(store.table("example", "e"), on=column("example", "e").eq(column("example", "f")))
+            on = column("example", "e").eq(column("example", "f"))
+            query = query.join(store.table("example", "e"), on=on, join_type="left")
             outputs.append(named(column("name", "e"), unique_name("example", taken)))
         elif name != ROW:
             outputs.append(named(column(name, "f"), unique_name(name, taken)))

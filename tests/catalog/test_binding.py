@@ -232,6 +232,65 @@ def test_chosen_examples_keep_their_order(loaded: Catalog) -> None:
             loaded.example_filter(chosen)
 
 
+TAGGED = parse_mln(
+    "Tag(position, word)\nNext(position, position)\nGood(word)\nTag(p, w) ^ Next(p, q) => Good(w)", query=("Good",)
+)
+TAGS = pa.table({"doc": ["d", "e"], "position": ["p", "q"], "word": ["x", "y"]})
+
+
+def test_examples_of_a_column_go_with_it(catalog: Catalog) -> None:
+    catalog.load("Tag", TAGS, types=["position", "word"], example="doc")
+    nexts = pa.table({"doc": ["d"], "one": ["p"], "other": ["p"]})
+    catalog.load("Next", nexts, types=["position", "position"], example="doc")
+
+    def sizes() -> tuple[int, int]:
+        layout = catalog.bind(TAGGED, training=True)
+        return layout.example_count, layout.predicates["Good"].atom_count
+
+    assert sizes() == (2, 2)
+    catalog.load("Next", [("p", "q")])
+    assert not catalog.bind(TAGGED, training=True).predicates["Next"].example_column
+    with pytest.raises(CatalogError, match="examples come from a column of the data of Tag: load them again"):
+        catalog.examples(argument_type=None)
+    catalog.load("Tag", TAGS.drop_columns("doc"))
+    assert sizes() == (1, 2)
+    assert [r["name"] for r in rows(catalog, "example")] == ["all"]
+    # Neither has the one example of before a place among those of a column.
+    catalog.load("Tag", TAGS, example="doc")
+    assert sizes() == (2, 2)
+    assert [r["name"] for r in rows(catalog, "example")] == ["d", "e"]
+    catalog.load("Good", [("x",)])
+    other = parse_mln("Tag(position, word)\nGood(word)\nBad(word)\nTag(p, w) ^ Good(w) => Bad(w)", query=("Bad",))
+    assert not catalog.bind(other, training=True).predicates["Good"].example_column
+
+
+def test_facts_of_one_predicate_have_their_examples_in_one_place(catalog: Catalog) -> None:
+    catalog.load("Tag", TAGS, types=["position", "word"], example="doc")
+    catalog.load("Next", [("p", "q")], types=["position", "position"])
+    labels = pa.table({"doc": ["d"], "word": ["x"]})
+    catalog.load("Good", labels, types=["word"], target=True, example="doc")
+    catalog.load("Good", [("y",)], given=True)
+    with pytest.raises(
+        CatalogError,
+        match=r"Good was loaded with a column of examples \(label from .*\) and without one \(given from the tuples\): load",
+    ):
+        catalog.bind(TAGGED, training=True)
+    catalog.load("Good", pa.table({"doc": ["e"], "word": ["y"]}), given=True, example="doc")
+    assert catalog.bind(TAGGED, training=True).predicates["Good"].atom_count == 1
+
+
+def test_the_example_is_the_argument_that_was_named_last(catalog: Catalog) -> None:
+    def flags(**options: Any) -> list[bool]:
+        catalog.load("Same", [("a", "b")], types=["bib", "bib"], **options)
+        return [a.example for a in catalog.predicates()["Same"].arguments]
+
+    assert flags(example=0) == [True, False]
+    assert flags(example=1) == [False, True]
+    assert flags(target=True) == [False, True]
+    assert flags(target=True, example=0) == [True, False]
+    assert flags() == [True, False]
+
+
 def test_two_kinds_of_examples_are_refused(loaded: Catalog) -> None:
     with pytest.raises(LoadError, match="examples come from a type so far, not from a column"):
         loaded.load("P", pa.table({"a": ["x"], "doc": ["d"]}), types=["t"], example="doc")
