@@ -155,7 +155,7 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
         store.save_predicate(records[-1][1])
     note_outside(store, records)
     note_unlabelled(store, records)
-    readable_views(store)
+    readable_views(store, closed.keys() | scoped.keys())
     store.set_state("atoms", built)
     return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -28,11 +28,15 @@ def show_loaded(store: Store, predicate: str) -> None:
         store.save_predicate(replace(record, readable=None))
 
 
-def readable_views(store: Store) -> None:
-    """Make the views of all predicates that are bound."""
-    for record in store.predicates().values():
-        if record.facts is not None:
+def readable_views(store: Store, bound: Collection[str]) -> None:
+    """Make the views of predicates that are bound; one that only an earlier model had shows what is loaded of it now."""
+    for name, record in store.predicates().items():
+        if record.facts is None:
+            continue
+        if name in bound:
             _show(store, record, exp.select("*").from_(store.table(record.facts)))
+        else:
+            show_loaded(store, name)
 
 
 def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, SourceRecord]) -> exp.Query:

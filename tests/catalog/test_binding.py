@@ -402,6 +402,21 @@ def test_views_with_names_exist_as_soon_as_facts_are_loaded(loaded: Catalog) -> 
     assert shown("Flag") == (["truth"], [(True,)])
 
 
+def test_views_of_predicates_that_a_model_leaves_out(loaded: Catalog) -> None:
+    view = 'select column0, column1, column2 from sqlrl."named_Field" order by all'
+    other = parse_mln("Word(bib, position, word)\nGood(bib)\nWord(b, p, w) => Good(b)", query=("Good",))
+    loaded.bind(parse_mln(TEXT), training=True)
+    # Other constants are numbered anew, and the table of facts that the first model had is as it was.
+    loaded.load("Word", WORDS[2:])
+    loaded.bind(other, training=True)
+    fields = [("b1", "author", "p0"), ("b2", "title", "p0")]
+    assert loaded.engine.connection.sql(view).fetchall() == fields
+    loaded.load("Field", fields[:1], target=True)
+    loaded.bind(other, training=False)
+    loaded.bind(parse_mln("Word(bib, position, word)\nWord(b, p, w)"), training=True)
+    assert loaded.engine.connection.sql(view).fetchall() == fields[:1]
+
+
 def test_a_predicate_that_is_loaded_again_in_another_role_can_be_left_out_of_a_model(loaded: Catalog) -> None:
     other = parse_mln("Word(bib, position, word)\nGood(bib)\nWord(b, p, w) => Good(b)", query=("Good",))
     loaded.load("Old", [("b1",)], types=["bib"])
