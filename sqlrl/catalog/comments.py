@@ -61,7 +61,10 @@ def comment_tables(store: Store, tables: Collection[str]) -> None:
     ]
     for row in rows:
         table, name = str(row["table_name"]), str(row["column_name"])
-        text = described[table].columns.get(name) or _COLUMNS[name]
+        text = described[table].columns.get(name) or _COLUMNS.get(name)
+        if text is None:
+            # A scope may have more columns than the arguments that are known so far; binding refuses those that do not fit.
+            continue
         target = exp.column(name, table=table, db=store.schema, catalog=store.catalog, quoted=True)
         statements.append(_comment(target, "COLUMN", text))
     script = "; ".join(store.engine.render(statement) for statement in statements)
