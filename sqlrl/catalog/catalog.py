@@ -92,6 +92,7 @@ class Catalog:
             only one argument has it) to column. By default columns are arguments by their position.
         types : sequence of str, optional
             Types of the arguments. If neither they nor a model's declaration are there, the facts wait as text for the model.
+            Other types than before need a load that replaces all facts of the predicate.
         example : str or int, optional
             The type, the column or the position (from 0) of an argument whose constants are the examples, or a column
             beside the arguments that holds the example.

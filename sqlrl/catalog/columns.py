@@ -222,7 +222,8 @@ def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[st
     arguments = tuple(_find(where, source, c) for c in chosen)
     if types is not None and len(types) != len(arguments):
         raise LoadError(
-            f"{where}: {counted(len(types), 'argument')} but {counted(len(arguments), 'column')} named in columns=."
+            f"{where}: {counted(len(types), 'argument')} ({', '.join(t or '?' for t in types)}) but "
+            f"{counted(len(arguments), 'column')} named in columns=: name one for each argument, or pass its new types= as well."
         )
     if options.example is None:
         return Mapped(arguments)

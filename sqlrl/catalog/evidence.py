@@ -75,8 +75,8 @@ def load_evidence(store: Store, evidence: Evidence, model: Model, options: Evide
     groups = _grouped(store, files, model, options)
     _check(groups, files, model, options)
     with store.writing():
+        _make_room(store, groups, files, model, replacing=options.replace)
         declare(store, model)
-        _make_room(store, groups, files, replacing=options.replace)
         for (predicate, role), found in sorted(groups.items()):
             _load_group(store, predicate, role, [f.atom for f in found], files)
 
@@ -216,8 +216,10 @@ def _address(files: Sequence[_File]) -> str:
     return ", ".join(file.address for file in files) or _UNNAMED
 
 
-def _make_room(store: Store, groups: _Groups, files: Sequence[_File], *, replacing: bool) -> None:
+def _make_room(store: Store, groups: _Groups, files: Sequence[_File], model: Model, *, replacing: bool) -> None:
     """Refuse to replace what other files said of the same predicates, and forget what these files said before.
+
+    What is to be replaced is forgotten at once if the model gives its predicate other types.
 
     Raises
     ------
@@ -235,7 +237,9 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], *, replaci
             f"{label}: {'; '.join(faults)}: name all files in one load_evidence, or pass replace=True to put these facts in "
             "their place."
         )
-    for predicate, role in sorted(again - groups.keys()):
+    known = store.predicates()
+    retyped = {key for key in groups.keys() & sources.keys() if known[key[0]].types != model.predicates[key[0]].types}
+    for predicate, role in sorted((again - groups.keys()) | retyped):
         _forget(store, predicate, role)
 
 

@@ -17,7 +17,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError
-from sqlrl.wording import counted
+from sqlrl.wording import counted, shortened
 
 _DIRECT = ("table", "object")
 
@@ -34,28 +34,37 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     """
     check_options(predicate, options)
     known = store.predicates().get(predicate)
-    alone = all(name != predicate or role == options.role for name, role in store.sources())
-    types = _types(predicate, known, options)
+    others = [s for (name, role), s in store.sources().items() if name == predicate and role != options.role]
+    types = _types(predicate, known, options, others)
     with store.writing(), open_source(store.engine, source, options.dialect) as opened:
         mapped = map_columns(predicate, opened, options, types)
-        record = _predicate(predicate, known, mapped, types, alone=alone)
+        record = _predicate(predicate, known, mapped, types, alone=not others)
         loaded = _read(store, record, opened, mapped, options)
         register(store, record, loaded, mapped)
 
 
-def _types(predicate: str, known: PredicateRecord | None, options: LoadOptions) -> tuple[str | None, ...] | None:
-    """Return the types of the arguments as far as they are known, None if not even their number is."""
+def _types(
+    predicate: str, known: PredicateRecord | None, options: LoadOptions, others: Sequence[SourceRecord]
+) -> tuple[str | None, ...] | None:
+    """Return the types of the arguments as far as they are known, None if not even their number is.
+
+    Those of before bind a load only if facts of other roles have them.
+    """
     if options.types is not None:
         if isinstance(options.types, str):
             raise LoadError(
                 f"{predicate}: types= must be a list with one type for each argument, not {options.types!r}."
             )
-        if known is not None and all(t is not None for t in known.types) and known.types != tuple(options.types):
+        if others and known is not None and None not in known.types and known.types != tuple(options.types):
+            roles = " and ".join(f"those loaded as {s.role} from {shortened(s.source)}" for s in others)
             raise LoadError(
-                f"{predicate} has the types ({', '.join(map(str, known.types))}), not ({', '.join(options.types)}): leave types= out."
+                f"{predicate} has the types ({', '.join(map(str, known.types))}), not ({', '.join(options.types)}), as other facts "
+                f"of it have them, {roles}: leave types= out, or load all its facts into another database."
             )
         return tuple(options.types)
-    return known.types if known is not None else None
+    if known is None or (not others and None in known.types):
+        return None
+    return known.types
 
 
 def _predicate(
@@ -261,7 +270,10 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
     if type_name is not None:
         known = store.state("example_type")
         if known is not None and known != type_name:
-            raise LoadError(f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}.")
+            raise LoadError(
+                f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}: name the same "
+                f"type, or call examples_from({type_name!r}) before."
+            )
         store.set_state("example_type", type_name)
 
 

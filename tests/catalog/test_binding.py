@@ -184,7 +184,9 @@ def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
     with pytest.raises(CatalogError, match="the scope of Field has the columns a0, a1, expected one for each of its 3"):
         loaded.bind(parse_mln(TEXT), training=True)
     loaded.scope("Field", [("b2", "title", "p0", "p1")])
-    with pytest.raises(CatalogError, match="the scope of Field has the columns a0, a1, a2, a3, expected one for each of"):
+    with pytest.raises(
+        CatalogError, match="the scope of Field has the columns a0, a1, a2, a3, expected one for each of"
+    ):
         loaded.bind(parse_mln(TEXT), training=True)
     with pytest.raises(LoadError, match="NULL"):
         loaded.scope("Field", [("b2", "title", None)])

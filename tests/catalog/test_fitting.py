@@ -13,7 +13,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.errors import CatalogError, LoadWarning, SourceWarning, UnseenConstantWarning
+from sqlrl.errors import CatalogError, LoadError, LoadWarning, SourceWarning, UnseenConstantWarning
 from sqlrl.logic.evidence import parse_evidence
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.serialize import read_model
@@ -51,6 +51,54 @@ def test_a_new_type_that_looks_like_another(catalog: Catalog) -> None:
         CatalogError, match=r"types \(persn\), in which 'persn' may be meant for 'person': load them again"
     ):
         catalog.bind(parse_mln(TEXT), training=True, query=["Smokes"])
+    # What the message says helps.
+    catalog.load("Smokes", [("Anna",)], types=["person"])
+    with pytest.raises(LoadError, match=r"has the types \(person\), not \(place\), .* those loaded as fact from"):
+        catalog.load("Smokes", [("Bob",)], types=["place"], given=True)
+    assert catalog.bind(parse_mln(TEXT), training=True, query=["Smokes"]).predicates["Smokes"].atom_count == 4
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_types_that_only_a_model_misspelt(catalog: Catalog, tmp_path: Path, evidence: bool) -> None:
+    path = tmp_path / "e.db"
+    path.write_text("".join(f"Friends({x}, {y})\n" for x, y in FRIENDS) + "Smokes(Anna)\n")
+    wrong = parse_mln("Friends(person, persn)\nSmokes(person)\n1 Friends(x, y) => Smokes(x)")
+    right = parse_mln(TEXT)
+
+    def load(**types: Any) -> None:
+        if evidence:
+            catalog.load_evidence(path, right if types else wrong)
+        else:
+            catalog.load("Friends", FRIENDS, **types)
+            catalog.load("Smokes", [("Anna",)])
+
+    load()
+    catalog.bind(wrong, training=True)
+    with pytest.raises(CatalogError, match=r"load them again with types=\['person', 'person'\], or with load_evidence"):
+        catalog.bind(right, training=True)
+    load(types=["person", "person"])
+    layout = catalog.bind(right, training=True)
+    assert layout.predicates["Friends"].rows == 3
+    assert layout.types["person"].size == 4
+
+
+def test_arguments_that_were_too_many(catalog: Catalog) -> None:
+    rows = [(*row, "2019") for row in FRIENDS]
+    model = parse_mln(TEXT, query=["Smokes"])
+    catalog.load("Friends", rows)
+    with pytest.raises(
+        CatalogError, match=r"but has 2 arguments .*: load it again and name their columns with columns="
+    ):
+        catalog.bind(model, training=True)
+    catalog.load("Friends", rows, columns=[0, 1])
+    assert catalog.bind(model, training=True).predicates["Friends"].types == ("person", "person")
+    # The same of an open predicate, whose tables have all three until they are made again.
+    catalog.load("Smokes", rows, types=["person", "person", "year"], target=True)
+    catalog.bind(parse_mln("Smokes(person, person, year)\nSmokes(x, y, z)"), training=True)
+    with pytest.raises(LoadError, match=r"3 arguments .*but 1 column named in columns=: .* pass its new types="):
+        catalog.load("Smokes", rows, columns=[0], target=True)
+    catalog.load("Smokes", rows, columns=[0], types=["person"], target=True)
+    assert catalog.bind(model, training=True).predicates["Smokes"].atom_count == 4
 
 
 def test_examples_of_a_misspelt_type(catalog: Catalog) -> None:
