@@ -26,6 +26,7 @@ from sqlrl.catalog.labels import note_unlabelled, warn_unlabelled
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.outside import note_outside, warn_outside
 from sqlrl.catalog.readable import readable_views
+from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError
@@ -184,6 +185,9 @@ def _encoded_scope(store: Store, opening: Opening) -> Opening:
             f"the scope of {record.predicate} has the columns {', '.join(found)}, expected one for each of its {len(record.arguments)} arguments"
             f"{beside}."
         )
+    fault = no_numbers(store, record, opening.scope)
+    if fault is not None:
+        raise CatalogError(fault)
     encoded = store.free_name("scoped", record.predicate)
     encode(
         store,

@@ -45,6 +45,12 @@ def numeric_name(value: exp.Expr) -> exp.Expr:
     )
 
 
+def no_number(value: exp.Expr) -> exp.Condition:
+    """Return the condition under which a text is no number; NULL is none of those texts."""
+    missing = exp.Is(this=value.copy(), expression=exp.null())
+    return exp.and_(exp.Not(this=missing), exp.Is(this=numeric_name(value), expression=exp.null()))
+
+
 def extend(
     store: Store, record: TypeRecord, names: Sequence[exp.Query], *, first_seen: exp.Query | None = None
 ) -> TypeRecord:

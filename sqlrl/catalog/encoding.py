@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import extend, numeric_name
+from sqlrl.catalog.dictionary import extend, no_number, numeric_name
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
@@ -202,7 +202,7 @@ def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: s
     empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
     texts: list[str] = []
     if numeric and raw is not None:
-        strange = exp.and_(exp.Not(this=empty.copy()), exp.Is(this=numeric_name(column(key)), expression=exp.null()))
+        strange = no_number(column(key))
         query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
         others = store.count(query.subquery("strange"), "count what is no number")
         if others:

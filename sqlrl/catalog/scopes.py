@@ -8,11 +8,13 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.columns import check_name
+from sqlrl.catalog.dictionary import no_number
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
+from sqlrl.wording import shortened
 
 
 def set_scope(store: Store, predicate: str, source: Any) -> None:
@@ -21,7 +23,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
     Raises
     ------
     LoadError
-        If a constant is NULL.
+        If a constant is NULL, or no number though the type that the data have there is numeric.
     """
     check_name(predicate)
     with store.writing():
@@ -41,18 +43,47 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
             table = store.free_name("scope", predicate)
             raw = exp.select(*outputs).from_(opened.table)
             store.create(table, raw.distinct(), f"read the scope of {predicate}")
+            # A query may yield other rows, or the same in another order, when it runs again.
+            again = None if opened.kind in ("query", "relation", "view") else number_rows(raw)
             null = exp.or_(*(exp.Is(this=column(output), expression=exp.null()) for _, output in pairs))
             empty = exp.select(exp.convert(1).as_("one")).from_(store.table(table)).where(null)
             if store.count(empty.subquery("empty"), "look for NULL"):
-                # A query may yield other rows, or the same in another order, when it runs again.
-                again = None if opened.kind in ("query", "relation", "view") else number_rows(raw)
                 raise LoadError(
                     f"the scope of {predicate} from {opened.label} has NULL constants{row_numbers(store, again, null)}: leave those "
                     "rows out."
                 )
+            # Without data the types are those of the model before, and the next one may declare others.
+            loaded = any(name == predicate for name, _ in store.sources())
+            if record is not None and loaded and len(record.types) == len(arguments):
+                fault = no_numbers(store, record, table, again)
+                if fault is not None:
+                    raise LoadError(fault)
         if record is None:
             record = PredicateRecord(predicate, arguments=tuple(ArgumentRecord(n, None) for n in arguments))
         _replace(store, record, table)
+
+
+def no_numbers(store: Store, record: PredicateRecord, table: str, source: exp.Query | None = None) -> str | None:
+    """Return what is wrong with the scope in a table if arguments of numeric types are no numbers, else None.
+
+    Parameters
+    ----------
+    source : query, optional
+        The rows of the source with their numbers, as `row_numbers` takes them.
+    """
+    types = store.types()
+    for output, name in zip(argument_columns(len(record.types)), record.types, strict=True):
+        if name is None or name not in types or not types[name].numeric:
+            continue
+        strange = no_number(column(output))
+        query = exp.select(column(output)).from_(store.table(table)).where(strange).order_by(column(output)).limit(1)
+        found = store.rows(query, "look for what is no number")
+        if found:
+            return (
+                f"the scope of {record.predicate} has constants of the numeric type {name} that are no numbers, such as "
+                f"{shortened(found[0][output])!r}{row_numbers(store, source, strange)}: correct those rows or leave them out."
+            )
+    return None
 
 
 def _replace(store: Store, record: PredicateRecord, table: str | None) -> None:

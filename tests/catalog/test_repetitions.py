@@ -166,3 +166,19 @@ def test_a_scope_names_the_rows_without_a_constant(catalog: Catalog, label: str)
 def test_a_scope_from_a_query_does_not_run_it_again(catalog: Catalog) -> None:
     with pytest.raises(LoadError, match=r"has NULL constants: leave those rows out"):
         catalog.scope("P", "select 'a' union all select null")
+
+
+def test_a_scope_that_holds_no_number(catalog: Catalog) -> None:
+    catalog.set_numeric("year")
+    catalog.load("R", [("1",), ("2",)], types=["year"])
+    # Until a model is bound nothing says that Q has years.
+    catalog.scope("Q", [("1",), ("abc",), ("1.0",)])
+    model = parse_mln("R(year)\nQ(year)\nR(y) => Q(y)", query=["Q"])
+    said = "the scope of Q has constants of the numeric type year that are no numbers, such as 'abc'"
+    with pytest.raises(CatalogError, match=f"{said}: correct those rows or leave them out"):
+        catalog.bind(model, training=True)
+    catalog.scope("Q", [("1",), ("2",), ("1.0",)])
+    assert catalog.bind(model, training=True).predicates["Q"].atom_count == 2
+    catalog.load("Q", [("1",)], types=["year"], target=True)
+    with pytest.raises(LoadError, match=rf"{said} \(row 2\): correct"):
+        catalog.scope("Q", [("1",), ("abc",)])
