@@ -103,12 +103,15 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
         named(exp.Max(this=column("prior")), "prior"),
         named(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"),
     ).from_(rows.subquery("rows"))
-    group = group.group_by(*map(column, keys)) if keys else group
+    # Without keys the facts are one group, which has a row even if there are none.
+    some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(0))
+    group = group.group_by(*map(column, keys)) if keys else group.having(some)
     store.create(table, group, f"gather the facts of {opening.record.predicate}")
     soft_and_hard = exp.and_(column("given"), exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))
     faulty = exp.or_(exp.GT(this=column("truths"), expression=exp.convert(1)), soft_and_hard)
-    query = exp.select("*").from_(store.table(table)).where(faulty).order_by(*map(column, keys)).limit(_SHOWN)
-    found = store.rows(query, "look for contradictions")
+    query = exp.select("*").from_(store.table(table)).where(faulty)
+    query = query.order_by(*map(column, keys)) if keys else query
+    found = store.rows(query.limit(_SHOWN), "look for contradictions")
     if found:
         names = "; ".join(atom_name(store, opening.record, row) for row in found)
         raise CatalogError(

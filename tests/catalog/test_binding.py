@@ -171,6 +171,21 @@ def test_contradictions_between_sources(loaded: Catalog) -> None:
         loaded.bind(parse_mln(TEXT), training=True)
 
 
+def test_sources_of_a_predicate_without_arguments(catalog: Catalog) -> None:
+    catalog.load("P", [("a",)], types=["t"])
+    model = parse_mln("P(t)\nH()\nP(x) => H()")
+    catalog.load("H", "select true as t where false", types=[], truth=0, target=True, empty="allow")
+    catalog.load("H", "select true as t where false", types=[], truth=0, given=True, empty="allow")
+    assert catalog.bind(model, training=True).predicates["H"].rows == 0
+    catalog.load("H", "select true as t", types=[], truth=0, target=True)
+    catalog.load("H", "select 0.5 as p", types=[], probability=0)
+    assert catalog.bind(model, training=True).predicates["H"].rows == 1
+    assert [(r["truth"], r["prior"]) for r in rows(catalog, "atom_H")] == [(True, 0.0)]
+    catalog.load("H", "select false as t", types=[], truth=0, given=True)
+    with pytest.raises(CatalogError, match=r"H: its facts contradict each other .* about H\(\): load one"):
+        catalog.bind(model, training=True)
+
+
 def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
     with pytest.raises(CatalogError, match=r"Field would have 8 atoms, more than the limit of 7: .*db\.scope\('Field'"):
         loaded.bind(parse_mln(TEXT), training=True, limit=7)
