@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sqlrl.catalog.delimited import Dialect
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names, text_of
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import argument_columns
 from sqlrl.engine.nodes import column, named
@@ -309,7 +309,8 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
     outputs = [*(["example"] if mapped.example_column else []), *argument_columns(len(mapped.arguments))]
     for name, output in zip(names, outputs, strict=True):
-        parts.append(named(_renamed(text_of(column(name), fold_case=options.fold_case), options.constants), output))
+        text = exp.Lower(this=source.text(name)) if options.fold_case else source.text(name)
+        parts.append(named(_renamed(text, options.constants), output))
     if mapped.truth is not None:
         parts.append(named(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
     if mapped.probability is not None:

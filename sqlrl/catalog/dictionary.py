@@ -15,20 +15,8 @@ from sqlrl.engine.nodes import column, named
 NEAREST = 3
 
 
-def text_of(value: exp.Expr, *, fold_case: bool = False) -> exp.Expr:
-    """Return the name of the constant that a value stands for.
-
-    Examples
-    --------
-    >>> text_of(exp.column("x", quoted=True)).sql("duckdb")
-    'CAST("x" AS TEXT)'
-    """
-    text: exp.Expr = exp.cast(value, "varchar")
-    return exp.Lower(this=text) if fold_case else text
-
-
 def numeric_name(value: exp.Expr) -> exp.Expr:
-    """Return the canonical name of a number: `1`, `01` and `1.0` become `1`; what is no number becomes NULL.
+    """Return the canonical name of a number: `1`, `01` and `1.0` become `1`; what is no number, as `nan` is none, becomes NULL.
 
     Integers are compared as integers, so that large ones keep all their digits.
     """
@@ -41,6 +29,7 @@ def numeric_name(value: exp.Expr) -> exp.Expr:
         exp.Case()
         .when(digits, exp.cast(text, "varchar"))
         .when(exp.and_(whole, small), exp.cast(exp.cast(number.copy(), "bigint"), "varchar"))
+        .when(exp.IsNan(this=number.copy()), exp.null())
         .else_(exp.cast(number, "varchar"))
     )
 

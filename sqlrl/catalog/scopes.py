@@ -37,7 +37,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
             outside = [n for n in names if n.casefold() == "example"] if store.state("examples") == "column" else []
             arguments = [n for n in names if n not in outside]
             pairs = [*((n, "example") for n in outside), *zip(arguments, argument_columns(len(arguments)), strict=True)]
-            outputs = [named(exp.cast(column(name), "varchar"), output) for name, output in pairs]
+            outputs = [named(opened.text(name), output) for name, output in pairs]
             if not outputs:
                 raise LoadError(f"the scope of {predicate} from {opened.label} has no columns.")
             table = store.free_name("scope", predicate)

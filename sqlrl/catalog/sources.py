@@ -16,10 +16,11 @@ from sqlglot import exp
 
 from sqlrl.catalog.delimited import COMPRESSED, SUFFIXES, Dialect, delimited_fault, delimited_table, is_delimited
 from sqlrl.catalog.fingerprints import file_fingerprint, matching_files, pattern_fingerprint
+from sqlrl.catalog.objects import readable
 from sqlrl.catalog.quoting import WrittenName
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column
 from sqlrl.errors import EngineError, LoadError, brief
-from sqlrl.wording import counted
 
 PARQUET = {".parquet", ".parq", ".pq"}
 # These say nothing of the source, only of the machine.
@@ -61,6 +62,13 @@ class Source:
         """True if this is delimited text, in which an empty field is NULL."""
         return isinstance(self.table, exp.Anonymous) and self.table.name == "read_csv"
 
+    def text(self, name: str) -> exp.Expr:
+        """Return a column as text; NaN, with which arrays and frames mark a missing number, is NULL as None is."""
+        value: exp.Expr = column(name)
+        if self.columns[name] in ("FLOAT", "DOUBLE"):
+            value = exp.Case().when(exp.IsNan(this=value.copy()), exp.null()).else_(value)
+        return exp.cast(value, "varchar")
+
 
 @contextmanager
 def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = None) -> Iterator[Source]:
@@ -69,8 +77,9 @@ def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = Non
     Parameters
     ----------
     engine : DuckDBEngine
-    source : path, str, Arrow table, pandas or polars frame, relation, or iterable of tuples
+    source : path, str, Arrow table, pandas or polars frame, relation, or iterable of rows
         Text is a path if it ends in .parquet, .csv or .tsv or names a file, else the name of a table or view, else a query.
+        `readable` tells what else can be read.
     dialect : Dialect, optional
         How a CSV file is written.
 
@@ -105,7 +114,7 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Sou
             with engine.attached(_query(engine, source)) as name:
                 yield _described(engine, Source(name, {}, source, "query", ""))
     else:
-        data, label = _object(source)
+        data, label = readable(source)
         kind = "object"
         if isinstance(data, duckdb.DuckDBPyRelation):
             data, kind = _reachable(engine, data)
@@ -307,55 +316,6 @@ def _reachable(engine: DuckDBEngine, relation: duckdb.DuckDBPyRelation) -> tuple
             return relation.to_arrow_table(), "object"
         except duckdb.Error as failure:
             raise LoadError(f"the relation cannot be read: {brief(str(failure))}") from error
-
-
-def _object(source: Any) -> tuple[Any, str]:
-    """Return what DuckDB can read of a Python object, and what messages call it."""
-    if isinstance(source, duckdb.DuckDBPyRelation):
-        return source, "a relation"
-    if isinstance(source, pa.Table):
-        return source, "an Arrow table"
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source]), "an Arrow batch"
-    if isinstance(source, pa.RecordBatchReader):
-        return source.read_all(), "an Arrow reader"
-    module = type(source).__module__.split(".")[0]
-    if module == "pandas":
-        return source, "a pandas frame"
-    if module == "polars":
-        frame = source.collect() if hasattr(source, "collect") else source
-        return frame.to_arrow(), "a polars frame"
-    if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
-        return _tuples(source), "the tuples"
-    raise LoadError(
-        f"cannot load from an object of type {type(source).__name__}: pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, "
-        "the name of a table, a query, or an iterable of tuples."
-    )
-
-
-def _tuples(rows: Iterable[Any]) -> pa.Table:
-    """Return tuples as an Arrow table of texts (booleans and floats keep their types)."""
-    data = [tuple(row) if isinstance(row, tuple | list) else (row,) for row in rows]
-    if not data:
-        return pa.table({})
-    width = len(data[0])
-    for number, row in enumerate(data, start=1):
-        if len(row) != width:
-            raise LoadError(
-                f"row {number} of the tuples has {counted(len(row), 'value')}, row 1 has {width}: make them equally long."
-            )
-    names = [f"column{i}" for i in range(width)]
-    return pa.table({name: _array([row[i] for row in data]) for i, name in enumerate(names)})
-
-
-def _array(values: list[Any]) -> pa.Array:
-    """Return a column of booleans or floats if all its values are, else of texts."""
-    present = [v for v in values if v is not None]
-    if present and all(isinstance(v, bool) for v in present):
-        return pa.array(values, pa.bool_())
-    if present and all(isinstance(v, float) for v in present):
-        return pa.array(values, pa.float64())
-    return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
 def _described(engine: DuckDBEngine, source: Source) -> Source:
