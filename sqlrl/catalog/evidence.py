@@ -24,6 +24,7 @@ from sqlrl.errors import LoadError, LoadWarning, warn
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.evidence import EvidenceAtom, read_evidence
 from sqlrl.logic.model import Model
+from sqlrl.paths import expanded
 from sqlrl.wording import counted
 
 _SHOWN = 5
@@ -104,7 +105,7 @@ def _files(evidence: Evidence, model: Model) -> Iterator[_File]:
     atoms: list[EvidenceAtom] = []
     for item in evidence:
         if isinstance(item, str | Path):
-            path = Path(item).expanduser()
+            path = expanded(item)
             fingerprint = file_fingerprint(path)
             if fingerprint == "missing":
                 raise LoadError(f"{path}: there is no such file. The working directory is {Path.cwd()}.")

@@ -21,6 +21,7 @@ from sqlrl.catalog.quoting import WrittenName
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import EngineError, LoadError, brief
+from sqlrl.paths import exists, expanded, is_file
 
 PARQUET = {".parquet", ".parq", ".pq"}
 # These say nothing of the source, only of the machine.
@@ -177,15 +178,15 @@ def _is_path(text: str) -> bool:
     """Return True if the text names a file; a query that mentions one has blanks before it."""
     if "\n" in text or len(text) > 4096 or "\0" in text:
         return False
-    if re.match(r"\s*(select|from|with|values|table)\b", text, re.IGNORECASE) and not Path(text).is_file():
+    if re.match(r"\s*(select|from|with|values|table)\b", text, re.IGNORECASE) and not is_file(text):
         return False
     path = Path(text)
-    return path.suffix.lower() in PARQUET or is_delimited(path) or path.expanduser().is_file()
+    return path.suffix.lower() in PARQUET or is_delimited(path) or is_file(expanded(path))
 
 
 def _file(engine: DuckDBEngine, path: Path, dialect: Dialect) -> Source:
     """Read a Parquet or CSV file, or the files that a pattern names."""
-    path = path.expanduser()
+    path = expanded(path)
     text, parquet = str(path), path.suffix.lower() in PARQUET
     if not parquet and not is_delimited(path):
         known = ", ".join(sorted(PARQUET | SUFFIXES))
@@ -193,18 +194,19 @@ def _file(engine: DuckDBEngine, path: Path, dialect: Dialect) -> Source:
             f"{text}: sqlrl reads files ending in {known} (text also compressed: {', '.join(sorted(COMPRESSED))}); evidence files "
             "(.db) go to load_evidence."
         )
-    if path.is_dir():
+    there = exists(path)
+    if there and path.is_dir():
         raise LoadError(f"{text} is a directory: name a file, or a pattern such as {path / '*.parquet'}")
-    if not path.exists() and not re.search(r"[*?\[]", text):
+    if not there and not re.search(r"[*?\[]", text):
         raise LoadError(f"{text}: there is no such file. The working directory is {Path.cwd()}.")
     if parquet:
         _no_dialect(dialect, text)
     # A file whose own name has wildcard characters in it is one file.
-    name = re.sub(r"([*?\[])", r"[\1]", text) if path.exists() else text
+    name = re.sub(r"([*?\[])", r"[\1]", text) if there else text
     files = matching_files(engine, name)
     if not files:
         raise LoadError(f"{text}: there is no such file. The working directory is {Path.cwd()}.")
-    fingerprint = file_fingerprint(path) if path.exists() else pattern_fingerprint(files)
+    fingerprint = file_fingerprint(path) if there else pattern_fingerprint(files)
     address = str(path.absolute())
     if parquet:
         table: exp.Expr = exp.Anonymous(this="read_parquet", expressions=[exp.convert(name)])

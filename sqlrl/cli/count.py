@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
+from sqlrl.paths import exists
 
 if TYPE_CHECKING:
     from sqlrl.logic import Model
@@ -88,7 +88,7 @@ def named_world(values: Sequence[str] | None, model: Model, option: str) -> str 
     found = {name: source for name, source in pairs if name in model.predicates}
     if not found and len(values) == 1:
         hint = nearest(pairs[0][0], model.predicates) if pairs else ""
-        if hint and not Path(values[0]).exists():
+        if hint and not exists(values[0]):
             raise typer.BadParameter(f"{option} {values[0]}: the model declares no predicate {pairs[0][0]}{hint}")
         return values[0]
     if len(found) < len(values):

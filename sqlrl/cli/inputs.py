@@ -17,6 +17,7 @@ from sqlrl.cli.options import DATA, Db, Drop, Evidence, Messages, ModelFile, Que
 from sqlrl.cli.options import Database as DatabaseFile
 from sqlrl.cli.session import Session, session
 from sqlrl.errors import InputError, brief
+from sqlrl.paths import is_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -190,7 +191,7 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
     if value is None:
         return None
     path = Path(value)
-    if value != "-" and not (len(value) < 1000 and "\n" not in value and path.is_file()):
+    if value != "-" and not is_file(value):
         return value
     # Parquet and CSV files are tables, which the library reads itself.
     if path.suffix.lower() in (".parquet", ".csv", ".tsv"):
@@ -227,7 +228,7 @@ def split_files(values: Sequence[str] | None) -> list[str]:
     >>> split_files(["a.db,b.db", "-"])
     ['a.db', 'b.db', '-']
     """
-    return [file for value in values or () for file in ([value] if Path(value).is_file() else split_names([value]))]
+    return [file for value in values or () for file in ([value] if is_file(value) else split_names([value]))]
 
 
 def evidence_of(files: Sequence[str], model: Model) -> list[Any]:

@@ -15,6 +15,7 @@ from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, read_table, split_files
 from sqlrl.cli.options import FLAG, Db, Messages, split_names, with_database
 from sqlrl.cli.session import session
+from sqlrl.paths import expanded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -303,7 +304,7 @@ def load(
 @contextmanager
 def _no_remains(path: Path) -> Iterator[None]:
     """Remove the database file after a failure if there was none before."""
-    file = path.expanduser()
+    file = expanded(path)
     existed = file.exists()
     try:
         yield

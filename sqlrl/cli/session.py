@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlrl.cli.failures import in_options
 from sqlrl.cli.options import Messages, Output
 from sqlrl.errors import InputError, SqlrlWarning
+from sqlrl.paths import expanded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,7 +147,7 @@ def check_file(path: Path, *, create: bool = False) -> None:
     ------
     InputError
     """
-    file = path.expanduser()
+    file = expanded(path)
     if not file.exists():
         if create:
             return

@@ -14,6 +14,7 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.recognizing import check_database_file
 from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import BusyError, EngineError, InputError, brief
+from sqlrl.paths import expanded
 
 # A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
 _RESERVED = {"sqlrl"}
@@ -68,7 +69,7 @@ def connect(
         check_idle(target)
         _set(target, settings)
         return _guest(target, owned=False, path="your connection")
-    path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    path = str(target) if str(target) == ":memory:" else str(expanded(target))
     file = None if path == ":memory:" else Path(path)
     existed = file is None or file.exists()
     if file is not None:

@@ -18,6 +18,7 @@ from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.printer import check_names, format_formula, format_model
 from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
+from sqlrl.paths import expanded
 
 VERSION = 1
 """Version of the JSON layout."""
@@ -66,7 +67,7 @@ def save_model(model: RuleSet, path: str | Path) -> None:
 def _write(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all: beside its place first, then renamed."""
     # A link stays one: the file that it names is written.
-    path = path.expanduser().resolve()
+    path = expanded(path).resolve()
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         try:

@@ -16,6 +16,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.sources import open_source
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import EngineError, LoadError, SqlrlError, brief
+from sqlrl.logic.mln import parse_mln
 
 
 @pytest.fixture
@@ -122,3 +123,30 @@ def test_hints_for_functions_of_the_database_are_left_out() -> None:
     assert brief(text) == "Invalid Input Error: CSV Error"
     assert brief("\n".join(map(str, range(20)))) == "0\n1\n2\n3\n4\n5\n..."
     assert brief("x" * 1000) == "x" * 297 + "..."
+
+
+LONG = "select " + ", ".join(f"'{'x' * 40}{i}' as c{i}" for i in range(8))
+
+
+def test_a_query_of_one_line_may_be_longer_than_the_name_of_a_file(catalog: Catalog) -> None:
+    assert len(LONG) > 255
+    for text in (LONG, f"({LONG})", f"select * from ({LONG}) -- p.csv"):
+        catalog.load("P", text, types=[f"t{i}" for i in range(8)])
+        assert catalog.predicates()["P"].rows == 1
+    catalog.scope("P", LONG)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x" * 300, r"is neither a file, nor a table or view, nor a query"),
+        ("x" * 300 + ".csv", r"there is no such file"),
+        ("x" * 300 + "*.parquet", r"there is no such file"),
+        ("~no such user/x.csv", r"^~no such user/x\.csv: there is no such file"),
+    ],
+)
+def test_names_that_no_file_can_have_are_refused(catalog: Catalog, text: str, message: str) -> None:
+    with pytest.raises(LoadError, match=message):
+        catalog.load("P", text)
+    with pytest.raises(LoadError):
+        catalog.load_evidence(text, parse_mln("P(s)\n1 P(x)"))

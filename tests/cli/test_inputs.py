@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sqlrl.cli.inputs import chosen_examples, split_files
 from tests.cli.conftest import EVIDENCE, Project, Run
 
 COMMANDS = ["load", "ground", "count", "learn", "infer", "evaluate", "explain", "sql", "migrate", "version", "demo"]
@@ -73,6 +74,12 @@ def test_evaluate_takes_the_labels_from_evidence(run: Run, project: Project) -> 
     arguments = ["evaluate", "-m", project / "all.mln", "-e", project / "smokers.db", "--query", "Smokes", "--json"]
     (row,) = run(*arguments).rows()
     assert (row["true_positives"], row["false_positives"], row["false_negatives"]) == (1, 2, 0)
+
+
+def test_a_query_of_one_line_may_be_longer_than_the_name_of_a_file() -> None:
+    query = f"select name from test where name <> '{'x' * 300}'"
+    assert chosen_examples(query) == query
+    assert split_files([",".join(f"{'x' * 100}{i}.db" for i in range(3))]) == [f"{'x' * 100}{i}.db" for i in range(3)]
 
 
 def test_drop_leaves_rules_out_everywhere(run: Run, project: Project) -> None:

@@ -1,0 +1,41 @@
+"""Paths of files as users write them, and texts that may be none."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+
+def expanded(path: str | Path) -> Path:
+    """Return a path with the folder of a user in place of `~`; it stays as it is if there is no such user.
+
+    Examples
+    --------
+    >>> str(expanded("~nobody at all/a.csv"))
+    '~nobody at all/a.csv'
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def exists(path: str | Path) -> bool:
+    """Return True if there is a file or folder of this name; a text that is too long to be one, as a query, names none.
+
+    Examples
+    --------
+    >>> exists("select " + "x" * 1000)
+    False
+    """
+    try:
+        return Path(path).exists()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
+
+
+def is_file(path: str | Path) -> bool:
+    """Return True if there is a file of this name, which like that of `exists` may be any text."""
+    return exists(path) and Path(path).is_file()
