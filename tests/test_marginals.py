@@ -188,3 +188,18 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
         assert found(reader.marginals(model())) == pytest.approx(by_enumeration(RULES), abs=1e-9)
         with pytest.raises(CatalogError, match="read-only"):
             reader.marginals(model(), samples_into="other")
+
+
+def test_arguments_and_results_have_columns_of_their_own() -> None:
+    kinds = ["probability", "error", "rhat", "ess", "method", "truth", "example"]
+    db = sqlrl.connect()
+    db.load("Seen", [tuple("abcdefg")], types=kinds)
+    declared = ", ".join(kinds)
+    rules = sqlrl.parse_mln(f"Seen({declared})\nQ({declared})\n1 Q(a, b, c, d, e, f, g)", query=("Q",))
+    found = db.marginals(rules)
+    found.write("found")
+    names = db.sql("from found").columns
+    assert found.probabilities().column_names == names
+    assert names[1:8] == [f"{kind}_2" for kind in kinds]
+    assert len(set(names)) == len(names)
+    assert db.predict(rules).atoms(every=True).column_names == [*names[:8], "truth"]

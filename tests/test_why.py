@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.errors import InputError
+from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.solve.counts import score
 from sqlrl.why import Reasons
 
@@ -258,3 +258,15 @@ def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_netwo
     for name in ("Smokes(Bob)", "Cancer(Chris)", "Smokes(Anna)"):
         assert cut.why(name).margin == pytest.approx(whole.why(name).margin, abs=1e-6)
         assert cut.why(name).table.to_arrow() == whole.why(name).table.to_arrow()
+
+
+@pytest.mark.parametrize("kind", ["atom", "example"])
+def test_a_type_may_have_the_name_of_a_column(kind: str) -> None:
+    db = sqlrl.connect()
+    db.load("Bond", [("c1", "c2"), ("c2", "c3")], types=[kind, kind])
+    declared = f"Bond({kind}, {kind})\nHot({kind})\n"
+    model = sqlrl.parse_mln(declared + "1 Bond(x, y) ^ Hot(x) => Hot(y)\n2 Hot(x)", query=("Hot",))
+    assert 'v !Hot("c1") v Hot("c2")' in str(db.predict(model).why("Hot(c2)"))
+    contradictory = sqlrl.parse_mln(declared + "Bond(x, y) => Hot(y).\nBond(x, y) => !Hot(x).", query=("Hot",))
+    with pytest.raises(InfeasibleError, match=r'!Hot\("c2"\)'):
+        db.predict(contradictory)

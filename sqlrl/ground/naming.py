@@ -17,6 +17,11 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.sql import table
 
+_TAKEN = ("example", "truth", "probability", "error", "rhat", "ess", "method")
+"""Columns that tables of predictions and probabilities have beside the arguments."""
+_ID = "atom id"
+"""The column of ids beside names: a type may be called atom, but no type has a blank in its name."""
+
 
 def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
     """Select `example` (name) and the names of the arguments of a predicate's query atoms; the table's alias is `a`.
@@ -52,7 +57,7 @@ def argument_names(info: PredicateInfo) -> tuple[str, ...]:
     >>> argument_names(program.layout.predicates["Friends"])
     ('person', 'person_2')
     """
-    taken = {"example", "truth"}
+    taken = set(_TAKEN)
     names = []
     for kind in info.types:
         name, number = kind, 2
@@ -78,12 +83,12 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
     texts: dict[int, str] = {}
     with program.shown(pa.table({"atom": np.unique(atoms)})) as source:
         for info in (p for p in program.layout.predicates.values() if p.open):
-            query = named_atoms(program.layout, info).select(column("atom", "a"))
+            query = named_atoms(program.layout, info).select(named(column("atom", "a"), _ID))
             on = exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
             data = program.engine.fetch(query.join(table(source, "w"), on=on), step=f"name the atoms of {info.name}")
             for row in data.to_pylist():
                 terms = tuple(Constant(row[name]) for name in argument_names(info))
-                texts[row["atom"]] = str(Literal(info.name, terms))
+                texts[row[_ID]] = str(Literal(info.name, terms))
     return texts
 
 
