@@ -6,18 +6,18 @@ again, whoever does that: a definition never lags behind its data.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.columns import LoadOptions, Mapped, check_name
+from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.dictionary import did_you_mean, nearest_constants
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.loading import register
+from sqlrl.catalog.options import LoadOptions, check_name
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, subquery
 from sqlrl.errors import CatalogError, LoadWarning, warn
@@ -274,7 +274,7 @@ def _load(
     rows = store.count(store.table(storage), f"count the facts of {name}")
     if not rows:
         warn(f"{name} is defined, but has no facts: no body of its rules holds in these data", LoadWarning)
-    options = json.dumps(asdict(LoadOptions(empty="allow")), sort_keys=True, ensure_ascii=False)
+    options = LoadOptions(empty="allow").to_json()
     fingerprint = table_fingerprint(store.engine, store.table(storage))
     loaded = SourceRecord(name, "fact", storage, False, False, example, DEFINITION, text, fingerprint, options, rows)
     record = replace(known or PredicateRecord(name), arguments=arguments, example=None)

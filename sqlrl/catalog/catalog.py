@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlrl.catalog import binding, evidence, examples, loading, refreshing, scopes
 from sqlrl.catalog.atoms import ATOM_LIMIT
-from sqlrl.catalog.columns import LoadOptions
 from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fitting import warn_of_types
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.reading import open_store
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import argument_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
-from sqlrl.logic.printer import is_identifier
 from sqlrl.wording import counted
 
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
@@ -30,38 +29,6 @@ _INTEGERS = (
     "UHUGEINT",
 )
 _NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
-
-
-@dataclass(frozen=True)
-class LoadOptions:
-    """The options of `Catalog.load`, which explains them."""
-
-    columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
-    types: Sequence[str] | None = None
-    example: str | int | None = None
-    target: bool = False
-    given: bool = False
-    truth: str | int | None = None
-    probability: str | int | None = None
-    duplicates: str = "error"
-    empty: str = "error"
-    fold_case: bool = False
-    constants: Mapping[str, str] = field(default_factory=dict)
-    header: bool = True
-    delimiter: str | None = None
-    quote: str = '"'
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the source is written if it is a CSV file."""
-        return Dialect(self.header, self.delimiter, self.quote)
-
-    @property
-    def role(self) -> str:
-        """What the rows say: fact, label, given or soft."""
-        if self.probability is not None:
-            return "soft"
-        return "given" if self.given else "label" if self.target else "fact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,54 +50,6 @@ class Mapped:
     example_column: str | None = None
     truth: str | None = None
     probability: str | None = None
-
-
-def check_name(name: object, what: str = "predicate") -> None:
-    """Refuse a name of a predicate or type that no model can write.
-
-    Raises
-    ------
-    LoadError
-
-    Examples
-    --------
-    >>> check_name("my table")
-    Traceback (most recent call last):
-    sqlrl.errors.LoadError: 'my table' cannot be the name of a predicate: a name is a letter and then letters, digits and underscores.
-    """
-    if not isinstance(name, str):
-        raise LoadError(f"the name of a {what} is a text, not {name!r}.")
-    if not is_identifier(name):
-        raise LoadError(
-            f"{name!r} cannot be the name of a {what}: a name is a letter and then letters, digits and underscores."
-        )
-
-
-def check_options(predicate: str, options: LoadOptions) -> None:
-    """Refuse names that no model can write, and options that contradict each other.
-
-    Raises
-    ------
-    LoadError
-    """
-    check_name(predicate)
-    if isinstance(options.types, Sequence) and not isinstance(options.types, str):
-        for name in options.types:
-            check_name(name, "type")
-    if options.target and options.given:
-        raise LoadError(f"{predicate}: target=True makes facts labels, given=True makes them evidence: choose one.")
-    if options.duplicates not in ("error", "drop"):
-        raise LoadError(f"{predicate}: duplicates={options.duplicates!r} must be 'error' or 'drop'.")
-    if options.empty not in ("error", "allow"):
-        raise LoadError(f"{predicate}: empty={options.empty!r} must be 'error' or 'allow'.")
-    if options.truth is not None and options.probability is not None:
-        raise LoadError(
-            f"{predicate}: truth= and probability= cannot both be given: a probability of 0 or 1 is hard evidence."
-        )
-    if options.probability is not None and (options.target or options.given):
-        raise LoadError(
-            f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out."
-        )
 
 
 def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.columns import LoadOptions, Mapped
+from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.loading import register, with_sources, write_rows
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import Store, argument_columns

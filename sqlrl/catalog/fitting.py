@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.columns import LoadOptions, map_columns, raw_query
+from sqlrl.catalog.columns import map_columns, raw_query
 from sqlrl.catalog.constants import clause_constants
 from sqlrl.catalog.dictionary import (
     did_you_mean,
@@ -20,6 +19,7 @@ from sqlrl.catalog.dictionary import (
     numeric_name,
 )
 from sqlrl.catalog.fingerprints import file_fingerprint
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns
 from sqlrl.engine.nodes import column, named
@@ -150,7 +150,7 @@ def _read_fact(
     constant: str,
 ) -> tuple[str, int] | None:
     """Return the first fact with a constant and its row from a source that can be read again, None if it changed."""
-    options = LoadOptions(**json.loads(source.options))
+    options = LoadOptions.from_json(source.options)
     try:
         with open_source(store.engine, source.source, options.dialect) as opened:
             mapped = map_columns(predicate.predicate, opened, options, predicate.types)

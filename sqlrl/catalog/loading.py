@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
-from sqlrl.catalog.columns import LoadOptions, Mapped, check_options, map_columns, raw_query
+from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
+from sqlrl.catalog.options import LoadOptions, check_options
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
@@ -188,7 +188,7 @@ def write_rows(
         source.kind,
         source.address or source.label,
         fingerprint,
-        json.dumps(asdict(options), sort_keys=True, ensure_ascii=False),
+        options.to_json(),
         rows,
     )
 
@@ -319,7 +319,7 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
     """Encode one staged table."""
     extra = [*(["truth"] if source.signed else []), *(["prior"] if source.role == "soft" else [])]
     raw = exp.select("*").from_(store.table(source.storage))
-    dropped = LoadOptions(**json.loads(source.options)).duplicates == "drop"
+    dropped = LoadOptions.from_json(source.options).duplicates == "drop"
     # Files of earlier versions have no numbers of rows beside what was kept of duplicates.
     numbered = dropped and ROW in store.columns(raw, "describe what was loaded")
     example = source.example or moved is not None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlglot import exp
 
-from sqlrl.catalog.columns import LoadOptions
 from sqlrl.catalog.fingerprints import (
     MISSING,
     changed_since,
@@ -20,6 +18,7 @@ from sqlrl.catalog.fingerprints import (
     table_fingerprint,
 )
 from sqlrl.catalog.loading import load
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -171,7 +170,7 @@ def changed_sources(store: Store) -> list[SourceRecord]:
     for record in store.sources().values():
         if record.kind in ("object", "relation", "definition"):
             continue
-        options = LoadOptions(**json.loads(record.options))
+        options = LoadOptions.from_json(record.options)
         with open_source(store.engine, record.source, options.dialect) as source:
             if parse_fingerprint(source.fingerprint) is not None:
                 same = changed_since(Path(record.source), record.fingerprint, thorough=True) is None
@@ -187,5 +186,5 @@ def refresh(store: Store) -> list[str]:
     changed = changed_sources(store)
     with store.writing():
         for record in changed:
-            load(store, record.predicate, record.source, LoadOptions(**json.loads(record.options)))
+            load(store, record.predicate, record.source, LoadOptions.from_json(record.options))
     return sorted({record.predicate for record in changed})

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlrl.catalog.columns import check_name
 from sqlrl.catalog.dictionary import no_number
 from sqlrl.catalog.encoding import number_rows, row_numbers
+from sqlrl.catalog.options import check_name
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
