@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.columns import Mapped, raw_query
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.refreshing import changed_sources
+from sqlrl.catalog.sources import Source
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import CatalogError, EngineError, LoadError, LoadWarning, ParseError
 from sqlrl.logic.evidence import EvidenceAtom
@@ -125,6 +128,16 @@ def test_columns_by_name_position_and_mapping(catalog: Catalog) -> None:
 def test_renaming_and_case_folding(catalog: Catalog) -> None:
     catalog.load("P", [("New York",), ("BONN",)], types=["city"], fold_case=True, constants={"new york": "NY"})
     assert sorted(facts(catalog)) == [("NY",), ("bonn",)]
+
+
+def test_renaming_costs_what_the_names_are_not_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[exp.Case] = []
+    copy = exp.Case.copy
+    monkeypatch.setattr(exp.Case, "copy", lambda case: copied.append(case) or copy(case))
+    source = Source(exp.table_("t"), {"a": "VARCHAR"}, "t", "table", "")
+    query = raw_query(source, Mapped(("a",)), LoadOptions(constants={f"a{i}": f"b{i}" for i in range(40)}))
+    assert query.sql("duckdb").count("WHEN") == 40
+    assert len(copied) < 3
 
 
 def test_numeric_types_hold_numbers(catalog: Catalog) -> None:
