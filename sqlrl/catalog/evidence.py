@@ -289,7 +289,7 @@ def _load_group(store: Store, predicate: str, role: str, atoms: Sequence[Evidenc
             role,
             source=source,
             fingerprint=fingerprint,
-            options=LoadOptions(),
+            options=LoadOptions(files=[file.address for file in files]),
             example=False,
             signed=signed,
             soft=role == "soft",

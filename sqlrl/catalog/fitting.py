@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,7 +18,7 @@ from sqlrl.catalog.dictionary import (
     numeric_name,
 )
 from sqlrl.catalog.fingerprints import file_fingerprint
-from sqlrl.catalog.options import LoadOptions
+from sqlrl.catalog.options import LoadOptions, evidence_files
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns
 from sqlrl.engine.nodes import column, named
@@ -171,14 +170,12 @@ def _read_fact(
 
 def _in_evidence(source: SourceRecord, places: Sequence[int], constant: str) -> str:
     """Return the evidence file and the line in which a constant stands first, or what is known of a source that is no such file."""
-    paths, fingerprints = source.source.split(", "), source.fingerprint.split()
-    if source.kind == "object" and len(paths) == len(fingerprints):
-        for path, fingerprint in zip(map(Path, paths), fingerprints, strict=True):
-            if file_fingerprint(path) != fingerprint:
-                continue
-            for atom in read_evidence(path):
-                if atom.predicate == source.predicate and any(atom.constants[i] == constant for i in places):
-                    return f"{path}, line {atom.line:,}"
+    for path, fingerprint in evidence_files(source) if source.kind == "object" else []:
+        if file_fingerprint(path) != fingerprint:
+            continue
+        for atom in read_evidence(path):
+            if atom.predicate == source.predicate and any(atom.constants[i] == constant for i in places):
+                return f"{path}, line {atom.line:,}"
     return source.source
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from sqlrl.catalog.delimited import Dialect
+from sqlrl.catalog.store import SourceRecord
 from sqlrl.errors import LoadError
 from sqlrl.logic.printer import is_identifier
 
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The options of `Catalog.load`, which explains them."""
+    """The options of `Catalog.load`, which explains them; `files` are those that `Catalog.load_evidence` read together."""
 
     columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
     types: Sequence[str] | None = None
@@ -29,6 +31,7 @@ class LoadOptions:
     header: bool = True
     delimiter: str | None = None
     quote: str = '"'
+    files: Sequence[str] = ()
 
     @classmethod
     def from_json(cls, text: str) -> LoadOptions:
@@ -63,6 +66,25 @@ class LoadOptions:
         if self.probability is not None:
             return "soft"
         return "given" if self.given else "label" if self.target else "fact"
+
+
+def evidence_files(record: SourceRecord) -> list[tuple[Path, str]]:
+    """Return the files of evidence that a source was loaded from, each with its fingerprint; any other object is one that no file has.
+
+    Examples
+    --------
+    >>> record = SourceRecord(
+    ...     "P", "fact", "t", False, False, False, "object", "/a.db, /b.db", "1:2 3:4", LoadOptions().to_json(), 1
+    ... )
+    >>> [path.name for path, _ in evidence_files(record)]
+    ['a.db', 'b.db']
+    """
+    prints = record.fingerprint.split(" ")
+    files = LoadOptions.from_json(record.options).files
+    if not files:
+        # Earlier versions kept the names alone, in which a comma may also stand.
+        files = record.source.split(", ") if len(prints) > 1 else [record.source]
+    return list(zip(map(Path, files), prints, strict=True)) if len(files) == len(prints) else []
 
 
 def check_name(name: object, what: str = "predicate") -> None:

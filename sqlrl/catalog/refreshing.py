@@ -18,16 +18,13 @@ from sqlrl.catalog.fingerprints import (
     table_fingerprint,
 )
 from sqlrl.catalog.loading import load
-from sqlrl.catalog.options import LoadOptions
+from sqlrl.catalog.options import LoadOptions, evidence_files
 from sqlrl.catalog.sources import find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, SourceWarning, warn
 from sqlrl.wording import counted
-
-_EVIDENCE = ", "
-"""What stands between the files of evidence that were loaded together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +84,7 @@ def _changed_files(engine: DuckDBEngine, record: SourceRecord) -> Change | None:
     if record.kind not in ("file", "object"):
         return None
     evidence = record.kind == "object"
-    prints = record.fingerprint.split(" ") if evidence else [record.fingerprint]
-    paths = record.source.split(_EVIDENCE) if len(prints) > 1 else [record.source]
-    for path, fingerprint in zip(map(Path, paths), prints, strict=len(paths) == len(prints)):
+    for path, fingerprint in evidence_files(record) if evidence else [(Path(record.source), record.fingerprint)]:
         before = parse_fingerprint(fingerprint)
         if before is None or (evidence and before.time is None):
             continue

@@ -150,7 +150,7 @@ def test_constants_outside_a_listed_type_name_fact_source_and_row(catalog: Catal
 
 
 def test_constants_outside_a_listed_type_in_evidence_files(catalog: Catalog, tmp_path: Path) -> None:
-    paths = [tmp_path / "a.db", tmp_path / "b.db"]
+    paths = [tmp_path / "a, b.db", tmp_path / "b.db"]
     paths[0].write_text("Friends(Anna, Bob)\n")
     paths[1].write_text("\nFriends(Bob, Anna)\n" + "".join(f"Friends(Bob, P{i})\n" for i in range(7)))
     model = parse_mln("person = {Anna, Bob}\n" + TEXT, query=["Smokes"])

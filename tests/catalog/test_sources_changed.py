@@ -141,8 +141,11 @@ def test_the_rows_of_a_table_are_counted(tmp_path: Path) -> None:
     assert bound(catalog) == 3
 
 
-def test_changed_evidence_is_to_be_loaded_again(catalog: Catalog, tmp_path: Path) -> None:
-    path, other = tmp_path / "e.db", tmp_path / "f.db"
+@pytest.mark.parametrize("name", ["here", "here, and there"])
+def test_changed_evidence_is_to_be_loaded_again(catalog: Catalog, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    path, other = folder / "e.db", folder / "f.db"
     path.write_text("P(A)\n")
     other.write_text("P(B)\n")
     catalog.load_evidence([path, other], MODEL)
@@ -152,6 +155,9 @@ def test_changed_evidence_is_to_be_loaded_again(catalog: Catalog, tmp_path: Path
         bound(catalog)
     catalog.load_evidence([path, other], MODEL)
     assert bound(catalog) == 3
+    other.unlink()
+    with pytest.warns(SourceWarning, match="is gone"):
+        assert bound(catalog) == 3
 
 
 def test_fingerprints_of_earlier_versions_are_understood(tmp_path: Path) -> None:
