@@ -14,7 +14,7 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fitting import warn_of_types
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout
-from sqlrl.catalog.options import LoadOptions
+from sqlrl.catalog.options import LoadOptions, checked_options
 from sqlrl.catalog.reading import open_store
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -134,7 +134,7 @@ class Catalog:
         Traceback (most recent call last):
         sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
         """
-        options = LoadOptions(
+        given_options = LoadOptions(
             columns,
             types,
             example,
@@ -145,17 +145,18 @@ class Catalog:
             duplicates,
             empty,
             fold_case,
-            dict(constants or {}),
+            {} if constants is None else constants,
             header=header,
             delimiter=delimiter,
             quote=quote,
         )
+        options = checked_options(predicate, given_options)
         known = self.store.types()
         with self.store.writing():
             loading.load(self.store, predicate, source, options)
             self._follow({predicate})
-        if known and types is not None:
-            warn_of_types(predicate, types, known)
+        if known and options.types is not None:
+            warn_of_types(predicate, options.types, known)
 
     def load_evidence(
         self,

@@ -60,10 +60,11 @@ class Dialect:
         """
         if self.header not in (True, False):
             raise LoadError(f"header={self.header!r} must be True (the first line names the columns) or False.")
-        for name, value in (("delimiter", self.delimiter), ("quote", self.quote)):
+        given: dict[str, object] = {"delimiter": self.delimiter, "quote": self.quote}
+        for name, value in given.items():
             if value is None or (name == "quote" and value == ""):
                 continue
-            if len(value) != 1 or value in "\r\n\0":
+            if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":
                 raise LoadError(f"{name}={value!r} must be one character, such as {_SUCH_AS[name]}.")
 
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
-from sqlrl.catalog.options import LoadOptions, check_options
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
@@ -32,7 +32,6 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     LoadError
         With every fault of the source; nothing has changed then.
     """
-    check_options(predicate, options)
     known = store.predicates().get(predicate)
     others = [s for (name, role), s in store.sources().items() if name == predicate and role != options.role]
     types = _types(predicate, known, options, others)

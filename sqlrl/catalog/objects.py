@@ -51,10 +51,10 @@ def readable(source: Any) -> tuple[Any, str]:
         return source.read_all(), "an Arrow reader"
     if isinstance(source, pa.Array | pa.ChunkedArray):
         return pa.table({"column0": source}), "an Arrow array"
-    module = type(source).__module__.split(".")[0]
-    if module == "pandas":
+    modules = {kind.__module__.split(".")[0] for kind in type(source).__mro__}
+    if "pandas" in modules and hasattr(source, "iloc"):
         return source, "a pandas frame"
-    if module == "polars":
+    if "polars" in modules:
         frame = source.collect() if hasattr(source, "collect") else source
         return frame.to_arrow(), "a polars frame"
     if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
@@ -139,7 +139,20 @@ def _array(values: list[Any], position: int, label: str) -> pa.Array:
         return pa.array([None if v is None else bool(v) for v in values], pa.bool_())
     if kinds and all(issubclass(kind, float) for kind in kinds):
         return pa.array(values, pa.float64())
-    return pa.array([None if v is None else str(v) for v in values], pa.string())
+    texts = [None if v is None else str(v) for v in values]
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError as error:
+        number = next(i for i, text in enumerate(texts, start=1) if text is not None and not _unicode(text))
+        raise LoadError(
+            f"row {number} of {label} has {texts[number - 1]!r} as value {position + 1}, which no database can store: half a character "
+            "(a surrogate) comes from reading text in another encoding than it was written in."
+        ) from error
+
+
+def _unicode(text: str) -> bool:
+    """Return True for a text without surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _missing(value: Any) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.store import SourceRecord
 from sqlrl.errors import LoadError
 from sqlrl.logic.printer import is_identifier
+
+_WHOLE = (int, np.integer)
 
 
 @dataclass(frozen=True)
@@ -108,15 +114,25 @@ def check_name(name: object, what: str = "predicate") -> None:
         )
 
 
-def check_options(predicate: str, options: LoadOptions) -> None:
-    """Refuse names that no model can write, and options that contradict each other.
+def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
+    """Return options with tuples, dicts and texts in place of what else may hold or be them, as arrays and pandas' indexes.
 
     Raises
     ------
     LoadError
+        Names that no model can write, options of other kinds or that contradict each other.
+
+    Examples
+    --------
+    >>> checked_options("P", LoadOptions(columns={"b": 1, "a": 0}.keys(), types=["s", "t"])).columns
+    ('b', 'a')
+    >>> checked_options("P", LoadOptions(truth=1.0))
+    Traceback (most recent call last):
+    sqlrl.errors.LoadError: P: truth=1.0 names no column: give its name, or its position (an int from 0).
     """
     check_name(predicate)
-    if isinstance(options.types, Sequence) and not isinstance(options.types, str):
+    options = _plain(predicate, options)
+    if options.types is not None and not isinstance(options.types, str):
         for name in options.types:
             check_name(name, "type")
     if options.target and options.given:
@@ -133,3 +149,61 @@ def check_options(predicate: str, options: LoadOptions) -> None:
         raise LoadError(
             f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out."
         )
+    return options
+
+
+def _plain(predicate: str, options: LoadOptions) -> LoadOptions:
+    """Return options whose values JSON can keep."""
+    plain: dict[str, Any] = {}
+    for name in ("example", "truth", "probability"):
+        value = getattr(options, name)
+        plain[name] = None if value is None else _column(predicate, name, value)
+    for name in ("target", "given", "fold_case"):
+        value = getattr(options, name)
+        if not isinstance(value, int | np.bool_) or value not in (0, 1):
+            raise LoadError(f"{predicate}: {name}={value!r} must be True or False.")
+        plain[name] = bool(value)
+    # What else a header may be `Dialect` says, with the reason.
+    header: Any = options.header
+    plain["header"] = bool(header) if isinstance(header, np.bool_) else header
+    columns, names = options.columns, functools.partial(_column, predicate, "columns")
+    if isinstance(columns, Mapping):
+        plain["columns"] = {names(argument): names(value) for argument, value in columns.items()}
+    elif columns is not None and not isinstance(columns, str):
+        plain["columns"] = tuple(map(names, _ordered(predicate, "columns", columns)))
+    if options.types is not None and not isinstance(options.types, str):
+        types = _ordered(predicate, "types", options.types)
+        plain["types"] = tuple(str(t) if isinstance(t, str) else t for t in types)
+    plain["constants"] = _renames(predicate, options.constants)
+    return replace(options, **plain)
+
+
+def _column(predicate: str, option: str, value: object) -> str | int:
+    """Return what names a column as a text or an int."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, _WHOLE) and not isinstance(value, bool):
+        return int(value)
+    where = f"{option}={value!r}" if option != "columns" else f"columns= has {value!r}, which"
+    raise LoadError(f"{predicate}: {where} names no column: give its name, or its position (an int from 0).")
+
+
+def _ordered(predicate: str, option: str, values: object) -> tuple[Any, ...]:
+    """Return what stands in an option for the arguments, one after the other."""
+    # The keys of a dict have an order, other sets have none.
+    unordered = isinstance(values, Set) and not isinstance(values, KeysView)
+    if isinstance(values, Iterable) and not unordered and not isinstance(values, bytes | Mapping):
+        return tuple(values)
+    why = ", and a set has no order" if unordered else ""
+    raise LoadError(f"{predicate}: {option}={values!r} must be a list with one item for each argument{why}.")
+
+
+def _renames(predicate: str, constants: Any) -> dict[str, str]:
+    """Return the new names of constants."""
+    if not hasattr(constants, "keys"):
+        raise LoadError(f"{predicate}: constants={constants!r} must be a mapping from constants to their new names.")
+    pairs = dict(constants)
+    for name in (*pairs, *pairs.values()):
+        if not isinstance(name, (str, *_WHOLE)) or isinstance(name, bool):
+            raise LoadError(f"{predicate}: constants= has {name!r}, which is no constant: name constants by texts.")
+    return {str(old): str(new) for old, new in pairs.items()}

@@ -42,6 +42,10 @@ def cursor(factory: Any) -> sqlite3.Cursor:
     return connection.execute("select 'Anna' as a, 'Bob' as b union all select 'Bob', 'Chris'")
 
 
+class Frame(pd.DataFrame):
+    """A frame of another module, as geopandas has them."""
+
+
 Pair = namedtuple("Pair", "a b")
 ROWS: list[Callable[[], Any]] = [
     lambda: np.array(PAIRS),
@@ -56,6 +60,8 @@ ROWS: list[Callable[[], Any]] = [
     lambda: FRAME.itertuples(index=False),
     lambda: (row for _, row in FRAME.iterrows()),
     lambda: zip(*(pa.array(side) for side in zip(*PAIRS, strict=True)), strict=True),
+    lambda: pd.MultiIndex.from_tuples(PAIRS),
+    lambda: Frame(FRAME),
     lambda: pl.DataFrame(PAIRS, schema=["a", "b"], orient="row").iter_rows(),
 ]
 
@@ -132,6 +138,7 @@ def test_no_number_is_not_a_number(catalog: Catalog) -> None:
         ([{"a": "x", "b": "y"}, {"a": "x"}], "row 2 of the rows has the values a, row 1 has a, b: name them alike"),
         ([{"a": "x"}, ("x",)], "row 1 of the rows names its values and row 2 does not: make all"),
         ([("x",), {"a": "x"}], "row 2 of the tuples names its values and row 1 does not: make all"),
+        (["a", "\ud800b"], r"row 2 of the tuples has '\\ud800b' as value 1, which no database can store"),
         ([{"1": "x", 1: "y"}], r"the rows name two values alike \(1, 1\): give each a name of its own"),
     ],
 )
