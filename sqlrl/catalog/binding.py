@@ -164,10 +164,10 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
 def _with_example(opening: Opening, source: ExampleSource) -> Opening:
     """Return an opening whose record says where its example stands; without data that follows from the kind of examples."""
     record = opening.record
-    if source.kind == "column" and not opening.sources:
-        record = replace(record, example="column")
-    elif source.kind == "type" and source.type in record.types:
+    if source.kind == "type" and source.type in record.types:
         record = replace(record, example="argument")
+    elif not opening.sources:
+        record = replace(record, example="column" if source.kind == "column" else None)
     return replace(opening, record=record)
 
 

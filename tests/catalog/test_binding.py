@@ -265,6 +265,8 @@ def test_examples_of_a_column_go_with_it(catalog: Catalog) -> None:
 
     def sizes() -> tuple[int, int]:
         layout = catalog.bind(TAGGED, training=True)
+        # A predicate without data follows the others.
+        assert layout.predicates["Good"].example_column == layout.predicates["Tag"].example_column
         return layout.example_count, layout.predicates["Good"].atom_count
 
     assert sizes() == (2, 2)
