@@ -233,6 +233,7 @@ CREATE TABLE "step" (
     "run" INTEGER NOT NULL,
     "step" BIGINT NOT NULL,
     "example" INTEGER NOT NULL,
+    "example_name" VARCHAR NOT NULL,
     "loss" DOUBLE NOT NULL,
     "atoms" BIGINT NOT NULL,
     "correct" BIGINT NOT NULL,
@@ -242,7 +243,8 @@ CREATE TABLE "step" (
 COMMENT ON TABLE "step" IS 'Progressive validation: each example is predicted before it is learned.';
 COMMENT ON COLUMN "step"."run" IS 'Run.';
 COMMENT ON COLUMN "step"."step" IS 'Step, from 0.';
-COMMENT ON COLUMN "step"."example" IS 'Example.';
+COMMENT ON COLUMN "step"."example" IS 'Example, by its id in the data of the run.';
+COMMENT ON COLUMN "step"."example_name" IS 'Its name.';
 COMMENT ON COLUMN "step"."loss" IS 'Hamming loss: atoms predicted wrongly.';
 COMMENT ON COLUMN "step"."atoms" IS 'Query atoms of the example.';
 COMMENT ON COLUMN "step"."correct" IS 'Atoms predicted rightly.';
@@ -310,6 +312,7 @@ CREATE TABLE "added_clause" (
     "clause" BIGINT NOT NULL,
     "step" BIGINT NOT NULL,
     "example" INTEGER NOT NULL,
+    "example_name" VARCHAR NOT NULL,
     "atom" BIGINT NOT NULL,
     "atom_name" VARCHAR NOT NULL,
     "horn" BOOLEAN NOT NULL,
@@ -319,7 +322,8 @@ COMMENT ON TABLE "added_clause" IS 'What caused each clause that a structure lea
 COMMENT ON COLUMN "added_clause"."run" IS 'Run.';
 COMMENT ON COLUMN "added_clause"."clause" IS 'Id of the clause within the model of the run.';
 COMMENT ON COLUMN "added_clause"."step" IS 'Step that added it, from 0.';
-COMMENT ON COLUMN "added_clause"."example" IS 'Example of that step.';
+COMMENT ON COLUMN "added_clause"."example" IS 'Example of that step, by its id in the data of the run.';
+COMMENT ON COLUMN "added_clause"."example_name" IS 'Its name.';
 COMMENT ON COLUMN "added_clause"."atom" IS 'The true query atom that was predicted false, from which the clause was found first.';
 COMMENT ON COLUMN "added_clause"."atom_name" IS 'That atom with its constants.';
 COMMENT ON COLUMN "added_clause"."horn" IS 'True if the literal of that atom is positive in the clause, all others negative; false if all are negative.';
@@ -370,7 +374,7 @@ COMMENT ON TABLE "prediction" IS 'Predicted worlds.';
 COMMENT ON COLUMN "prediction"."run" IS 'Run.';
 COMMENT ON COLUMN "prediction"."predicate" IS 'Predicate.';
 COMMENT ON COLUMN "prediction"."atom" IS 'Query atom.';
-COMMENT ON COLUMN "prediction"."example" IS 'Its example.';
+COMMENT ON COLUMN "prediction"."example" IS 'Its example, by its id in the data of the run.';
 COMMENT ON COLUMN "prediction"."truth" IS 'Predicted truth.';
 
 CREATE TABLE "marginal" (
@@ -388,7 +392,7 @@ COMMENT ON TABLE "marginal" IS 'Probabilities of query atoms that were kept (mar
 COMMENT ON COLUMN "marginal"."run" IS 'Run.';
 COMMENT ON COLUMN "marginal"."predicate" IS 'Predicate.';
 COMMENT ON COLUMN "marginal"."atom" IS 'Query atom.';
-COMMENT ON COLUMN "marginal"."example" IS 'Its example.';
+COMMENT ON COLUMN "marginal"."example" IS 'Its example, by its id in the data of the run.';
 COMMENT ON COLUMN "marginal"."probability" IS 'That the atom is true.';
 COMMENT ON COLUMN "marginal"."error" IS 'Monte Carlo standard error; 0 if exact, infinite if too few samples were drawn to tell.';
 COMMENT ON COLUMN "marginal"."rhat" IS 'Split R-hat: above 1.01 the chains disagree; 1 if exact.';
@@ -399,6 +403,7 @@ CREATE TABLE "explained" (
     "run" INTEGER NOT NULL,
     "atom" BIGINT NOT NULL,
     "example" INTEGER NOT NULL,
+    "example_name" VARCHAR NOT NULL,
     "name" VARCHAR NOT NULL,
     "truth" BOOLEAN NOT NULL,
     "margin" DOUBLE NOT NULL,
@@ -407,7 +412,8 @@ CREATE TABLE "explained" (
 COMMENT ON TABLE "explained" IS 'Atoms of kept predictions that were explained (Prediction.why).';
 COMMENT ON COLUMN "explained"."run" IS 'Run.';
 COMMENT ON COLUMN "explained"."atom" IS 'Query atom.';
-COMMENT ON COLUMN "explained"."example" IS 'Its example.';
+COMMENT ON COLUMN "explained"."example" IS 'Its example, by its id in the data of the run.';
+COMMENT ON COLUMN "explained"."example_name" IS 'Name of that example.';
 COMMENT ON COLUMN "explained"."name" IS 'The atom with its constants.';
 COMMENT ON COLUMN "explained"."truth" IS 'Predicted truth.';
 COMMENT ON COLUMN "explained"."margin" IS 'How much the score of the best world falls when the atom must have the other value (log-odds); infinite if no world has it.';
@@ -447,8 +453,8 @@ COMMENT ON COLUMN "strongest_clauses"."origin" IS 'What put it into the model.';
 COMMENT ON COLUMN "strongest_clauses"."step" IS 'Step of the learner that added it; NULL if it was there from the start.';
 
 CREATE VIEW "worst_predicted_examples" AS
-SELECT s.run, e.name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step
-FROM step AS s JOIN example AS e USING (example)
+SELECT s.run, s.example_name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step
+FROM step AS s
 WHERE s.run = (SELECT max(run) FROM step)
 ORDER BY s.loss DESC, s.run, s.step;
 COMMENT ON VIEW "worst_predicted_examples" IS 'Examples of the newest learning run by the loss of their prediction before they were learned, the worst first.';
@@ -473,8 +479,8 @@ COMMENT ON COLUMN "clauses_by_step"."origin" IS 'What put it into the model.';
 COMMENT ON COLUMN "clauses_by_step"."id" IS 'Id of the clause within the model.';
 
 CREATE VIEW "added_clauses" AS
-SELECT a.run, a.step, c.text AS clause, c.weight, e.name AS example, a.atom_name AS wrong_atom, a.delta_n, a.clause AS id
-FROM added_clause AS a JOIN run AS r USING (run) JOIN clause AS c ON c.model = r.model AND c.clause = a.clause JOIN example AS e ON e.example = a.example
+SELECT a.run, a.step, c.text AS clause, c.weight, a.example_name AS example, a.atom_name AS wrong_atom, a.delta_n, a.clause AS id
+FROM added_clause AS a JOIN run AS r USING (run) JOIN clause AS c ON c.model = r.model AND c.clause = a.clause
 ORDER BY a.run, a.step, id;
 COMMENT ON VIEW "added_clauses" IS 'Clauses that structure learners added, with the mistake that caused each, in order.';
 COMMENT ON COLUMN "added_clauses"."run" IS 'Run.';
@@ -503,10 +509,10 @@ COMMENT ON COLUMN "found_clauses"."id" IS 'Number of the clause within the run.'
 COMMENT ON COLUMN "found_clauses"."run" IS 'Run.';
 
 CREATE VIEW "explanation" AS
-SELECT e.name AS atom, x.name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run
-FROM explained AS e JOIN example AS x USING (example) LEFT JOIN reason AS r USING (run, atom)
-WHERE e.run = (SELECT max(n.run) FROM explained AS n WHERE n.name = e.name AND n.example = e.example)
-ORDER BY e.name, x.ordinal, r.side = 'neutral', r.side DESC, abs(r.contribution) DESC, r.clause, r.ground_clause;
+SELECT e.name AS atom, e.example_name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run
+FROM explained AS e LEFT JOIN reason AS r USING (run, atom)
+WHERE e.run = (SELECT max(n.run) FROM explained AS n WHERE n.name = e.name AND n.example_name = e.example_name)
+ORDER BY e.name, e.example, e.example_name, r.side = 'neutral', r.side DESC, abs(r.contribution) DESC, r.clause, r.ground_clause;
 COMMENT ON VIEW "explanation" IS 'The ground clauses that speak for and against atoms of kept predictions, of the newest run that explained each, the strongest first.';
 COMMENT ON COLUMN "explanation"."atom" IS 'The atom with its constants.';
 COMMENT ON COLUMN "explanation"."example" IS 'Name of its example.';

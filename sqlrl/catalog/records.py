@@ -24,6 +24,10 @@ from sqlrl.logic.serialize import model_from_json
 _PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
 
 
+_NAMED = frozenset({"step", "added_clause", "explained"})
+"""Tables that keep the names of examples: ids may be those of others once data were loaded again, and runs are asked later."""
+
+
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
     found = {"python": platform.python_version()}
@@ -178,9 +182,18 @@ class Records:
             yield
 
     def append(self, table: str, run: int, data: pa.Table) -> None:
-        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, `prediction`, ..."""
+        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, ..., with the names of examples if it keeps them."""
         data = data.append_column("run", pa.array([run] * len(data), pa.int32()))
-        self._store.insert(table, data, list(data.column_names), f"append to {table}")
+        columns, step = list(data.column_names), f"append to {table}"
+        if table not in _NAMED:
+            self._store.insert(table, data, columns, step)
+            return
+        with self._store.engine.attached(data) as source:
+            source.set("alias", exp.TableAlias(this=exp.to_identifier("new", quoted=True)))
+            query = exp.select(*(column(name, "new") for name in columns), column("name", "e")).from_(source)
+            same = column("example", "e").eq(column("example", "new"))
+            query = query.join(self._store.table("example", "e"), on=same, join_type="left")
+            self._store.insert(table, query, [*columns, "example_name"], step)
 
     def replace(self, table: str, run: int, data: pa.Table, *, key: str, value: int) -> None:
         """Put rows of a run in place of those that have a value in a column."""

@@ -252,3 +252,17 @@ def test_modes_may_be_a_file(folder: Path, tmp_path: Path) -> None:
     assert kept == [(str(sqlrl.parse_modes(MODES)),)]
     with pytest.raises(InputError, match="cannot read the file"):
         sqlrl.OSL(tmp_path / "none.modes").fit(loaded(folder), sqlrl.parse_mln(MODEL))
+
+
+def test_added_clauses_name_the_examples_of_their_run(folder: Path) -> None:
+    db = loaded(folder)
+    fit = learner().fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN[:16])
+    db.sql("create schema rest")
+    for name in ("token", "field"):
+        db.sql(f"create table rest.{name} as from '{folder / name}.parquet' where bib > 'b0009'")
+    db.load("Token", "rest.token", example="bib")
+    db.load("InField", "rest.field", target=True)
+    db.predict(fit.model_)
+    kept = db.sql("select example from sqlrl.added_clauses").fetchall()
+    assert {name for (name,) in kept} & set(TRAIN[:9])
+    assert [name for (name,) in kept] == fit.added()["example"].to_pylist()
