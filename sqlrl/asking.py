@@ -22,7 +22,7 @@ from sqlrl.inferred import into_tables
 from sqlrl.keeping import keep_marginals, keep_reasons
 from sqlrl.logic.model import Model
 from sqlrl.marginals import Marginals
-from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option
+from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, helper_limit
 from sqlrl.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ class Asking(Models):
             self.catalog.store.check_writable()
         start = time.perf_counter()
         working = self.console.progress("finding probabilities")
-        with working, self.program(model, drop=drop, query=query) as program:
+        most = helper_limit(limit, examples)
+        with working, self.program(model, drop=drop, query=query, limit=most) as program:
             tables = [] if into is None else list(into_tables(program.public_layout, into).values())
             _check_distinct([*tables, *streamed])
             self.engine.check_free([*tables, *streamed], replace=replace)

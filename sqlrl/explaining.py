@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import overload
 
@@ -11,14 +11,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
+from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import Engine
 from sqlrl.ground.assemble import plans
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.ground.running import run_counts
-from sqlrl.logic.shapes import Instance
+from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
 from sqlrl.plan.expansion import expand
+from sqlrl.plan.parts import domain_size
+from sqlrl.plan.slots import bind
 from sqlrl.report import Table
 from sqlrl.wording import counted
 
@@ -142,13 +145,18 @@ def explain(program: Program) -> Iterator[Explanation]:
     >>> [each.shape for each in explain(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
+    unlisted = _unlisted(program)
     for shape_plan in plans(program):
         use, query = shape_plan.use, shape_plan.plan.query
         number, foreign = program.clauses_of(use), frozenset(use.foreign)
-        joined = enumerated(use.shape, program.layout, parameters=use.parameters, foreign=foreign)[0]
-        most = None
+        joined = enumerated(use.shape, unlisted, parameters=use.parameters, foreign=foreign)[0]
+        bounds = []
         if _is_counted(joined, number * domain_bound(use.shape, program.layout)):
-            most = sum(n for _, n in run_counts(program, use, joined.query))
+            bounds.append(sum(n for _, n in run_counts(program, use, joined.query)))
+        helpers = _most_by_helpers(program, use.shape)
+        if helpers is not None and number * helpers < 2**127:
+            bounds.append(number * helpers)
+        most = min(bounds, default=None)
         yield _explain(program.engine, str(use.shape), number, query, most)
     for i, bound in enumerate(program.features):
         if bound.feature.plus and i not in program.feature_of:
@@ -166,12 +174,28 @@ def _explain_template(program: Program, bound: BoundFeature, instance: Instance)
     kinds = dict(bound.feature.variables)
     missing = [kinds[name] for name in bound.feature.plus if Variable(name, plus=True) not in instance.arguments]
     times = prod(layout.types[kind].size for kind in missing)
-    joined, most = template_rows(instance, layout, constants=constants), None
+    joined, most = template_rows(instance, _unlisted(program), constants=constants), None
     domain = domain_bound(instance.shape, layout) * prod(layout.types[kind].size for kind in instance.shape.parameters)
     if _is_counted(joined, domain * times):
         counts = program.engine.fetch(joined.query, step=f"count {shape}").column("n").to_pylist()
         most = times * sum(int(n or 0) for n in counts)
     return _explain(program.engine, shape, 0, query, most)
+
+
+def _unlisted(program: Program) -> Layout:
+    """Return the layout in which no count reads helper atoms, which may be planned only: every tuple has one."""
+    helpers = {name: replace(program.layout.predicates[name], full_scope=True) for name in program.helper_names}
+    return replace(program.layout, predicates={**program.layout.predicates, **helpers})
+
+
+def _most_by_helpers(program: Program, shape: Shape) -> int | None:
+    """Bound the ground clauses of a shape by the atoms of a negative helper literal; None if it has none."""
+    bound = bind(shape, program.layout)
+    found = []
+    for literal in (x for x in shape.literals if not x.positive and x.predicate in program.helper_names):
+        others = set(bound.variables) - {slot for _, slot in bound.columns(literal)}
+        found.append(bound.info(literal).atom_count * prod(domain_size(bound, slot) for slot in others))
+    return min(found, default=None)
 
 
 def _is_counted(joined: Enumerated, domain: int) -> bool:

@@ -16,7 +16,7 @@ from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
-from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model
+from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model, helper_limit
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ class Exports(Models):
             raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")
         check_weights(model)
         check_limit_option(limit)
-        with self.console.progress("exporting"), self.program(model, drop=drop, query=query) as program:
+        working, most = self.console.progress("exporting"), helper_limit(limit, examples)
+        with working, self.program(model, drop=drop, query=query, limit=most) as program:
             with self.only(examples) as chosen:
                 program.expand(chosen)
                 network = ground_network(program, chosen, limit=limit)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout
 from sqlrl.data import Data
 from sqlrl.errors import CatalogError, InputError
@@ -43,6 +44,8 @@ class Models(Data):
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
         closed: bool = False,
+        limit: int | None = None,
+        planned: bool = False,
     ) -> Iterator[Program]:
         r"""Hold a model against the data while the context is open; its scratch tables go when it closes.
 
@@ -55,6 +58,11 @@ class Models(Data):
             As in `ground`.
         closed : bool
             Whether there may be nothing to predict.
+        limit : int, optional
+            The most helper atoms of a quantifier over several open literals, over all examples; no more than the most atoms of a
+            predicate in any case.
+        planned : bool
+            Whether helper atoms are planned and not listed, which is enough to explain a model.
 
         Yields
         ------
@@ -64,6 +72,8 @@ class Models(Data):
         ------
         CatalogError
             As for `bind`.
+        GroundingLimitError
+            A quantifier needs more helper atoms; names the rule, where it stands, and their number.
 
         Examples
         --------
@@ -78,7 +88,8 @@ class Models(Data):
         """
         drop = tuple(drop)
         layout = self._bound(model, training, drop, query, closed)
-        program = bind_program(self.engine, layout, _without(model, drop))
+        most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
+        program = bind_program(self.engine, layout, _without(model, drop), limit=most, planned=planned)
         try:
             yield program
         finally:
@@ -204,7 +215,8 @@ class Models(Data):
         ([1, 2, 3], [-1, 2, -2, 3])
         """
         check_limit_option(limit)
-        with self.program(model, drop=drop, query=query) as program, self.only(examples) as chosen:
+        most = helper_limit(limit, examples)
+        with self.program(model, drop=drop, query=query, limit=most) as program, self.only(examples) as chosen:
             program.expand(chosen)
             return ground_network(program, chosen, limit=limit)
 
@@ -232,7 +244,7 @@ class Models(Data):
         >>> found[0].clauses, "JOIN" in found[0].sql
         (1, True)
         """
-        with self.program(model, drop=drop, query=query) as program:
+        with self.program(model, drop=drop, query=query, planned=True) as program:
             return Explanations(explain(program))
 
 
@@ -276,6 +288,17 @@ def check_limit_option(limit: object) -> None:
     whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
     if limit is not None and not whole:
         raise InputError(f"limit={limit!r} must be a whole number of ground clauses, 0 or more, or None for no limit.")
+
+
+def helper_limit(limit: int | None, examples: object) -> int | None:
+    """Return what a limit on ground clauses says of helper atoms: each has a ground clause, but they are those of all examples.
+
+    Examples
+    --------
+    >>> helper_limit(1000, None), helper_limit(1000, ["b1"])
+    (1000, None)
+    """
+    return limit if examples is None else None
 
 
 def _without(model: Model, drop: Iterable[str]) -> Model:

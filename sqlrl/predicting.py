@@ -23,7 +23,7 @@ from sqlrl.ground.naming import describer
 from sqlrl.inferred import into_tables
 from sqlrl.keeping import add_observed, keep_prediction
 from sqlrl.logic.model import Model
-from sqlrl.models import GROUNDING_LIMIT, check_limit_option
+from sqlrl.models import GROUNDING_LIMIT, check_limit_option, helper_limit
 from sqlrl.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -230,7 +230,9 @@ class Predicting(Asking):
         drop, query = tuple(drop), tuple(query)
         start = time.perf_counter()
         working = self.console.progress("predicting")
-        with working, self.program(model, drop=drop, query=query) as program:
+        # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
+        most = helper_limit(limit, examples) if cut is None else None
+        with working, self.program(model, drop=drop, query=query, limit=most) as program:
             if into is not None:
                 self.engine.check_free(into_tables(program.public_layout, into).values(), replace=replace)
             with self.only(examples) as chosen:

@@ -28,10 +28,11 @@ def ground(
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
         from sqlrl.ground.assemble import ground_network
+        from sqlrl.models import helper_limit
 
         with (
             job.run.working("grounding"),
-            job.db.program(job.model) as program,
+            job.db.program(job.model, limit=helper_limit(limit, job.examples)) as program,
             job.db.only(job.examples) as chosen,
         ):
             program.expand(chosen)

@@ -39,6 +39,14 @@ class Engine(Protocol):
         """Drop a table if it exists."""
         ...
 
+    def create_view(self, catalog: str, schema: str, name: str, query: exp.Expr, *, step: str) -> None:
+        """Create (or replace) a view of a query, which is not run."""
+        ...
+
+    def drop_view(self, catalog: str, schema: str, name: str, *, step: str) -> None:
+        """Drop a view if it exists."""
+        ...
+
     def transaction(self) -> AbstractContextManager[None]:
         """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer."""
         ...

@@ -134,3 +134,21 @@ class DuckDBEngine(Statements):
         """Drop a table if it exists."""
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         self.execute(exp.Drop(tables=[target], kind="TABLE", exists=True), step=step)
+
+    def create_view(self, catalog: str, schema: str, name: str, query: exp.Expr, *, step: str) -> None:
+        """Create (or replace) a view of a query, which is not run.
+
+        Raises
+        ------
+        EngineError, InputError
+            As `create_table`.
+        """
+        if not self._depth:
+            check_idle(self.connection)
+        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
+        self.execute(exp.Create(this=target, kind="VIEW", replace=True, expression=query), step=step)
+
+    def drop_view(self, catalog: str, schema: str, name: str, *, step: str) -> None:
+        """Drop a view if it exists."""
+        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
+        self.execute(exp.Drop(tables=[target], kind="VIEW", exists=True), step=step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
+from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import Engine
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
@@ -12,6 +13,7 @@ from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.independence import check_independence, check_templates
 from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.running import placed
 from sqlrl.logic.alchemy import normal_model
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
@@ -25,7 +27,9 @@ MOST_CONSTANTS = 200
 _numbers = count(1)
 
 
-def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
+def bind_program(
+    engine: Engine, layout: Layout, model: Model, *, limit: int = ATOM_LIMIT, planned: bool = False
+) -> Program:
     """Hold a model against a layout.
 
     Parameters
@@ -34,6 +38,10 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     layout : Layout
         Must know every predicate of the model's rules.
     model : Model
+    limit : int
+        The most atoms of a helper predicate, over all examples.
+    planned : bool
+        Whether helper atoms are planned and not listed: queries over them can be explained, and are as slow as listing them.
 
     Returns
     -------
@@ -44,6 +52,8 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     ------
     ModelError
         A rule ties examples together.
+    GroundingLimitError
+        A quantifier needs more helper atoms than the limit; names the rule and where it stands.
     UnsupportedError
         A template has a `+` variable where helper atoms cannot follow it.
 
@@ -63,11 +73,16 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)
     blocks, stated = _blocks(layout, compiled, constants)
-    tables = HelperTables(engine, layout, prefix, constants.single_row)
+    tables = HelperTables(engine, layout, prefix, constants.single_row, limit=limit, planned=planned)
     defining: list[Clause] = []
-    for _, feature in compiled:
-        for helper in feature.helpers:
-            defining.extend(tables.add(helper))
+    try:
+        for rule, feature in compiled:
+            for helper in feature.helpers:
+                defining.extend(tables.add(helper, placed(rule)))
+    except BaseException:
+        tables.close()
+        constants.close()
+        raise
     layout = tables.layout
     shaper = Shaper(lambda predicate, position: layout.predicates[predicate].types[position])
     features = [
@@ -78,7 +93,7 @@ def bind_program(engine: Engine, layout: Layout, model: Model) -> Program:
     for clause in defining:
         feature = Feature(clause.variables, (), (clause,))
         features.append(BoundFeature(None, feature, (shaper(clause),)))
-    return Program(engine, layout, model, features, blocks, constants, tables.tables)
+    return Program(engine, layout, model, features, blocks, constants, tables.tables, tables.views)
 
 
 def _blocks(

@@ -100,6 +100,12 @@ class ConstantIds:
             if isinstance(term, Constant)
         )
 
+    def close(self) -> None:
+        """Drop the scratch tables."""
+        for name in self.tables:
+            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+        self.tables.clear()
+
     def single_row(self, instance: Instance) -> TableName | None:
         """Return a parameter table with one row: the instance's constants in order, its `+` variables left out."""
         self.learn_instances([instance])

@@ -2,28 +2,33 @@
 
 `h(x) <=> EXIST y (K(x, y))` becomes `!h(x) v EXIST y (K)` and `h(x) v !K`. Where K has several open literals, a predicate of
 the witnesses, `k(x, y) <=> K(x, y)`, stands between.
+
+A helper has atoms only where its definition can be true: for the tuples that the closed literals of K, and its literals with a
+scope, join. Elsewhere it is false, as every atom outside a scope is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
-from sqlrl.logic.shapes import Instance, Slot, in_given_order
-from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
+from sqlrl.errors import GroundingLimitError
+from sqlrl.ground.helper_sizes import JOINED, Constants, most_atoms, negated, too_many
+from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
+from sqlrl.logic.terms import Clause, ExistsLiteral, Helper, Literal, Variable
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sql import table
 from sqlrl.plan.tuples import holding
-from sqlrl.plan.worlds import OBSERVED
+from sqlrl.plan.worlds import OBSERVED, POSSIBLE
 
-Part = Literal | EqualityLiteral
-Constants = Callable[[Instance], TableName | None]
+Variables = tuple[tuple[str, str], ...]
 
 
 class HelperTables:
@@ -37,6 +42,10 @@ class HelperTables:
         Starts the names of the tables.
     constants : callable
         Makes the one-row parameter table of an instance's constants.
+    limit : int
+        The most atoms of a helper.
+    planned : bool
+        Whether views stand in place of the tables of atoms, which nothing lists; then there is no limit.
 
     Attributes
     ----------
@@ -44,6 +53,8 @@ class HelperTables:
         With the helpers so far.
     tables : list of TableName
         What was created.
+    views : list of TableName
+        What was created in place of tables.
 
     Examples
     --------
@@ -54,85 +65,132 @@ class HelperTables:
     (1, [False, False, True, True])
     """
 
-    def __init__(self, engine: Engine, layout: Layout, prefix: str, constants: Constants) -> None:
-        self.engine, self.layout, self.tables = engine, layout, list[TableName]()
-        self._prefix, self._constants = prefix, constants
+    def __init__(
+        self,
+        engine: Engine,
+        layout: Layout,
+        prefix: str,
+        constants: Constants,
+        *,
+        limit: int = ATOM_LIMIT,
+        planned: bool = False,
+    ) -> None:
+        self.engine, self.layout = engine, layout
+        self.tables, self.views = list[TableName](), list[TableName]()
+        self._prefix, self._constants, self._limit, self._planned = prefix, constants, limit, planned
         self._next = 1 + sum(p.atom_count for p in layout.predicates.values())
 
-    def add(self, helper: Helper) -> tuple[Clause, ...]:
-        """Create the atoms of a helper and return its defining hard clauses; none if it is known already."""
+    def add(self, helper: Helper, place: str) -> tuple[Clause, ...]:
+        """Create the atoms of a helper and return its defining hard clauses; none if it is known already.
+
+        Parameters
+        ----------
+        helper : Helper
+        place : str
+            Where the rule that needs it stands, and the rule.
+
+        Raises
+        ------
+        GroundingLimitError
+            It would have more atoms than the limit, which is counted before any is made.
+        """
         if helper.name in self.layout.predicates:
             return ()
         definition, clauses = helper.definition, list[Clause]()
         opened = [p for p in definition.conjunction if isinstance(p, Literal) and self._open(p)]
         if len(opened) > 1:
-            definition = self._add_witnesses(helper, opened, clauses)
-        self._create(helper.name, helper.variables, helper.definition, scope=None)
+            definition = self._add_witnesses(helper, opened, clauses, place)
+        most = self._most_atoms(helper.name, helper.variables, helper, f"{place}: its quantifier")
+        self._create(helper.name, helper.variables, helper.definition, most)
         head = tuple(Variable(name) for name, _ in helper.variables)
         clauses.append(Clause(helper.variables, (Literal(helper.name, head, False), definition)))
         below = (*helper.variables, *definition.variables)
-        clauses.append(Clause(below, (Literal(helper.name, head), *map(_negated, definition.conjunction))))
+        clauses.append(Clause(below, (Literal(helper.name, head), *map(negated, definition.conjunction))))
         return tuple(clauses)
+
+    def close(self) -> None:
+        """Drop what was created."""
+        for name in self.tables:
+            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+        for name in self.views:
+            self.engine.drop_view(name.catalog, name.schema, name.name, step="drop scratch tables")
+
+    def _most_atoms(self, name: str, variables: Variables, helper: Helper, subject: str) -> int:
+        """Return a bound on the atoms of a helper, or of its witnesses; refuse more than the limit."""
+        enough, joined = (0, JOINED) if self._planned else (self._limit, None)
+        size = most_atoms(self.engine, self.layout, name, variables, helper, self._constants, enough, joined)
+        if size.atoms > self._limit and not self._planned:
+            raise GroundingLimitError(too_many(size, self._limit, subject))
+        return size.atoms
 
     def _open(self, literal: Literal) -> bool:
         return self.layout.predicates[literal.predicate].open
 
-    def _add_witnesses(self, helper: Helper, opened: Sequence[Literal], clauses: list[Clause]) -> ExistsLiteral:
+    def _add_witnesses(
+        self, helper: Helper, opened: Sequence[Literal], clauses: list[Clause], place: str
+    ) -> ExistsLiteral:
         """Create the predicate of a helper's witnesses; return the definition over it."""
         definition = helper.definition
         name, variables, everything = witness_definition(helper)
         head = tuple(Variable(n) for n, _ in variables)
-        self._create(name, variables, everything, scope=[p for p in definition.conjunction if p not in opened])
+        most = self._most_atoms(name, variables, helper, f"{place}: its quantifier, for its witnesses,")
+        self._create(name, variables, everything, most)
         clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in opened)
-        clauses.append(Clause(variables, (Literal(name, head), *map(_negated, definition.conjunction))))
+        clauses.append(Clause(variables, (Literal(name, head), *map(negated, definition.conjunction))))
         return ExistsLiteral(definition.variables, (Literal(name, head),))
 
-    def _create(
-        self,
-        name: str,
-        variables: tuple[tuple[str, str], ...],
-        definition: ExistsLiteral,
-        *,
-        scope: Sequence[Part] | None,
-    ) -> None:
-        """Create the tables of a helper: an atom for each value of its variables (for which the scope holds)."""
+    def _create(self, name: str, variables: Variables, definition: ExistsLiteral, most: int) -> None:
+        """Create the tables of a helper: an atom for each value of its variables for which its definition can be true."""
         catalog, schema = self.layout.scratch
-        number = len(self.tables)
+        number = len(self.tables) + len(self.views)
         facts = TableName(catalog, schema, f"{self._prefix}_facts_{number}")
         atoms = TableName(catalog, schema, f"{self._prefix}_atoms_{number}")
-        self.tables += [facts, atoms]
-        query, hidden = self._rows(variables, definition, scope)
-        self.engine.create_table(catalog, schema, atoms.name, query, step=f"create the atoms of {name}")
+        query, hidden, full = self._rows(variables, definition)
+        self.tables.append(facts)
+        if self._planned:
+            self.views.append(atoms)
+            self.engine.create_view(catalog, schema, atoms.name, query, step=f"plan the atoms of {name}")
+        else:
+            self.tables.append(atoms)
+            self.engine.create_table(catalog, schema, atoms.name, query, step=f"create the atoms of {name}")
         none = {f"a{i}": pa.array([], pa.int32()) for i in range(len(variables))}
         if hidden:
             none["example"] = pa.array([], pa.int32())
         none |= {"truth": pa.array([], pa.bool_()), "given": pa.array([], pa.bool_())}
         self.engine.create_table(catalog, schema, facts.name, pa.table(none), step=f"create {name}")
-        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(atoms))
-        count = int(self.engine.fetch(size, step="count helper atoms").column(0)[0].as_py())
-        self._next += count
+        count = most
+        if not self._planned:
+            count = self._count(atoms)
+            self._next += count
         types = tuple(kind for _, kind in variables)
-        info = PredicateInfo(
-            name, types, True, facts, atoms, example_column=hidden, full_scope=scope is None, atom_count=count
-        )
+        info = PredicateInfo(name, types, True, facts, atoms, example_column=hidden, full_scope=full, atom_count=count)
         self.layout = replace(self.layout, predicates={**self.layout.predicates, name: info})
 
-    def _rows(
-        self, variables: tuple[tuple[str, str], ...], definition: ExistsLiteral, scope: Sequence[Part] | None
-    ) -> tuple[exp.Select, bool]:
-        """Plan the rows of an atom table with the observed truth; also tell whether it has a hidden example column."""
+    def _count(self, atoms: TableName) -> int:
+        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(atoms))
+        return int(self.engine.fetch(size, step="count helper atoms").column(0)[0].as_py())
+
+    def _rows(self, variables: Variables, definition: ExistsLiteral) -> tuple[exp.Select, bool, bool]:
+        """Plan the rows of an atom table with the observed truth.
+
+        Also tell whether it has a hidden example column, and whether it has all tuples.
+        """
         instance, bound, slots, names = held(self.layout, variables, definition)
         group = instance.shape.exists[0]
         parameters = self._constants(instance)
-        closed = tuple(x for x in group.literals if scope is not None and not bound.info(x).open)
-        equal = group.equalities if scope is not None else ()
-        rows = holding(bound, slots, closed, equal, OBSERVED, parameters=parameters, prefix="r")
         inside = [Slot(False, i) for i in group.variables]
+        literals, equal = _narrowing(bound, slots, group)
+        mentioned = {slot for x in literals for _, slot in bound.columns(x)}
+        rows = holding(
+            bound, slots, literals, equal, POSSIBLE, inside=[slot for slot in inside if slot in mentioned],
+            parameters=parameters, prefix="r",
+        )  # fmt: skip
         truth = holding(
             bound, slots, group.literals, group.equalities, OBSERVED, inside=inside, parameters=parameters, prefix="t"
         )
         place = next((i for i, slot in enumerate(slots) if bound.is_example(slot)), None)
-        return self._numbered(rows, truth, names, place, len(slots)), bound.hidden is not None
+        query = self._numbered(rows, truth, names, place, len(slots))
+        return query, bound.hidden is not None, not (literals or equal)
 
     def _numbered(
         self, rows: exp.Select, truth: exp.Select, names: Sequence[str], place: int | None, width: int
@@ -157,7 +215,7 @@ class HelperTables:
 
 
 def held(
-    layout: Layout, variables: tuple[tuple[str, str], ...], definition: ExistsLiteral
+    layout: Layout, variables: Variables, definition: ExistsLiteral
 ) -> tuple[Instance, BoundShape, list[Slot], list[str]]:
     """Hold the definition of a helper against a layout.
 
@@ -187,12 +245,31 @@ def held(
     return instance, bound, slots, names
 
 
-def witness_definition(helper: Helper) -> tuple[str, tuple[tuple[str, str], ...], ExistsLiteral]:
+def witness_definition(helper: Helper) -> tuple[str, Variables, ExistsLiteral]:
     """Return name, variables and definition of the predicate of a helper's witnesses."""
     definition = helper.definition
     variables = (*helper.variables, *definition.variables)
     return f"{helper.name} witness", variables, ExistsLiteral((), definition.conjunction)
 
 
-def _negated(part: Part) -> Part:
-    return replace(part, positive=not part.positive)
+def _narrowing(
+    bound: BoundShape, slots: Sequence[Slot], group: ShapeExists
+) -> tuple[list[ShapeLiteral], list[ShapeEquality]]:
+    """Return the parts of a definition that say for which values of `slots` it can be true, in whatever world.
+
+    These are the positive literals that do not hold for every tuple, as far as shared variables tie them to `slots`; and what
+    else has no variables but theirs, so that it narrows what they join.
+    """
+
+    def variables(part: ShapeLiteral | ShapeEquality) -> set[Slot]:
+        found = (part.left, part.right) if isinstance(part, ShapeEquality) else [s for _, s in bound.columns(part)]
+        return {slot for slot in found if not slot.parameter}
+
+    known = {slot for slot in slots if not slot.parameter}
+    positive = [x for x in group.literals if x.positive and not (bound.info(x).open and bound.info(x).full_scope)]
+    joined: list[ShapeLiteral] = []
+    while tied := [x for x in positive if x not in joined and variables(x) & known]:
+        joined += tied
+        known |= {slot for x in tied for slot in variables(x)}
+    joined += [x for x in group.literals if not (x.positive or bound.info(x).open) and variables(x) <= known]
+    return joined, [x for x in group.equalities if variables(x) <= known]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.errors import ModelError, UnsupportedError
+from sqlrl.ground.running import placed
 from sqlrl.logic.model import Rule
-from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Slot, in_given_order
 from sqlrl.logic.terms import (
     And,
@@ -60,7 +60,7 @@ def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
     if len(terms) > 1 or any(quantified for _, quantified in terms):
         names = ", ".join(str(term) for term, _ in terms)
         raise ModelError(
-            f"{_text(rule)}: its open literals belong to several examples ({names}), but examples are independent: make all "
+            f"{placed(rule)}: its open literals belong to several examples ({names}), but examples are independent: make all "
             "data one example, or load what ties them together as evidence"
         )
     several = feature.clauses if len(feature.clauses) > 1 else ()
@@ -72,7 +72,7 @@ def check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
         for name, owners in _reading(known, clause, feature.plus).items()
     ):
         raise ModelError(
-            f"{_text(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
+            f"{placed(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
             "domain unclear: write the clauses as rules of their own"
         )
 
@@ -107,7 +107,7 @@ def check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
             plus = isinstance(term, Variable) and term.plus
             if plus and layout.types[kind].local and not _kept_inside(layout, helper, name):
                 raise UnsupportedError(
-                    f"{_text(rule)}: {term} is of the local type {kind!r} and stands under a quantifier over several literals with open "
+                    f"{placed(rule)}: {term} is of the local type {kind!r} and stands under a quantifier over several literals with open "
                     f"predicates or under a negation, beside no positive evidence: make {kind!r} global, or write the clauses out"
                 )
 
@@ -129,11 +129,6 @@ def _kept_inside(layout: Layout, helper: Helper, name: str) -> bool:
 def _beside_example(layout: Layout) -> set[str]:
     """Return the predicates that are not global."""
     return {p.name for p in layout.predicates.values() if p.example_column or layout.example_type in p.types}
-
-
-def _text(rule: Rule) -> str:
-    where = f"{rule.path}:{rule.line}: " if rule.line else ""
-    return f"{where}{format_formula(rule.formula)}"
 
 
 def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> Iterator[tuple[Term, bool]]:

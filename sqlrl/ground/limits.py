@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -133,13 +133,20 @@ def _why(program: Program, use: ShapeUse, clause: int, free: tuple[Slot, ...]) -
     instances = program.features[program.feature_of[clause]].instances
     called = next(x.variables for x in instances if x.shape == use.shape)
     names = [called[slot.index].replace("$", "") for slot in free if domain_size(bound, slot) > 1]
+    return unjoined(names, f"narrow a scope, {ADVICE}")
+
+
+def unjoined(names: Sequence[str], remedy: str) -> str:
+    """Say that nothing joins some variables, and what to do.
+
+    Examples
+    --------
+    >>> unjoined(["x", "y"], "or narrow a scope")
+    'no closed literal joins x and y, which range over their whole domains; join them, or narrow a scope'
+    """
     if not names:
-        return f"its variables are joined, but that many facts match; narrow a scope, {ADVICE}"
+        return f"its variables are joined, but that many facts match; {remedy}"
     if len(names) == 1:
-        return (
-            f"no closed literal joins {names[0]}, which ranges over its whole domain; join it, narrow a scope, {ADVICE}"
-        )
+        return f"no closed literal joins {names[0]}, which ranges over its whole domain; join it, {remedy}"
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return (
-        f"no closed literal joins {listed}, which range over their whole domains; join them, narrow a scope, {ADVICE}"
-    )
+    return f"no closed literal joins {listed}, which range over their whole domains; join them, {remedy}"

@@ -105,6 +105,8 @@ class Program:
     constants : ConstantIds
     tables : sequence of TableName
         Scratch tables of helpers, which `close` drops.
+    views : sequence of TableName
+        Views in place of such tables, which it drops too.
 
     Attributes
     ----------
@@ -134,6 +136,7 @@ class Program:
         blocks: Sequence[BlockRule],
         constants: ConstantIds,
         tables: Sequence[TableName] = (),
+        views: Sequence[TableName] = (),
     ) -> None:
         self.engine, self.layout, self.model = engine, layout, model
         self.features, self.blocks = tuple(features), tuple(blocks)
@@ -142,6 +145,7 @@ class Program:
         self.expansions: dict[int, TableName] = {}
         self._initial: list[float] = []
         self.constants, self._tables = constants, list(tables)
+        self._views = list(views)
         constants.learn_instances(instance for f in self.features for instance in f.instances)
         rows: dict[Shape, list[ParameterRows]] = {}
         with engine.transaction():
@@ -203,10 +207,13 @@ class Program:
 
     def close(self) -> None:
         """Drop the program's scratch tables."""
-        for name in (*self._tables, *self.constants.tables):
+        for name in self._tables:
             self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+        for name in self._views:
+            self.engine.drop_view(name.catalog, name.schema, name.name, step="drop scratch tables")
         self._tables.clear()
-        self.constants.tables.clear()
+        self._views.clear()
+        self.constants.close()
 
     @contextmanager
     def shown(self, data: pa.Table | exp.Expr) -> Iterator[TableName]:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlrl.errors import CountOverflowError, EngineError
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.logic.compile import clause_text
+from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import Literal
 
@@ -47,7 +48,19 @@ def rule_place(program: Program, feature: int) -> str:
         rule, prefix = next(users, None), "the quantifier of "
     if rule is None:
         return rule_text(program, feature)
-    return f"{prefix}{f'{rule.path}:{rule.line}: ' if rule.line else ''}{format_formula(rule.formula)}"
+    return f"{prefix}{placed(rule)}"
+
+
+def placed(rule: Rule) -> str:
+    """Return where a rule stands and its formula.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> placed(sample_program(PEOPLE, ["Smokes"], FRIENDS).model.rules[0])
+    '<text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y)'
+    """
+    return f"{f'{rule.path}:{rule.line}: ' if rule.line else ''}{format_formula(rule.formula)}"
 
 
 def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
@@ -97,7 +110,19 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
     try:
         yield
     except EngineError as error:
-        if "overflow" not in error.reason.lower() and "out of range" not in error.reason.lower():
+        if not is_overflow(error):
             raise
         feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
         raise CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits") from error
+
+
+def is_overflow(error: EngineError) -> bool:
+    """Tell whether the database failed because a count does not fit into 128 bits.
+
+    Examples
+    --------
+    >>> is_overflow(EngineError("count", "Overflow in multiplication", "SELECT"))
+    True
+    """
+    reason = error.reason.lower()
+    return "overflow" in reason or "out of range" in reason

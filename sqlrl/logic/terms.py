@@ -287,6 +287,8 @@ class Helper:
     name: str
     variables: tuple[tuple[str, str], ...]
     definition: ExistsLiteral
+    called: tuple[str, ...] = field(default=(), compare=False)
+    """What the first formula that needs it calls its variables, then those of the quantifier."""
 
 
 @dataclass(frozen=True, slots=True)

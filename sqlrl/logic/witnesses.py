@@ -126,7 +126,7 @@ class Emitter:
         variables = tuple((new, inside[new]) for new in outer.values())
         text = f"{variables} {definition.variables} {definition}"
         name = HELPER_PREFIX + hashlib.sha256(text.encode()).hexdigest()[:12]
-        self._helpers.setdefault(name, Helper(name, variables, definition))
+        self._helpers.setdefault(name, Helper(name, variables, definition, (*free, *witness.variables)))
         plus = set(self._normal.plus) if types is self._types else set()
         return Literal(name, tuple(Variable(n, plus=n in plus) for n in free), positive)
 

@@ -20,6 +20,8 @@ class World:
     ----------
     atoms : TableName or None
         A table with a column `atom`: the query atoms that are true, each once. None: the observed world (the labels).
+    every : bool
+        Whether all query atoms are true; then there is no table.
 
     Examples
     --------
@@ -28,9 +30,13 @@ class World:
     """
 
     atoms: TableName | None = None
+    every: bool = False
 
 
 OBSERVED = World()
+
+POSSIBLE = World(every=True)
+"""All query atoms are true: the tuples that are true here are those that are true in some world."""
 
 
 def true_rows(info: PredicateInfo, world: World) -> exp.Query:
@@ -54,6 +60,8 @@ def true_rows(info: PredicateInfo, world: World) -> exp.Query:
 def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> exp.Select:
     assert info.atoms is not None
     query = exp.select(*selected(columns, "a")).from_(table(info.atoms, "a"))
+    if world.every:
+        return query
     if world.atoms is None:
         return query.where(column("truth", "a"))
     return query.join(table(world.atoms, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
@@ -76,7 +84,8 @@ def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
         """Select the query atoms that are true in a world."""
         if world.atoms is None:
             assert info.atoms is not None
-            return exp.select(column("atom")).from_(table(info.atoms)).where(column("truth"))
+            every = exp.select(column("atom")).from_(table(info.atoms))
+            return every if world.every else every.where(column("truth"))
         return exp.select(column("atom")).from_(table(world.atoms))
 
     def only(here: World, there: World, change: int) -> exp.Select:
