@@ -78,6 +78,7 @@ class TrainingStream:
         limit: int | None,
     ) -> None:
         self._program, self._records, self._console = program, records, console
+        self._limit = limit
         self._passes = [Windows(program, examples, size, limit) for examples in passes]
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
@@ -113,6 +114,11 @@ class TrainingStream:
                         self._whole = window
                     yield window
                     task.advance()
+
+    def window(self, examples: IntArray) -> Window:
+        """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""
+        (found,) = Windows(self._program, examples, len(examples), self._limit)
+        return found
 
     def clause_text(self, clause: int) -> str:
         """Return the text of a clause, with its constants."""

@@ -125,6 +125,10 @@ class TrainingStream(Protocol):
         """Ground one window after the other, when it is asked for; after `resume` those that are left. Called once."""
         ...
 
+    def window(self, examples: IntArray) -> Window:
+        """Ground some training examples by themselves; clauses keep their ids. Called after all windows that hold them."""
+        ...
+
     def clause_text(self, clause: int) -> str:
         """Return the text of a clause, with its constants."""
         ...

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.problem import Iteration, Problem, Report, iteration_table, support_table, without_examples
+from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.learn.parameters import OnInfeasibleTruth, check_choice, check_database, check_integer
@@ -228,13 +228,15 @@ class BatchEstimator(Fitted):
             return problem, infeasible
         if self.on_infeasible_truth == "error":
             raise infeasible.error(names)
-        problem = without_examples(problem, infeasible.example)
-        if len(problem.network.atoms) == 0:
+        check_apart(problem, infeasible.example)
+        if np.isin(network.example, infeasible.example).all():
             raise InputError(
                 "no example is left to learn from: the labels of all of them violate hard clauses; use "
                 "on_infeasible_truth='warn' to learn from them all the same"
             )
-        return problem, infeasible
+        # Counts of a network are sums over its examples, so those that are left are grounded by themselves.
+        left = stream.window(window.examples[~np.isin(window.examples, infeasible.example)])
+        return Problem(left.network, left.truth, names), infeasible
 
 
 def _check_weights(weights: FloatArray, problem: Problem) -> None:

@@ -154,12 +154,9 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
     """
     network = problem.network
     kept = ~np.isin(network.example, examples)
+    rows = np.flatnonzero(_kept_rows(problem, kept, words))
     place = np.cumsum(kept) - 1
     length = np.diff(network.indptr)
-    row = np.repeat(np.arange(len(length)), length)
-    inside = np.bincount(row, weights=kept[np.abs(network.literals) - 1], minlength=len(length)).astype(np.int64)
-    _check_apart(problem, kept, (inside > 0) & (inside < length), words)
-    rows = np.flatnonzero(inside == length)
     literals = network.literals[ragged_ranges(network.indptr[rows], length[rows])]
     hard_units = network.hard_units[kept[np.abs(network.hard_units[:, 1]) - 1]]
     blocks, block = np.unique(network.block[kept], return_inverse=True)
@@ -182,15 +179,34 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
     return replace(problem, network=small, truth=problem.truth[kept])
 
 
-def _check_apart(problem: Problem, kept: BoolArray, joining: BoolArray, words: tuple[str, str]) -> None:
-    """Refuse rows and blocks with atoms of both kinds of examples."""
+def check_apart(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> None:
+    """Refuse to leave out examples that a ground clause or a block joins with others; parameters and error as `without_examples`.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> joined = network(2, [(0, [1, 2])], example=[7, 8])
+    >>> check_apart(Problem(joined, np.array([True, True]), Names()), np.array([7]))
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: examples whose labels violate hard clauses cannot be left out: 1 ground clause, the first of clause 0, ...
+    """
+    _kept_rows(problem, ~np.isin(problem.network.example, examples), words)
+
+
+def _kept_rows(problem: Problem, kept: BoolArray, words: tuple[str, str]) -> BoolArray:
+    """Return which rows have only atoms that are kept; rows and blocks that have both kinds are refused."""
     network, names = problem.network, problem.names
+    length = np.diff(network.indptr)
+    row = np.repeat(np.arange(len(length)), length)
+    within = np.bincount(row, weights=kept[np.abs(network.literals) - 1], minlength=len(length)).astype(np.int64)
+    joining = (within > 0) & (within < length)
     inside = np.flatnonzero(network.block >= 0)
     size = len(network.block_exact)
     of_kept, all_ = (np.bincount(network.block[members], minlength=size) for members in (inside[kept[inside]], inside))
     split = (of_kept > 0) & (of_kept < all_)
     if not joining.any() and not split.any():
-        return
+        whole: BoolArray = within == length
+        return whole
     if joining.any():
         clause = int(network.clauses[network.row_clause[np.flatnonzero(joining)[0]]])
         what = f"{counted(int(joining.sum()), 'ground clause')}, the first of {names.clause(clause)},"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import sqlrl
-from sqlrl.errors import InfeasibleError, InputError
+from sqlrl.errors import InfeasibleError, InfeasibleTruthWarning, InputError
 from sqlrl.learn.batch.perceptron import HowWorlds, VotedPerceptron, true_groundings
 from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.batch.problem import Problem as Training
@@ -149,3 +149,24 @@ def test_fit_keeps_iterations() -> None:
     weight = {row["clause"]: row["weight"] for row in fit.clauses().to_pylist()}
     assert weight['Word(d, "good") => Liked(d)'] == pytest.approx(0.001, rel=1e-3)
     assert weight['Word(d, "bad") => Liked(d)'] == pytest.approx(-0.001, rel=1e-3)
+
+
+@pytest.mark.parametrize("per_clause", [True, False])
+def test_examples_that_are_skipped_are_as_if_they_were_not_there(per_clause: bool) -> None:
+    names = [f"d{i:02}" for i in range(24)]
+    rules = "Word(d, +w) => !Liked(d)\nLong(d) <=> Liked(d)\nWord(d, w) ^ Liked(d)\nSpam(d) => !Liked(d)."
+    model = sqlrl.parse_mln("Word(doc, word)\nSpam(doc)\nLong(doc)\nLiked(doc)\n" + rules)
+
+    def fit(learner: VotedPerceptron, examples: list[str] | None = None) -> dict[str, float]:
+        db = sqlrl.connect()
+        db.load("Word", [(d, "good") for d in names], types=["doc", "word"], example="doc")
+        db.load("Spam", [(d,) for d in names[4:]], types=["doc"])
+        db.load("Long", [(d,) for d in names[::3]], types=["doc"])
+        db.load("Liked", [(d,) for d in names[1:]], types=["doc"], target=True)
+        found = learner.fit(db, model, examples=examples).clauses().to_pylist()
+        return {row["clause"]: row["weight"] for row in found}
+
+    with pytest.warns(InfeasibleTruthWarning, match="20 examples"):
+        skipped = fit(VotedPerceptron(0.1, 5, per_clause=per_clause, on_infeasible_truth="skip"))
+    # The divisor of a clause is a count, which the examples that are left out must not raise.
+    assert skipped == fit(VotedPerceptron(0.1, 5, per_clause=per_clause), names[:4])
