@@ -17,11 +17,9 @@ from sqlrl.ground.clauses import clause_table, expansion_names
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds, growth_exponent, is_inexpensive
 from sqlrl.ground.factors import FactorCounts, factor_counts
 from sqlrl.ground.program import Program
-from sqlrl.logic.alchemy import normal_model
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.signs import split_model
 from sqlrl.logic.terms import Atom
 from sqlrl.logic.variables import subformulas
 from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model
@@ -172,17 +170,9 @@ class Constraints(Models):
     ) -> Iterator[tuple[Program, list[int]]]:
         """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
         layout = self.bind(model, training=not model.learned, drop=drop, query=query)
-        opened = frozenset(p.name for p in layout.predicates.values() if p.open)
-
-        def split(part: Model) -> Model:
-            return normal_model(part, opened) if part.semantics == "alchemy" else split_model(part)
-
-        rules = tuple(model.rules[i] for i in places)
-        # A rule with both signs, or of Alchemy's normal form, is several rules of the program.
-        owners = [i for i in places for _ in split(model.with_rules((model.rules[i],))).rules]
-        program = bind_program(self.engine, layout, model.with_rules(rules))
+        program = bind_program(self.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)))
         try:
-            yield program, owners
+            yield program, [places[i] for i in program.owners]
         finally:
             program.close()
 

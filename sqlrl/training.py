@@ -128,10 +128,11 @@ class TrainingStream:
         return text
 
     def clause_rules(self) -> IntArray:
-        """Return the place in the model of each clause's rule, by clause id."""
-        place = {id(rule): i for i, rule in enumerate(self._program.model.rules)}
-        of_feature = np.array([place[id(bound.rule)] for bound in self._program.features], dtype=np.int64)
-        return of_feature[np.array(self._program.feature_of, dtype=np.int64)]
+        """Return the place in the model of each clause's rule, by clause id; see `learn.protocols.TrainingStream`."""
+        program = self._program
+        place = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
+        of_feature = np.array([place.get(id(bound.rule), -1) for bound in program.features], dtype=np.int64)
+        return of_feature[np.array(program.feature_of, dtype=np.int64)]
 
     def example_name(self, example: int) -> str:
         """Return the name of an example."""

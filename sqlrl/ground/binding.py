@@ -14,11 +14,10 @@ from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.independence import check_independence, check_templates
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.ground.running import placed
-from sqlrl.logic.alchemy import normal_model
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.plain import plain_model
 from sqlrl.logic.shapes import Shaper
-from sqlrl.logic.signs import split_model
 from sqlrl.logic.terms import Clause, Feature
 
 MOST_CONSTANTS = 200
@@ -65,7 +64,7 @@ def bind_program(
     (1, [1.0])
     """
     opened = frozenset(p.name for p in layout.predicates.values() if p.open)
-    model = normal_model(model, opened) if model.semantics == "alchemy" else split_model(model)
+    model, owners = plain_model(model, opened)
     compiled = [(rule, feature) for rule in model.rules for feature in compile_rule(rule, model, opened)]
     for rule, feature in compiled:
         check_independence(layout, rule, feature)
@@ -93,7 +92,9 @@ def bind_program(
     for clause in defining:
         feature = Feature(clause.variables, (), (clause,))
         features.append(BoundFeature(None, feature, (shaper(clause),)))
-    return Program(engine, layout, model, features, blocks, constants, tables.tables, tables.views)
+    return Program(
+        engine, layout, model, features, blocks, constants, tables.tables, tables.views, owners=owners
+    )
 
 
 def _blocks(

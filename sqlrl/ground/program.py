@@ -98,6 +98,7 @@ class Program:
     engine : Engine
     layout : Layout
     model : Model
+        Of exact semantics, without `*`.
     features : sequence of BoundFeature
         In the order of the model's rules.
     blocks : sequence of BlockRule
@@ -107,6 +108,8 @@ class Program:
         Scratch tables of helpers, which `close` drops.
     views : sequence of TableName
         Views in place of such tables, which it drops too.
+    owners : sequence of int
+        For each rule of `model` the place of the rule that it is of in the model that was bound, see `plain_model`.
 
     Attributes
     ----------
@@ -137,8 +140,10 @@ class Program:
         constants: ConstantIds,
         tables: Sequence[TableName] = (),
         views: Sequence[TableName] = (),
+        *,
+        owners: Sequence[int],
     ) -> None:
-        self.engine, self.layout, self.model = engine, layout, model
+        self.engine, self.layout, self.model, self.owners = engine, layout, model, tuple(owners)
         self.features, self.blocks = tuple(features), tuple(blocks)
         self.shapes: dict[Shape, ShapeUse] = {}
         self.feature_of: list[int] = []

@@ -134,7 +134,10 @@ class TrainingStream(Protocol):
         ...
 
     def clause_rules(self) -> IntArray:
-        """Return the place in the model of each clause's rule, by clause id, from 0; hard rules that state blocks have no clause."""
+        """Return the place of each clause's rule in the model that was given, from 0, by clause id; -1 for definitions of helper atoms.
+
+        Rules that a rule with `*`, or one of Alchemy's semantics, stands for have its place. Hard rules that state blocks have no clause.
+        """
         ...
 
     def example_name(self, example: int) -> str:

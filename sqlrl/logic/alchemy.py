@@ -16,7 +16,7 @@ from sqlrl.logic.decisions import conjuncts
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import normalise
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.signs import split_model
+from sqlrl.logic.signs import split_rule
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -97,33 +97,35 @@ def _clauses(node: Node, formula: Formula) -> list[tuple[Signed, ...]]:
     return clauses
 
 
-def normal_model(model: Model, open_predicates: frozenset[str]) -> Model:
-    r"""Return a model of exact semantics that means what a model means under `semantics="alchemy"`.
+def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[Rule, ...]:
+    r"""Return the rules of exact semantics that mean what a rule means under `semantics="alchemy"`.
 
     Parameters
     ----------
+    rule : Rule
     model : Model
+        With its declarations.
     open_predicates : frozenset of str
 
     Returns
     -------
-    Model
-        One rule for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
+    tuple of Rule
+        One for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
         clauses, each with its share.
 
     Examples
     --------
     >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", semantics="alchemy")
-    >>> [(format_formula(rule.formula), rule.weight) for rule in normal_model(model, frozenset({"H", "S"})).rules]
+    >>> found = normal_rules(model.rules[0], model, frozenset({"H", "S"}))
+    >>> [(format_formula(rule.formula), rule.weight) for rule in found]
     [('H(x) v !S(x)', 0.5), ('!H(x) v S(x)', 0.5)]
     """
-    rules = [
-        _share(rule, feature)
-        for rule in split_model(model).rules
-        for feature in features(rule.formula, rule.hard, model, open_predicates)
-    ]
-    return replace(model, rules=tuple(rules), semantics="exact")
+    return tuple(
+        _share(each, feature)
+        for each in split_rule(rule)
+        for feature in features(each.formula, each.hard, model, open_predicates)
+    )
 
 
 def _share(rule: Rule, feature: Feature) -> Rule:

@@ -46,7 +46,7 @@ class Likelihood(BatchEstimator):
         blocks, with labels in proportion, or whole groups of them, see `fit`.
     prior_scale : float or sequence of float
         How wide the prior is: in the penalty weights are divided by it. One number for each rule of the model, in their order (those of
-        hard rules are not used), or one for all. Kinds of clauses that have many groundings, or are many, want a narrower prior than
+        hard rules are not used; all clauses that a rule stands for have its own), or one for all. Kinds of clauses that have many groundings, or are many, want a narrower prior than
         others to say as much as these before learning.
     tolerance : float
         Done when the optimality condition is violated by at most this share of the largest gradient at weights of 0.

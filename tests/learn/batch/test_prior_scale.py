@@ -96,3 +96,40 @@ def test_scales_that_are_none(data: tuple[sqlrl.Database, np.ndarray, np.ndarray
 def test_no_model_is_said_before_its_rules_are_counted(data: tuple[sqlrl.Database, np.ndarray, np.ndarray]) -> None:
     with pytest.raises(InputError, match="model"):
         sqlrl.Likelihood(prior_scale=SCALES).fit(data[0], None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rules", "semantics", "scales", "written", "written_scales"),
+    [
+        ("*Long(d) => Liked(d)\nOld(d) => Liked(d)", "exact", (1, 100),
+         "Long(d) => Liked(d)\n!Long(d) => Liked(d)\nOld(d) => Liked(d)", (1, 1, 100)),
+        # A rule after them that states a block has no clause.
+        ("*Long(d) => Of(d, A)\nOld(d) => Of(d, A)\nOf(d, a) ^ a != b => !Of(d, b).", "exact", (1, 100, 1),
+         "Long(d) => Of(d, A)\n!Long(d) => Of(d, A)\nOld(d) => Of(d, A)\nOf(d, a) ^ a != b => !Of(d, b).", (1, 1, 100, 1)),
+        ("Long(d) <=> Liked(d)\nOld(d) => Liked(d)", "alchemy", (2, 100),
+         "Long(d) v !Liked(d)\n!Long(d) v Liked(d)\nOld(d) => Liked(d)", (2, 2, 100)),
+    ],
+)  # fmt: skip
+def test_rules_that_stand_for_several_have_one_number(
+    rules: str, semantics: str, scales: tuple[int, ...], written: str, written_scales: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"d{i:02}" for i in range(20)]
+    long, old, liked = ({name for name in names if rng.random() > 0.5} for _ in range(3))
+    db = sqlrl.connect()
+    db.load("Long", [(d,) for d in sorted(long)], types=["doc"])
+    db.load("Old", [(d,) for d in sorted(old)], types=["doc"])
+    db.load("Liked", [(d,) for d in sorted(liked)], types=["doc"], target=True)
+    db.load("Of", [(d, "A" if d in liked else "B") for d in names], types=["doc", "kind"], target=True)
+    target = "Of(doc, kind)" if "Of" in rules else "Liked(doc)"
+
+    def fit(text: str, scale: tuple[int, ...], **options: str) -> sqlrl.Likelihood:
+        model = sqlrl.parse_mln(f"Long(doc)\nOld(doc)\n{target}\n{text}", **options)  # type: ignore[arg-type]
+        return sqlrl.Likelihood("l2", 1, prior_scale=scale).fit(db, model)
+
+    found = fit(rules, scales, semantics=semantics)
+    np.testing.assert_allclose(found.weights_, fit(written, written_scales).weights_, atol=1e-9)
+    with pytest.raises(
+        InputError, match=rf"prior_scale has {len(scales) + 1} numbers, and the model has {len(scales)} rules"
+    ):
+        fit(rules, (*scales, 1), semantics=semantics)

@@ -1,0 +1,45 @@
+"""What the rules of a model come to: rules with one sign each, which mean what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlrl.logic.alchemy import normal_rules
+from sqlrl.logic.model import Model
+from sqlrl.logic.signs import split_rule
+
+
+def plain_model(model: Model, open_predicates: frozenset[str]) -> tuple[Model, tuple[int, ...]]:
+    r"""Return a model of exact semantics without `*` that means what a model means, and the rule that each of its rules is of.
+
+    Parameters
+    ----------
+    model : Model
+    open_predicates : frozenset of str
+
+    Returns
+    -------
+    Model
+        For a rule with `*` one rule for each combination of signs, and under `semantics="alchemy"` one for each clause of the normal
+        form; then the next rule's.
+    tuple of int
+        For each of its rules the place in `model`.
+
+    Raises
+    ------
+    ModelError, UnsupportedError
+        As `split_signs` and `normal_rules`.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> from sqlrl.logic.printer import format_formula
+    >>> plain, owners = plain_model(parse_mln("P(t)\nQ(t)\n*P(x) => Q(x)\nQ(x)"), frozenset({"Q"}))
+    >>> [format_formula(rule.formula) for rule in plain.rules], owners
+    (['P(x) => Q(x)', '!P(x) => Q(x)', 'Q(x)'], (0, 0, 1))
+    """
+    exact = model.semantics != "alchemy"
+    parts = [split_rule(rule) if exact else normal_rules(rule, model, open_predicates) for rule in model.rules]
+    rules = tuple(rule for part in parts for rule in part)
+    owners = tuple(place for place, part in enumerate(parts) for _ in part)
+    return replace(model, rules=rules, semantics="exact"), owners
