@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sqlrl
@@ -114,6 +116,43 @@ def test_hard_rules_that_state_blocks_are_in_the_model_alone() -> None:
         assert block in str(fit.model_)
         # The block holds.
         assert sum(db.predict(fit.model_).result.world) <= 2
+
+
+@pytest.mark.parametrize(
+    ("learner", "listed", "shown"),
+    [
+        (sqlrl.MaxMargin(np.array([0.5, 1.0])), sqlrl.MaxMargin([0.5, 1.0]), "MaxMargin(C=array([0.5, 1. ]))"),
+        (sqlrl.MaxMargin(np.array(2.0)), sqlrl.MaxMargin(2.0), "MaxMargin(C=array(2.))"),
+        (
+            sqlrl.Likelihood("l2", np.array([0.5, 1.0]), folds=np.int64(2), prior_scale=np.ones(1)),  # type: ignore[arg-type]
+            sqlrl.Likelihood("l2", [0.5, 1.0], folds=2, prior_scale=[1.0]),
+            "Likelihood(penalty='l2', strength=array([0.5, 1. ]), folds=2, prior_scale=array([1.]))",
+        ),
+        (
+            sqlrl.Likelihood("l2", np.array(0.5), prior_scale=np.array(3.0)),
+            sqlrl.Likelihood("l2", 0.5, prior_scale=3.0),
+            "Likelihood(penalty='l2', strength=array(0.5), prior_scale=array(3.))",
+        ),
+    ],
+)
+def test_arrays_are_parameters_as_lists_are(learner: Any, listed: Any, shown: str) -> None:
+    assert repr(learner).replace("np.int64(2)", "2") == shown
+    with sqlrl.connect() as db:
+        db.load("Word", [(f"d{i}", "ab"[i % 2]) for i in range(8)], types=["doc", "word"], example="doc")
+        db.load("Liked", [("d1",), ("d3",), ("d4",), ("d5",), ("d6",)], types=["doc"], target=True)
+        model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
+        assert learner.fit(db, model).weights_.tolist() == listed.fit(db, model).weights_.tolist()
+        kept = [json.loads(row[0]) for row in db.sql("select parameters from sqlrl.run order by run").fetchall()]
+        assert kept[0] == kept[1]
+    assert repr(learner).replace("np.int64(2)", "2").startswith(shown + "\n")
+    assert page(learner).text.startswith(type(learner).__name__)
+
+
+def test_a_list_that_can_be_read_once_is_refused() -> None:
+    with sqlrl.connect() as db:
+        for learner in (sqlrl.Likelihood("l1", (x for x in (1.0, 2.0))), sqlrl.MaxMargin(iter([1.0]))):  # type: ignore[arg-type]
+            with pytest.raises(InputError, match=r"can be read only once: give a list, (strength|C)=list\(...\)"):
+                learner.fit(db, MODEL)
 
 
 @pytest.mark.parametrize(

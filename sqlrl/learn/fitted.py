@@ -82,6 +82,10 @@ class Fitted:
         """Return the constructor's arguments by name."""
         return {name: getattr(self, name) for name in (*self.own, *self.shared)}
 
+    def recorded(self) -> dict[str, object]:
+        """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
+        return {name: _plain(value) for name, value in self.get_params().items()}
+
     @property
     def model(self) -> Model:
         """The learned model; the same as `model_`.
@@ -114,3 +118,10 @@ class Fitted:
         if not self._is_fitted():
             raise NotFittedError(f"this {type(self).__name__} has no clauses yet: call fit(db, model) first")
         return self._table
+
+
+def _plain(value: object) -> object:
+    """Return an array, a number of numpy, or a list of them, as values of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

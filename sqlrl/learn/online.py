@@ -262,10 +262,10 @@ class OnlineEstimator(Fitted):
             saving = checkpoint or resume is not None
             if resume is None:
                 saved = None
-                number = stream.begin(name, self.get_params(), parameters.seed)
+                number = stream.begin(name, self.recorded(), parameters.seed)
                 learner = self._learner(parameters, stream, names, None)
             else:
-                number, saved = resume, stream.resume(resume, name, self.get_params())
+                number, saved = resume, stream.resume(resume, name, self.recorded())
                 learner = self._learner(parameters, stream, names, saved.arrays)
             run = Run(learner, stream, number, on_window, self.keep_steps, saving)
             if saved is not None:
@@ -277,7 +277,7 @@ class OnlineEstimator(Fitted):
             last = learner.weights
             weights = learner.averaged_weights() if self.average else last
             support, steps = learner.support(), run.all_steps()
-            record = TrainingRecord(name, self.get_params(), parameters.seed, started, run.seconds, steps, support)
+            record = TrainingRecord(name, self.recorded(), parameters.seed, started, run.seconds, steps, support)
             start = time.perf_counter()
             learned = db.learned_model(stream.program, weights, record)
             run.seconds["statistics"] = time.perf_counter() - start

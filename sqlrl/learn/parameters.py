@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -100,6 +100,36 @@ def check_number(name: str, value: object, low: float, strict: bool, remedy: str
     if not number or not math.isfinite(value) or value < low or (strict and value == low):  # type: ignore[arg-type,operator]
         wanted = f"a finite number {'above' if strict else 'of at least'} {low:g}"
         raise InputError(f"{name}={value!r} is not {wanted}: {remedy}")
+
+
+def several(value: object) -> TypeGuard[Iterable[Any]]:
+    """Return whether a parameter that may be one number or a list of them is a list, an array or the like.
+
+    Examples
+    --------
+    >>> several(1.0), several((0.1, 1)), several(np.array(1.0)), several(np.ones(1)), several("1")
+    (False, True, False, True, False)
+    """
+    return isinstance(value, Iterable) and not isinstance(value, str | Mapping) and getattr(value, "ndim", 1) > 0
+
+
+def listed(name: str, value: object) -> list[Any]:
+    """Return one number or several as a list, those of arrays as numbers of Python; what is neither, to be refused, alone in it.
+
+    Raises
+    ------
+    InputError
+        It is a generator: what is read once cannot be shown, kept with the run or used again.
+
+    Examples
+    --------
+    >>> listed("C", 1.0), listed("C", (0.1, 1)), listed("C", np.array([0.5, 2.0])), listed("C", np.array(2.0))
+    ([1.0], [0.1, 1], [0.5, 2.0], [2.0])
+    """
+    if isinstance(value, Iterator):
+        raise InputError(f"{name}={value!r} can be read only once: give a list, {name}=list(...)")
+    plain: object = value.tolist() if isinstance(value, np.ndarray) else value
+    return list(plain) if several(plain) else [plain]
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
@@ -46,9 +48,15 @@ def call(estimator: Estimator) -> str:
     given = [
         f"{name}={shortened(repr(value), LONGEST)}"
         for name, value in estimator.get_params().items()
-        if name not in defaults or value != defaults[name]
+        if name not in defaults or not _equal(value, defaults[name])
     ]
     return f"{type(estimator).__name__}({', '.join(given)})"
+
+
+def _equal(value: object, default: object) -> bool:
+    """Return whether an argument is its default value; an array, whose comparison is an array, is not."""
+    found = operator.eq(value, default)
+    return isinstance(found, bool | np.bool_) and bool(found)
 
 
 def _defaults(kind: type) -> dict[str, object]:

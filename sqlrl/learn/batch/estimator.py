@@ -183,7 +183,7 @@ class BatchEstimator(Fitted):
                     f"the model has no rules with a weight, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
                     "of clauses found none, see its warning"
                 )
-            number = stream.begin(name, self.get_params(), self.seed)
+            number = stream.begin(name, self.recorded(), self.seed)
             start = time.perf_counter()
             problem, infeasible = self._problem(stream)
             seconds["grounding"] = time.perf_counter() - start
@@ -199,7 +199,7 @@ class BatchEstimator(Fitted):
                 STEP_SCHEMA.empty_table(),
             )
             record = TrainingRecord(
-                name, self.get_params(), self.seed, started, seconds, steps, support, table, self._tuning()
+                name, self.recorded(), self.seed, started, seconds, steps, support, table, self._tuning()
             )
             start = time.perf_counter()
             learned = db.learned_model(stream.program, weights, record)

@@ -15,7 +15,7 @@ from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
-from sqlrl.learn.parameters import check_choice, check_integer, check_number
+from sqlrl.learn.parameters import check_choice, check_integer, check_number, listed, several
 from sqlrl.learn.protocols import TUNING_SCHEMA, TrainingDatabase, TrainingStream
 from sqlrl.wording import counted
 
@@ -38,13 +38,13 @@ class Likelihood(BatchEstimator):
     penalty : {"l1", "l2"}
         What is maximised: the log-likelihood less `strength * sum(|w|)`, a Laplacian prior; or less
         `strength / 2 * sum(w^2)`, a Gaussian prior of mean 0 and variance 1 / strength.
-    strength : float or sequence of float
+    strength : float, sequence of float or array
         Beta in the thesis, above 0, in the units of the log-likelihood summed over all atoms (of liblinear it is 1 / C). Of
         several the one whose weights make held-out labels most likely is chosen, and weights are learned again from all.
     folds : int
         Parts for that choice: whole examples if there are several (then no more parts than examples), else query atoms and
         blocks, with labels in proportion, or whole groups of them, see `fit`.
-    prior_scale : float or sequence of float
+    prior_scale : float, sequence of float or array
         How wide the prior is: in the penalty weights are divided by it. One number for each rule of the model, in their order (those of
         hard rules are not used; all clauses that a rule stands for have its own), or one for all. Kinds of clauses that have many groundings, or are many, want a narrower prior than
         others to say as much as these before learning.
@@ -99,10 +99,10 @@ class Likelihood(BatchEstimator):
     def __init__(
         self,
         penalty: Penalty = "l1",
-        strength: float | Sequence[float] = 1.0,
+        strength: float | Sequence[float] | FloatArray = 1.0,
         *,
         folds: int = 5,
-        prior_scale: float | Sequence[float] = 1.0,
+        prior_scale: float | Sequence[float] | FloatArray = 1.0,
         tolerance: float = 1e-7,
         max_iterations: int = 2000,
         **common: Unpack[BatchCommon],
@@ -177,16 +177,16 @@ class Likelihood(BatchEstimator):
     def _check(self) -> None:
         super()._check()
         check_choice("penalty", self.penalty, ("l1", "l2"))
-        for strength in _listed(self.strength):
+        for strength in _numbers(self.strength):
             check_number(
                 "strength", strength, 0, True, "it weighs the penalty, without which weights can grow without bounds"
             )
         check_integer("folds", self.folds, 2)
-        for scale in _listed(self.prior_scale, "prior_scale"):
+        for scale in _numbers(self.prior_scale, "prior_scale"):
             check_number("prior_scale", scale, 0, True, "weights are divided by it in the penalty")
         check_number("tolerance", self.tolerance, 0, True, "1e-7 is the default")
         check_integer("max_iterations", self.max_iterations, 1)
-        if self._given is not None and len(_listed(self.strength)) == 1:
+        if self._given is not None and len(_numbers(self.strength)) == 1:
             raise InputError(
                 f"groups= says which atoms stay together when a strength is chosen, and strength={self.strength!r} is only one: give "
                 "several to choose from, or leave groups= out"
@@ -194,9 +194,9 @@ class Likelihood(BatchEstimator):
 
     def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
         problem, infeasible = super()._problem(stream)
-        if _several(self.prior_scale):
+        if several(self.prior_scale):
             assert self._model is not None
-            of_rule = np.array(_listed(self.prior_scale), dtype=np.float64)
+            of_rule = np.array(_numbers(self.prior_scale), dtype=np.float64)
             if len(of_rule) != len(self._model.rules):
                 raise InputError(
                     f"prior_scale has {counted(len(of_rule), 'number')}, and the model has {counted(len(self._model.rules), 'rule')}: give "
@@ -220,8 +220,12 @@ class Likelihood(BatchEstimator):
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         choices = make_choices(problem, seed=self.seed)
-        strengths = _listed(self.strength)
-        scale = np.full(len(problem.network.clauses), self.prior_scale) if self._scale is None else self._scale
+        strengths = _numbers(self.strength)
+        scale = self._scale
+        if scale is None:
+            scale = np.full(
+                len(problem.network.clauses), _numbers(self.prior_scale, "prior_scale")[0], dtype=np.float64
+            )
         self._validation = None
         if len(strengths) > 1:
             if self._groups is None:
@@ -277,34 +281,21 @@ class Likelihood(BatchEstimator):
         return f"{self.strength_:g}, chosen from {counted(len(tried), 'value')}{note}"
 
 
-def _several(value: Any) -> bool:
-    """Return whether a parameter is more than one number.
-
-    Examples
-    --------
-    >>> _several(1.0), _several((0.1, 1)), _several("1")
-    (False, True, False)
-    """
-    return not isinstance(value, str) and hasattr(value, "__iter__")
-
-
-def _listed(value: Any, name: str = "strength") -> list[Any]:
+def _numbers(value: object, name: str = "strength") -> list[Any]:
     """Return one or several numbers of a parameter as a list.
 
     Raises
     ------
     InputError
-        There are none.
+        There are none, or they can be read only once.
 
     Examples
     --------
-    >>> _listed(1.0), _listed((0.1, 1))
+    >>> _numbers(1.0), _numbers((0.1, 1))
     ([1.0], [0.1, 1])
     """
-    if not _several(value):
-        return [value]
-    found = list(value)
+    found = listed(name, value)
     if not found:
-        several = "several to choose from" if name == "strength" else "one for each rule"
-        raise InputError(f"{name}={value!r} is empty: give a number above 0, or {several}")
+        remedy = "several to choose from" if name == "strength" else "one for each rule"
+        raise InputError(f"{name}={value!r} is empty: give a number above 0, or {remedy}")
     return found

@@ -13,7 +13,7 @@ from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
-from sqlrl.learn.parameters import check_choice, check_integer, check_number
+from sqlrl.learn.parameters import check_choice, check_integer, check_number, listed
 from sqlrl.learn.protocols import TUNING_SCHEMA
 from sqlrl.wording import counted
 
@@ -45,7 +45,7 @@ class MaxMargin(BatchEstimator):
 
     Parameters
     ----------
-    C : float or sequence of float
+    C : float, sequence of float or array
         The price of the slack, which is a sum over mega-examples. Of several, from the smallest to the largest, the one whose predictions of the training
         examples have the best average F1 is taken (the smaller of equals), as in the thesis; see `folds`. Each starts from the
         cuts of those before.
@@ -134,7 +134,7 @@ class MaxMargin(BatchEstimator):
 
     def __init__(
         self,
-        C: float | Sequence[float] = 1.0,  # noqa: N803 - the name that everybody knows
+        C: float | Sequence[float] | FloatArray = 1.0,  # noqa: N803 - the name that everybody knows
         *,
         penalty: Penalty = "l2",
         loss: Loss = "hamming",
@@ -152,12 +152,12 @@ class MaxMargin(BatchEstimator):
     @property
     def strengths(self) -> list[float]:
         """All values of C, ascending."""
-        return sorted({float(value) for value in _listed(self.C)})
+        return sorted({float(value) for value in listed("C", self.C)})
 
     def _check(self) -> None:
         super()._check()
         remedy = "it is the price of the slack; the thesis tries 1, 10, 100, 1000 and 10000"
-        values = _listed(self.C)
+        values = listed("C", self.C)
         if len(values) == 0:
             raise InputError(f"C={self.C!r} has no value: {remedy}")
         for value in values:
@@ -267,8 +267,3 @@ def _found(one: Trained) -> dict[str, object]:
         "iterations": one.state.iteration,
         "weights": int((one.weights != 0).sum()),
     }
-
-
-def _listed(value: float | Sequence[float] | FloatArray) -> list[float]:
-    """One value or several as a list; what is neither, to be refused, alone in it."""
-    return list(value) if isinstance(value, list | tuple | np.ndarray) else [value]  # type: ignore[list-item]
