@@ -132,11 +132,12 @@ def listed(name: str, value: object) -> list[Any]:
     return list(plain) if several(plain) else [plain]
 
 
-def check_integer(name: str, value: object, low: int, high: int | None = None) -> None:
-    """Refuse anything but an integer from `low` to `high`."""
+def check_integer(name: str, value: object, low: int, high: int | None = None, *, reason: str = "") -> None:
+    """Refuse anything but an integer from `low` to `high`; the message ends with the reason."""
     integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not integer or value < low or (high is not None and value > high):  # type: ignore[operator]
-        raise InputError(f"{name}={value!r}: give an integer of at least {low}{f' and at most {high}' if high else ''}")
+        wanted = f"an integer of at least {low}{f' and at most {high}' if high else ''}"
+        raise InputError(f"{name}={value!r}: give {wanted}{reason and f', {reason}'}")
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:

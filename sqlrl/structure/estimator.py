@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import InputError, NotFittedError
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import Names
 from sqlrl.learn.online import Common, OnlineEstimator
@@ -20,6 +20,7 @@ from sqlrl.learn.running import Learner
 from sqlrl.logic.modes import Modes, read_modes
 from sqlrl.structure.learner import OSLLearner
 from sqlrl.structure.protocols import GrowingDatabase, GrowingStream
+from sqlrl.structure.searched import nothing_added
 from sqlrl.structure.settings import OSLParameters
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class OSL(OnlineEstimator):
     modes : Modes or path
         Which atoms paths may join and which constants clauses keep: `sqlrl.parse_modes`, or a file for `sqlrl.read_modes`.
     max_length : int
-        The most atoms of a path (maxLen).
+        The most atoms of a path (maxLen), at least 2.
     min_count_difference : int
         The least delta n of a clause that is added (minCountDiff).
     regularization, learning_rate, delta : float
@@ -57,7 +58,8 @@ class OSL(OnlineEstimator):
     Notes
     -----
     The model may have rules or only declarations; hard rules hold in predictions, also while learning. Predicates of the
-    model need a mode each, those that paths shall not have one with recall 0.
+    model need a mode each, those that paths shall not have one with recall 0. A run that adds no clause ends with a
+    `NothingFoundWarning` that says what stopped it.
 
     Examples
     --------
@@ -164,9 +166,13 @@ class OSL(OnlineEstimator):
         growing = cast(GrowingStream, stream)
         learner.settle(growing.clause_count)
         growing.grow(learner.book, learner.additions)
+        self._nothing = None if learner.additions else nothing_added(learner.searched, learner.parameters)
 
     def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
         self._added = cast(GrowingStream, stream).added(weights)
+        # Not before: where warnings are errors the run is kept all the same.
+        if self._nothing is not None:
+            warn(self._nothing, NothingFoundWarning)
 
     def added(self) -> pa.Table:
         """Return the clauses that were added, with what caused each, in order.

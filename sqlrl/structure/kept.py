@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sqlrl.learn.labels import InfeasibleTruth, no_infeasible_truth
 from sqlrl.logic.shapes import Shape
 from sqlrl.structure.additions import Addition, from_arrays, patterns_from_text, patterns_to_text, to_arrays
 from sqlrl.structure.growing import Growing
+from sqlrl.structure.searched import Searched
 
 _INFEASIBLE = ("clause", "example", "count")
 
@@ -31,6 +33,7 @@ class Kept(NamedTuple):
     additions : tuple of Addition
     infeasible : InfeasibleTruth
         Hard clauses that the labels so far violate.
+    searched : Searched
     """
 
     steps: int
@@ -38,6 +41,7 @@ class Kept(NamedTuple):
     added: Growing
     additions: tuple[Addition, ...]
     infeasible: InfeasibleTruth
+    searched: Searched
 
 
 def nothing_kept() -> Kept:
@@ -48,7 +52,7 @@ def nothing_kept() -> Kept:
     >>> nothing_kept().steps
     0
     """
-    return Kept(0, Growing.empty(), Growing.empty(), (), no_infeasible_truth())
+    return Kept(0, Growing.empty(), Growing.empty(), (), no_infeasible_truth(), Searched())
 
 
 def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any]]:
@@ -68,6 +72,7 @@ def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any
     # Bytes of a text, as numbers of a type that databases have.
     arrays["patterns"] = np.frombuffer(patterns_to_text(patterns).encode(), dtype=np.uint8).astype(np.int64)
     arrays |= {f"infeasible_{key}": getattr(kept.infeasible, key) for key in _INFEASIBLE}
+    arrays["searched"] = np.array(astuple(kept.searched), dtype=np.int64)
     return {name: x.copy() for name, x in arrays.items()}
 
 
@@ -99,4 +104,5 @@ def from_state(state: Mapping[str, npt.NDArray[Any]]) -> tuple[Kept, list[Shape]
     )
     infeasible = InfeasibleTruth(*(taken[f"infeasible_{key}"] for key in _INFEASIBLE))
     patterns = patterns_from_text(taken["patterns"].astype(np.uint8).tobytes().decode())
-    return Kept(int(taken["steps"]), parts[0], parts[1], tuple(additions), infeasible), patterns
+    searched = Searched(*taken["searched"].tolist())
+    return Kept(int(taken["steps"]), parts[0], parts[1], tuple(additions), infeasible, searched), patterns

@@ -48,6 +48,7 @@ from sqlrl.structure.pathfinding.hypergraph import build_hypergraph
 from sqlrl.structure.pathfinding.patterns import PatternBook
 from sqlrl.structure.protocols import GrowingWindow
 from sqlrl.structure.search import Found, Mistakes, WindowSearch, edges_of_atoms, most_neighbours
+from sqlrl.structure.searched import Searched
 from sqlrl.structure.settings import OSLParameters
 from sqlrl.structure.worlds import step_worlds
 
@@ -132,6 +133,11 @@ class OSLLearner:
     def weights(self) -> FloatArray:
         """The weights (log-odds) after the last step: of the model's clauses by id, then of the added ones in order."""
         return self._both(weights_now)
+
+    @property
+    def searched(self) -> Searched:
+        """What path finding met so far."""
+        return self._kept.searched
 
     def averaged_weights(self) -> FloatArray:
         """The mean of the weights after each step, laid out as `weights`; see `sqlrl.learn.adagrad.averaged_weights`."""
@@ -243,9 +249,11 @@ class OSLLearner:
             raise NumericError(f"weights grew beyond the range of floats: {self.parameters.remedy}")
         report = WindowReport(steps, run.predicted, change_table(run.changes), time.perf_counter() - start)
         # One assignment, so that Ctrl-C cannot leave half a window behind.
+        searched = kept.searched.joined(run.search.searched)
+        infeasible = kept.infeasible.joined(broken)
         self._known, self._kept = (
             run.known,
-            Kept(kept.steps + len(examples), model, added, tuple(run.additions), kept.infeasible.joined(broken)),
+            Kept(kept.steps + len(examples), model, added, tuple(run.additions), infeasible, searched),
         )
         return report
 

@@ -23,6 +23,7 @@ from sqlrl.structure.pathfinding.hypergraph import Hypergraph
 from sqlrl.structure.pathfinding.paths import Paths, find_paths
 from sqlrl.structure.pathfinding.patterns import Candidates, Constants, PatternBook
 from sqlrl.structure.pathfinding.subclauses import sub_clauses
+from sqlrl.structure.searched import Searched
 from sqlrl.structure.settings import OSLParameters
 
 
@@ -80,6 +81,8 @@ class WindowSearch:
         The labels.
     fan_out : int
         The most atoms that can be added to a path at one constant; see `most_neighbours`.
+    searched : Searched
+        What was met so far.
     """
 
     graph: Hypergraph
@@ -90,6 +93,7 @@ class WindowSearch:
     parameters: OSLParameters
     observed: BoolArray
     fan_out: int = 1
+    searched: Searched = field(default_factory=Searched)
     _bound: dict[int, Bindings] = field(default_factory=dict)
 
     def candidates(self, mistakes: Sequence[Mistakes], predicted: BoolArray) -> list[Found]:
@@ -108,7 +112,9 @@ class WindowSearch:
         """
         starts = np.concatenate([self.edge[x.atoms] for x in mistakes]) if mistakes else np.zeros(0, np.int64)
         atoms = np.concatenate([x.atoms for x in mistakes]) if mistakes else starts
+        self.searched.missed += len(atoms)
         starts, atoms = starts[starts >= 0], atoms[starts >= 0]
+        self.searched.starts += len(starts)
         if not len(starts):
             return []
         places = [x.place for x in mistakes]
@@ -117,6 +123,7 @@ class WindowSearch:
         least = self.parameters.min_count_difference
         deltas = [self._delta(x, places, self.observed, predicted) for x in found]
         kept = np.concatenate(deltas) >= least if deltas else np.zeros((0, 2), dtype=np.bool_)
+        self.searched.enough += int(kept.sum())
         if self.parameters.longest_only:
             for variant in (0, 1):
                 kept[:, variant] &= ~sub_clauses(paths, row, kept[:, variant])
@@ -149,7 +156,9 @@ class WindowSearch:
     def _paths(self, starts: IntArray, places: Sequence[int], predicted: BoolArray) -> Paths:
         longest = self.parameters.max_length
         if not self.parameters.look_ahead:
-            return find_paths(self.graph, starts, self.modes, longest)
+            paths = find_paths(self.graph, starts, self.modes, longest)
+            self.searched.paths += len(paths)
+            return paths
         return find_paths(
             self.graph, starts, self.modes, longest, keep=lambda rows: self._promising(rows, places, predicted)
         )
@@ -162,6 +171,7 @@ class WindowSearch:
         evidence violates counts too: an added atom may make it depend on the world.
         """
         length = rows.shape[1]
+        self.searched.paths += len(rows)
         paths = Paths(np.arange(0, rows.size + 1, length, dtype=np.int64), rows.ravel())
         found, row = self.book.grouped(self.graph, paths)
         most = [self._violations(x, places, predicted).max(axis=1) for x in found]

@@ -15,7 +15,7 @@ class OSLParameters(AdaGradParameters):
     Parameters
     ----------
     max_length : int
-        maxLen: the most atoms of a path, the start included.
+        maxLen: the most atoms of a path, the start included, at least 2.
     min_count_difference : int
         minCountDiff: the least delta n of a clause that is added.
     pool : int
@@ -41,7 +41,8 @@ class OSLParameters(AdaGradParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("max_length", "min_count_difference", "pool"):
+        check_integer("max_length", self.max_length, 2, reason="since the start of a path alone makes no clause")
+        for name in ("min_count_difference", "pool"):
             check_integer(name, getattr(self, name), 1)
         check_flag("longest_only", self.longest_only)
         check_flag("look_ahead", self.look_ahead)

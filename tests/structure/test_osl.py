@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +14,10 @@ import pytest
 
 import sqlrl
 from sqlrl.demo import generate
-from sqlrl.errors import InputError, ModelError, NotFittedError
+from sqlrl.errors import InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
+from sqlrl.structure.kept import from_state, nothing_kept, to_state
+from sqlrl.structure.searched import Searched, nothing_added
+from sqlrl.structure.settings import OSLParameters
 
 MODEL = """
 Token(token, position, bib)
@@ -266,3 +272,46 @@ def test_added_clauses_name_the_examples_of_their_run(folder: Path) -> None:
     kept = db.sql("select example from sqlrl.added_clauses").fetchall()
     assert {name for (name,) in kept} & set(TRAIN[:9])
     assert [name for (name,) in kept] == fit.added()["example"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("modes", "labels", "options", "reason"),
+    [
+        ("modeP(1, A(.))\nmodeP(1, T(+))", ["a"], {}, "no path goes on from the 1 true atom predicted false; check that other facts"),
+        (
+            "modeP(1, A(+))\nmodeP(1, T(+))", ["a"], {"min_count_difference": 3, "look_ahead": True},
+            "of the clauses of 1 path none has a delta n of min_count_difference=3; lower it, or raise pool, now 1",
+        ),
+        ("modeP(1, A(+))\nmodeP(1, T(+))", ["a"], {"min_count_difference": 3}, "of the clauses of 1 path none has"),
+        ("modeP(1, A(+))\nmodeP(1, T(+))", ["a"], {"rules": "A(x) => T(x)\n!A(x) v !T(x)"}, "are in the model already"),
+        ("modeP(1, A(+))\nmodeP(1, T(+))", ["a", "b"], {"rules": "T(x)."}, "no true atom was predicted false"),
+    ],
+)  # fmt: skip
+def test_a_run_that_adds_no_clause_says_why(
+    modes: str, labels: list[str], options: dict[str, Any], reason: str
+) -> None:
+    rules = options.pop("rules", "")
+    db = sqlrl.connect()
+    db.load("A", [("a",)], types=["t"])
+    db.load("B", [("b",)], types=["t"])
+    db.load("T", [(x,) for x in labels], types=["t"], target=True)
+    model = sqlrl.parse_mln(f"A(t)\nB(t)\nT(t)\n{rules}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)
+        with pytest.warns(NothingFoundWarning, match="no clause was added: .*" + re.escape(reason)):
+            fit = sqlrl.OSL(sqlrl.parse_modes(f"modeP(1, B(.))\n{modes}"), **options).fit(db, model)
+    assert fit.added().num_rows == 0
+
+
+def test_what_was_searched_is_told_and_saved() -> None:
+    # Paths start nowhere where all targets with a recall above 0 are right.
+    assert "may start from none of the 2 true atoms predicted false" in nothing_added(
+        Searched(missed=2), OSLParameters()
+    )
+    kept = nothing_kept()._replace(searched=Searched(missed=4, starts=3, paths=2, enough=1))
+    assert from_state(to_state(kept, []))[0].searched == kept.searched
+
+
+def test_paths_have_more_atoms_than_their_start() -> None:
+    with pytest.raises(InputError, match="max_length=1: give an integer of at least 2, since the start of a path"):
+        sqlrl.OSL(sqlrl.parse_modes(MODES), max_length=1).parameters()
