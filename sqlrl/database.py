@@ -131,8 +131,12 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
         self.catalog.store.check_writable()
         # A path may start at a target that no rule of the model mentions yet.
         labelled = {name for name, role in self.catalog.store.sources() if role == "label"}
-        targets = [name for name in modes.in_paths() if name in labelled & set(model.predicates)] if modes else []
-        with self.program(model, training=True, query=targets) as program:
+        labelled &= set(model.predicates)
+        targets = [name for name in modes.in_paths() if name in labelled] if modes else []
+        if modes and not targets and not model.rules:
+            # What the modes lack is said where they are checked against the targets.
+            targets = sorted(labelled)
+        with self.program(model, training=True, query=targets, growing=modes is not None) as program:
             ids = self.example_ids(examples)
             with program.only(ids) as chosen:
                 # At the end of a run all clauses are counted: what cannot be is refused before the first step.

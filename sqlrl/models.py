@@ -46,6 +46,7 @@ class Models(Data):
         closed: bool = False,
         limit: int | None = None,
         planned: bool = False,
+        growing: bool = False,
     ) -> Iterator[Program]:
         r"""Hold a model against the data while the context is open; its scratch tables go when it closes.
 
@@ -63,6 +64,8 @@ class Models(Data):
             predicate in any case.
         planned : bool
             Whether helper atoms are planned and not listed, which is enough to explain a model.
+        growing : bool
+            Whether the rules are yet to be found.
 
         Yields
         ------
@@ -87,7 +90,7 @@ class Models(Data):
         1
         """
         drop = tuple(drop)
-        layout = self._bound(model, training, drop, query, closed)
+        layout = self._bound(model, training, drop, query, closed=closed, growing=growing)
         most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
         program = bind_program(self.engine, layout, _without(model, drop), limit=most, planned=planned)
         try:
@@ -124,14 +127,23 @@ class Models(Data):
         >>> db.bind(model).predicates["Smokes"].atom_count
         3
         """
-        return self._bound(model, training, tuple(drop), query, closed=False)
+        return self._bound(model, training, tuple(drop), query)
 
-    def _bound(self, model: Model, training: bool, drop: tuple[str, ...], query: Iterable[str], closed: bool) -> Layout:
-        """Do what `bind` does; with `closed` there may be no open predicate."""
+    def _bound(
+        self,
+        model: Model,
+        training: bool,
+        drop: tuple[str, ...],
+        query: Iterable[str],
+        *,
+        closed: bool = False,
+        growing: bool = False,
+    ) -> Layout:
+        """Do what `bind` does; with `closed` there may be no open predicate, with `growing` no rule yet."""
         check_model(model)
         layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
         if not closed and not any(p.open for p in layout.predicates.values()):
-            if not model.rules:
+            if not model.rules and not growing:
                 raise CatalogError(
                     "the model has no rules, so there is nothing to learn or to predict with: write some, or, if a learner of "
                     "clauses found none, see its warning"

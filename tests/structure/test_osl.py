@@ -14,7 +14,7 @@ import pytest
 
 import sqlrl
 from sqlrl.demo import generate
-from sqlrl.errors import InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
+from sqlrl.errors import CatalogError, InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
 from sqlrl.structure.kept import from_state, nothing_kept, to_state
 from sqlrl.structure.searched import Searched, nothing_added
 from sqlrl.structure.settings import OSLParameters
@@ -315,3 +315,28 @@ def test_what_was_searched_is_told_and_saved() -> None:
 def test_paths_have_more_atoms_than_their_start() -> None:
     with pytest.raises(InputError, match="max_length=1: give an integer of at least 2, since the start of a path"):
         sqlrl.OSL(sqlrl.parse_modes(MODES), max_length=1).parameters()
+
+
+@pytest.mark.parametrize(
+    ("modes", "target", "error", "message"),
+    [
+        ("modeP(1, T(+))", None, CatalogError, "no predicate is open, so there is nothing to predict: load the labels"),
+        (
+            "modeP(1, T(+))",
+            False,
+            CatalogError,
+            "no predicate is open, so there is nothing to predict: load the labels",
+        ),
+        ("", True, ModelError, "T has no mode"),
+        ("modeP(0, T(+))", True, ModelError, "no open predicate has a recall above 0, so no path can start"),
+    ],
+)
+def test_what_is_missing_to_learn_from_nothing_is_said(
+    modes: str, target: bool | None, error: type[Exception], message: str
+) -> None:
+    db = sqlrl.connect()
+    db.load("A", [("a",), ("b",)], types=["t"])
+    if target is not None:
+        db.load("T", [("a",)], types=["t"], target=target)
+    with pytest.raises(error, match=message):
+        sqlrl.OSL(sqlrl.parse_modes(f"modeP(1, A(+))\n{modes}")).fit(db, sqlrl.parse_mln("A(t)\nT(t)"))
