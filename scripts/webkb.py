@@ -92,8 +92,11 @@ def max_margin(job: Job) -> Any:
     """Return the learner of a row; it chooses C itself, by universities that it holds out of the training ones."""
     prices, epsilon = (PRICES, EPSILON) if job.most is None else (QUICK_PRICES, QUICK_EPSILON)
     loss: Any = "hamming" if job.learner == "MM-Hamming" else "zero-one"
+    tried = prices[job.learner]
+    # Examples are held out to choose between several prices.
+    folds = HELD_OUT if len(tried) > 1 else None
     return sqlrl.MaxMargin(
-        prices[job.learner], loss=loss, separation="relaxed", epsilon=epsilon, max_iterations=ITERATIONS[job.learner], folds=HELD_OUT,
+        tried, loss=loss, separation="relaxed", epsilon=epsilon, max_iterations=ITERATIONS[job.learner], folds=folds,
         random_state=job.seed,
     )  # fmt: skip
 

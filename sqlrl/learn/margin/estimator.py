@@ -65,7 +65,7 @@ class MaxMargin(BatchEstimator):
     cache : int
         Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
     folds : int, optional
-        Of several values of C, take the one with the best average F1 on mega-examples that are held out: in turn each of so many
+        Of several values of C (one alone is refused), take the one with the best average F1 on mega-examples that are held out: in turn each of so many
         parts of them. Costs as many trainings more for each C, but weights that merely fit the training examples are not taken for good ones.
     **common
         See `BatchEstimator`.
@@ -170,6 +170,11 @@ class MaxMargin(BatchEstimator):
         check_integer("cache", self.cache, 1)
         if self.folds is not None:
             check_integer("folds", self.folds, 2)
+            if len(self.strengths) == 1:
+                raise InputError(
+                    f"folds={self.folds} says how examples are held out to choose C, and C={self.strengths[0]:g} is only one value: give several to "
+                    "choose from, or leave folds out"
+                )
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         from sqlrl.learn.margin.planes import Stopping
