@@ -11,6 +11,7 @@ from sqlrl import markup
 from sqlrl.constraints import ClauseCost, cost_table
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
+from sqlrl.learn.configured import Configured
 from sqlrl.learn.parameters import check_database
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
@@ -52,7 +53,7 @@ class Learner(Protocol):
         ...
 
 
-class ConstrainedTraining:
+class ConstrainedTraining(Configured):
     """Learns weights under the hard clauses that a mode enforces in training, and gives a model with those of prediction.
 
     Parameters
@@ -107,9 +108,8 @@ class ConstrainedTraining:
     ) -> None:
         self.learner, self.mode, self.growth, self.density = learner, mode, growth, density
 
-    def get_params(self) -> dict[str, object]:
-        """Return the constructor's arguments by name."""
-        return {"learner": self.learner, "mode": self.mode, "growth": self.growth, "density": self.density}
+    def _names(self) -> tuple[str, ...]:
+        return ("learner", "mode", "growth", "density")
 
     def fit(self, db: Database, model: Model, examples: object = None, **options: Any) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.

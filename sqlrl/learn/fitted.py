@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from sqlrl.errors import NotFittedError
 from sqlrl.ground.network import FloatArray
+from sqlrl.learn.configured import Configured
 from sqlrl.learn.labels import InfeasibleTruth
 from sqlrl.learn.showing import call, page
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.model import Model
 
 
-class Fitted:
+class Fitted(Configured):
     """What estimators of weights have before and after `fit`. A fitted one has nothing of the database, and can be pickled.
 
     Attributes
@@ -78,13 +79,12 @@ class Fitted:
             raise NotFittedError(f"this {type(self).__name__} has no {name} yet: call fit(db, model) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def get_params(self) -> dict[str, object]:
-        """Return the constructor's arguments by name."""
-        return {name: getattr(self, name) for name in (*self.own, *self.shared)}
+    def _names(self) -> tuple[str, ...]:
+        return (*self.own, *self.shared)
 
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
-        return {name: _plain(value) for name, value in self.get_params().items()}
+        return {name: _plain(value) for name, value in self.get_params(deep=False).items()}
 
     @property
     def model(self) -> Model:
