@@ -21,6 +21,7 @@ from sqlrl.learn.parameters import (
     OnInfeasibleTruth,
     Parameters,
     Ties,
+    check_callback,
     check_choice,
     check_database,
     check_flag,
@@ -253,6 +254,7 @@ class OnlineEstimator(Fitted):
         parameters = self.parameters()
         check_database(db)
         check_flag("checkpoint", checkpoint)
+        check_callback("on_window", on_window)
         if resume is not None:
             check_integer("resume", resume, 1)
         started, name = datetime.now(UTC), type(self).__name__

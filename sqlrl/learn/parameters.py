@@ -12,6 +12,7 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.learn.rules import AnyRates
+from sqlrl.wording import shortened
 
 OnInfeasibleTruth = Literal["warn", "skip", "error"]
 Ties = Literal["errors", "first"]
@@ -96,10 +97,28 @@ class Parameters(ABC):
 
 def check_number(name: str, value: object, low: float, strict: bool, remedy: str) -> None:
     """Refuse anything but a finite number of at least (if `strict`, above) `low`; the message ends with the remedy."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < low or (strict and value == low):  # type: ignore[arg-type,operator]
+    # Compared as floats of Python: an integer may be too large for one, and numpy would cast the bound to its own type.
+    number = _finite(value)
+    if number is None or number < low or (strict and number == low):
         wanted = f"a finite number {'above' if strict else 'of at least'} {low:g}"
-        raise InputError(f"{name}={value!r} is not {wanted}: {remedy}")
+        raise InputError(f"{name}={shortened(repr(value))} is not {wanted}: {remedy}")
+
+
+def _finite(value: object) -> float | None:
+    """Return a number that is finite as a float; None for anything else.
+
+    Examples
+    --------
+    >>> _finite(1), _finite(np.float32(0.5)), _finite(True), _finite(float("inf")), _finite(10**400)
+    (1.0, 0.5, None, None, None)
+    """
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def several(value: object) -> TypeGuard[Iterable[Any]]:
@@ -181,6 +200,19 @@ def check_database(db: object, ask: str = "training_windows") -> None:
     raise InputError(
         f"fit learns from a database, not from {what}: open it with {how} and pass what that returns first"
     )
+
+
+def check_callback(name: str, value: object) -> None:
+    """Refuse anything but what can be called and None.
+
+    Examples
+    --------
+    >>> check_callback("on_iteration", 3)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: on_iteration=3: give a function, which is called with each report, or None
+    """
+    if value is not None and not callable(value):
+        raise InputError(f"{name}={value!r}: give a function, which is called with each report, or None")
 
 
 def check_flag(name: str, value: object) -> None:

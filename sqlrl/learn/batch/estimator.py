@@ -16,7 +16,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
-from sqlrl.learn.parameters import OnInfeasibleTruth, check_choice, check_database, check_integer
+from sqlrl.learn.parameters import OnInfeasibleTruth, check_callback, check_choice, check_database, check_integer
 from sqlrl.learn.protocols import (
     STEP_SCHEMA,
     TUNING_SCHEMA,
@@ -168,6 +168,7 @@ class BatchEstimator(Fitted):
         """
         self._check()
         check_database(db)
+        check_callback("on_iteration", on_iteration)
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
         order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1}
         iterations: list[Iteration] = []
