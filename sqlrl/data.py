@@ -209,6 +209,9 @@ class Data:
     def refresh(self) -> list[str]:
         """Load again what changed at its source.
 
+        Each source is read and compared with what was loaded. Without it a file or table whose size, time or number of rows differs
+        is refused; a change of a view or a query, or of rows in place, is not noticed, and the rows of the last loading are used.
+
         Returns
         -------
         list of str
