@@ -168,6 +168,7 @@ def test_a_list_that_can_be_read_once_is_refused() -> None:
     ],
     ids=lambda learner: type(learner).__name__,
 )
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.NothingFoundWarning")
 def test_a_fitted_estimator_can_be_pickled(learner: Any) -> None:
     with sqlrl.connect() as db:
         db.load("Word", [("d1", "a"), ("d2", "b"), ("d3", "a")], types=["doc", "word"], example="doc")

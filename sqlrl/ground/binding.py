@@ -92,9 +92,7 @@ def bind_program(
     for clause in defining:
         feature = Feature(clause.variables, (), (clause,))
         features.append(BoundFeature(None, feature, (shaper(clause),)))
-    return Program(
-        engine, layout, model, features, blocks, constants, tables.tables, tables.views, owners=owners
-    )
+    return Program(engine, layout, model, features, blocks, constants, tables.tables, tables.views, owners=owners)
 
 
 def _blocks(

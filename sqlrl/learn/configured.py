@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.errors import InputError
+from sqlrl.logic.lexer import nearest
 from sqlrl.wording import counted
 
 NESTED = "__"
@@ -68,7 +68,7 @@ class Configured:
         unknown = [name for name in params if name not in known]
         if unknown:
             names = self._names()
-            like = did_you_mean(nearest_names(unknown[0], known))
+            like = nearest(unknown[0], known)
             its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
             raise InputError(f"{type(self).__name__} has no parameter {unknown[0]!r}{like or its}")
         # Whole estimators first: what is set inside one is meant for the new one.

@@ -21,6 +21,7 @@ ESTIMATORS = [
     sqlrl.PSCG(),
     sqlrl.VotedPerceptron(iterations=7),
     sqlrl.OSL(MODES, max_length=3),
+    sqlrl.ILP(noise=3),
     sqlrl.ConstrainedTraining(sqlrl.CDA(0.01, window=4), mode="ibt"),
 ]
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import BiasWarning, InputError, NotFittedError, NothingFoundWarning, warn
-from sqlrl.learn.parameters import check_database
+from sqlrl.learn.configured import Configured
+from sqlrl.learn.parameters import check_callback, check_database
 from sqlrl.learn.showing import call
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
@@ -36,7 +37,7 @@ SHOWN = 10
 """How many clauses a notebook shows."""
 
 
-class ILP:
+class ILP(Configured):
     r"""Learns clauses `body => target` whose bodies are evidence, from bottom clauses: the method of Progol and Aleph.
 
     A positive atom is the *seed*. The facts around it that the modes reach make its bottom clause, whose parts are searched breadth first
@@ -209,9 +210,8 @@ class ILP:
             raise NotFittedError(f"this ILP has no {name} yet: call fit(db, target) first")
         raise AttributeError(f"'ILP' object has no attribute {name!r}")
 
-    def get_params(self) -> dict[str, object]:
-        """Return the constructor's arguments by name."""
-        return {name: getattr(self, name) for name in self.own}
+    def _names(self) -> tuple[str, ...]:
+        return self.own
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what was learned, in words; nothing before `fit`."""
@@ -293,6 +293,7 @@ class ILP:
         given["seed"] = self.random_state
         clock = _Clock()
         check_database(db, "induction_bias")
+        check_callback("on_seed", on_seed)
         bias = db.induction_bias(target, self._bias(target))
         check_bodies(bias)
         parameters = resolved(given, bias.settings)
