@@ -81,7 +81,7 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
         (["--learner", "osl", "--modes", "modes.txt", "--sigma", "1"], ["--sigma is an option of cda and subgradient: osl"]),
         (["--learner", "osl"], ["--learner osl needs --modes FILE"]),
         (["--learner", "osl", "--modes", "absent.txt"], ["absent.txt"]),
-        (["--learner", "osl", "--modes", "modes.txt", "--max-length", "0"], ["--max-length 0: give an integer of at least 1"]),
+        (["--learner", "osl", "--modes", "modes.txt", "--max-length", "1"], ["--max-length 1: give an integer of at least 2"]),
         (["--learner", "osl", "--modes", "modes.txt", "--min-count-difference", "0"], ["--min-count-difference 0"]),
         (["--learner", "cda", "--label-loss", "f1"], ["--label-loss f1 cannot go with --update maximal", "a sum over atoms"]),
         (["--learner", "cda", "--sigma", "0"], ["--sigma 0"]),
