@@ -170,7 +170,9 @@ class Constraints(Models):
     ) -> Iterator[tuple[Program, list[int]]]:
         """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
         layout = self.bind(model, training=not model.learned, drop=drop, query=query)
-        program = bind_program(self.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)))
+        program = bind_program(
+            self.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)), known=self._compiled
+        )
         try:
             yield program, [places[i] for i in program.owners]
         finally:

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from sqlrl.catalog.atoms import ATOM_LIMIT
+from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout
 from sqlrl.data import Data
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.explaining import Explanations, explain
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.compiling import CompiledRules
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model
+from sqlrl.report import Console
 from sqlrl.wording import shortened
 
 GROUNDING_LIMIT = 200_000_000
@@ -34,6 +37,10 @@ class Models(Data):
     console : Console, optional
         As for `Data`.
     """
+
+    def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
+        super().__init__(catalog, console)
+        self._compiled = CompiledRules()
 
     @contextmanager
     def program(
@@ -92,7 +99,9 @@ class Models(Data):
         drop = tuple(drop)
         layout = self._bound(model, training, drop, query, closed=closed, growing=growing)
         most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
-        program = bind_program(self.engine, layout, _without(model, drop), limit=most, planned=planned)
+        program = bind_program(
+            self.engine, layout, _without(model, drop), known=self._compiled, limit=most, planned=planned
+        )
         try:
             yield program
         finally:

@@ -9,12 +9,12 @@ from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import Engine
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
+from sqlrl.ground.compiling import CompiledRules
 from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.independence import check_independence, check_templates
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.ground.running import placed
-from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.plain import plain_model
 from sqlrl.logic.shapes import Shaper
@@ -27,7 +27,13 @@ _numbers = count(1)
 
 
 def bind_program(
-    engine: Engine, layout: Layout, model: Model, *, limit: int = ATOM_LIMIT, planned: bool = False
+    engine: Engine,
+    layout: Layout,
+    model: Model,
+    *,
+    known: CompiledRules | None = None,
+    limit: int = ATOM_LIMIT,
+    planned: bool = False,
 ) -> Program:
     """Hold a model against a layout.
 
@@ -37,6 +43,8 @@ def bind_program(
     layout : Layout
         Must know every predicate of the model's rules.
     model : Model
+    known : CompiledRules, optional
+        What rules of models before were compiled to.
     limit : int
         The most atoms of a helper predicate, over all examples.
     planned : bool
@@ -65,7 +73,9 @@ def bind_program(
     """
     opened = frozenset(p.name for p in layout.predicates.values() if p.open)
     model, owners = plain_model(model, opened)
-    compiled = [(rule, feature) for rule in model.rules for feature in compile_rule(rule, model, opened)]
+    compiling = (known or CompiledRules()).of(model, layout)
+    found = [(rule, each) for rule in model.rules for each in compiling(rule)]
+    compiled = [(rule, each.feature) for rule, each in found]
     for rule, feature in compiled:
         check_independence(layout, rule, feature)
         check_templates(layout, rule, feature)
@@ -85,8 +95,8 @@ def bind_program(
     layout = tables.layout
     shaper = Shaper(lambda predicate, position: layout.predicates[predicate].types[position])
     features = [
-        BoundFeature(rule, feature, tuple(shaper(clause, feature.plus) for clause in feature.clauses))
-        for i, (rule, feature) in enumerate(compiled)
+        BoundFeature(rule, each.feature, each.instances(shaper))
+        for i, (rule, each) in enumerate(found)
         if i not in stated
     ]
     for clause in defining:

@@ -16,7 +16,6 @@ from sqlrl.ground.running import overflow_named, run_counts
 from sqlrl.logic.shapes import Shape, in_given_order
 from sqlrl.logic.terms import Clause
 from sqlrl.plan.counting import alike_groundings, count_difference, count_groundings, count_violated
-from sqlrl.plan.slots import bind
 from sqlrl.plan.worlds import OBSERVED, World
 
 Counts = npt.NDArray[np.object_]
@@ -264,9 +263,8 @@ def violated_by_evidence(program: Program, examples: TableName | None = None, *,
     """
     counts = _zeros(program)
     for use in program.shapes.values():
-        bound = bind(use.shape, program.layout)
         literals = (*use.shape.literals, *(x for group in use.shape.exists for x in group.literals))
-        if not any(bound.info(x).open for x in literals):
+        if not any(program.layout.predicates[x.predicate].open for x in literals):
             if limit is not None:
                 check_count(program, use, limit, OBSERVED, examples)
             query = count_violated(use.shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)

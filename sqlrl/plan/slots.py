@@ -90,6 +90,8 @@ class BoundShape:
         """
         if self.hidden is not None:
             return (self.hidden,)
+        if self.undivided:
+            return ()
         every = (*self.shape.literals, *(x for group in self.shape.exists for x in group.literals))
         found = dict.fromkeys(slot for x in every if self.info(x).open for slot in self.beside(x))
         if found:
@@ -149,6 +151,9 @@ def bind(
     if any(info.example_column for info in layout.predicates.values()):
         hidden = Slot(False, len(shape.variables))
     bound = BoundShape(shape, layout, hidden, {}, foreign, parameters)
+    if bound.undivided and not any(info.local for info in layout.types.values()):
+        # Nothing stands for examples; a model may have thousands of shapes, so they are not looked at for it.
+        return bound
     examples: dict[Slot, None] = {} if hidden is None else {hidden: None}
     beside: dict[Slot, dict[Slot, None]] = {}
     for literal in every:
