@@ -4,81 +4,33 @@ Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), tabl
 weights by PSCG, by exact conditional likelihood with L2 or L1, and by max-margin with squared 2-norm (MM) or 1-norm (MM-L1); ALEPH++ keeps
 all good clauses. "order": the target is transitive, by a hard clause, at prediction time, and for MM while learning, too. The thesis'
 settings of the clause learner, and those of the `.modes` files; with `--settings constants` theories whose clauses may have
-constants. Strengths and C are chosen on the training pairs of each fold.
+constants. With `--areas` the area under the ROC curve also with "order", by MC-SAT; the thesis has none. Strengths and C are chosen on
+the training pairs of each fold.
 
 Random folds leak: see `drugs.py`, which also defines the other protocols and the two baselines. Rows "sqlrl" are ours, with clauses as
 reasons and with attributes, and "sqlrl, names", with a clause for each drug besides: see `drug_reasons.py`. They are printed in each
 protocol, in those beside the paper's also "sqlrl, chosen", which chooses on training pairs what each of these says: see `drug_choice.py`,
 also for which test labels had been seen when that was designed.
 
-    python scripts/alzheimers.py [--task NAME] [--protocol NAME] [--settings NAME] [--fold K] [--quick] [--processes N] [--seed N] [--db FILE]
-                                 [--json FILE] [--data DIR]
+    python scripts/alzheimers.py [--task NAME] [--protocol NAME] [--settings NAME] [--areas] [--fold K] [--quick] [--processes N]
+                                 [--seed N] [--db FILE] [--json FILE] [--data DIR]
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from itertools import chain
 
-import numpy as np
-from drug_choice import SEEN, choose
-from drug_reasons import Reasons, equal_shares, find_reasons, learn_reasons
-from drug_systems import (
-    COMPARED,
-    SETTINGS,
-    Asked,
-    Found,
-    Kind,
-    Weighted,
-    clauses_of,
-    find_clauses,
-    learn_weights,
-    ordered,
-    pairs_of,
-)
-from drugs import (
-    FILES,
-    FOLDS,
-    PROTOCOLS,
-    Pair,
-    Protocol,
-    Task,
-    accuracy,
-    attributes,
-    connect,
-    identity,
-    load_drugs,
-    read_modes,
-    read_task,
-    scores_of_baseline,
-    task_folds,
-    untested,
-)
-from grounded_once import GroundedOnce
+from drug_choice import SEEN
+from drug_runs import BASELINES, SYSTEMS, Job, Outcome, run
+from drug_systems import SETTINGS
+from drugs import FILES, FOLDS, PROTOCOLS, Protocol, read_task, task_folds, untested
 from harness import Measured, Options, Row, publish, read_options, run_jobs
 
-import sqlrl
-from sqlrl.evaluate import Fold, auc_roc, mean_and_deviation
+from sqlrl.evaluate import mean_and_deviation
 
-SYSTEMS: dict[str, tuple[Kind, str | None]] = {
-    "ALEPH": ("theory", None),
-    "ALEPH PSCG": ("theory", "PSCG"),
-    "ALEPH ExactL2": ("theory", "L2"),
-    "ALEPH MM": ("theory", "MM"),
-    "ALEPH++ PSCG": ("all", "PSCG"),
-    "ALEPH++ ExactL2": ("all", "L2"),
-    "ALEPH++ ExactL1": ("all", "L1"),
-    "ALEPH++ MM": ("all", "MM"),
-    "ALEPH++ MM-L1": ("all", "MM-L1"),
-    "sqlrl": ("all", "reasons"),
-    "sqlrl, names": ("all", "reasons and names"),
-    "sqlrl, chosen": ("all", "reasons, chosen"),
-}
-"""The clauses of each system, and what learns their weights."""
-
-BASELINES = ("identity", "attributes")
 IN_OTHER_PROTOCOLS = ("ALEPH", "ALEPH++ ExactL2", "ALEPH++ ExactL1", "sqlrl", "sqlrl, names", "sqlrl, chosen")
 """The systems that are run where the paper has no numbers."""
 
@@ -124,156 +76,15 @@ PAPER: dict[str, dict[str, Four]] = {
 }  # fmt: skip
 """Rows of the thesis by column, for amine, toxic, acetyl and memory; the last three are of other systems (table 3.7)."""
 
+TOGETHER = 5
+"""Folds of one job."""
+
 QUICK_SYSTEMS = ("ALEPH", "ALEPH ExactL2", "ALEPH++ ExactL1", "sqlrl")
 QUICK_NODES = 200
 COLUMNS = (
     "task", "protocol", "system", "whose", "settings", "accuracy", "sd", "auc", "sd_auc", "order", "sd_order", "order_auc",
     "clauses", "seconds", "folds", "memory_mb",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """All systems on one fold: for each of the settings the clauses are found once for all of them."""
-
-    folder: str
-    task: str
-    protocol: Protocol
-    settings: tuple[str, ...]
-    fold: Fold[Pair]
-    systems: tuple[str, ...]
-    nodes: int | None
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one system did on one fold.
-
-    Parameters
-    ----------
-    system : str
-    accuracy, order : float
-        Percent of right test pairs, each by itself and with a transitive target; NaN for what was not asked for.
-    auc, order_auc : float
-        In [0, 1]; NaN likewise.
-    clauses : int
-        With a weight other than 0; for ALEPH those of the theory.
-    seconds_clauses, seconds_weights, seconds_predict : float
-    parameter : str
-        What was chosen on the training pairs.
-    gap : float
-        Of the world with a transitive target, see `Ordered`.
-    settings : str or None
-        Of the clause learner.
-    """
-
-    system: str
-    accuracy: float
-    order: float = math.nan
-    auc: float = math.nan
-    order_auc: float = math.nan
-    clauses: int = 0
-    seconds_clauses: float = 0.0
-    seconds_weights: float = 0.0
-    seconds_predict: float = 0.0
-    parameter: str = ""
-    gap: float = 0.0
-    settings: str | None = None
-
-
-def run(job: Job) -> list[Outcome]:
-    """Run the baselines and all systems on one fold."""
-    task, bias = read_task(job.folder, job.task), read_modes(job.folder, job.task)
-    outcomes = [run_baseline(job, task, bias, name) for name in BASELINES]
-    db = connect()
-    load_drugs(db, job.folder, bias, job.fold.train, [pair for pair in job.fold.train if task.labels[pair]])
-    db.load(COMPARED, list(job.fold.train), types=[place.type for place in bias.head.places])
-    # The pairs of the test are in another database, which has no label at all.
-    asked = Asked(job.folder, bias, pairs_of(task))
-    for settings in job.settings:
-        found = find_clauses(db, bias, settings, job.nodes)
-        reasons = find_reasons(asked, found.all)
-        for each in (db, asked.db):
-            reasons.load(each, bias)
-        with GroundedOnce(db) as once:
-            learned = [learn(job, task, bias, asked, once, found, reasons, name) for name in job.systems]
-        tested = [predict(job, task, asked, found, *each) for each in zip(job.systems, learned, strict=True)]
-        outcomes += [replace(outcome, settings=settings) for outcome in tested]
-    return outcomes
-
-
-def run_baseline(job: Job, task: Task, bias: sqlrl.Bias, name: str) -> Outcome:
-    """Learn and test a baseline."""
-    start = time.perf_counter()
-    known: Mapping[str, Iterable[tuple[str, ...]]] = (
-        attributes(job.folder, bias) if name == "attributes" else identity({d for pair in task.pairs for d in pair})
-    )
-    score, truth = scores_of_baseline(task, known, job.fold, job.protocol, seed=job.seed), task.truth(job.fold.test)
-    seconds = time.perf_counter() - start
-    return Outcome(name, accuracy(truth, score >= 0), auc=auc_roc(truth, score), seconds_weights=seconds)
-
-
-def learn(
-    job: Job, task: Task, bias: sqlrl.Bias, asked: Asked, db: GroundedOnce, found: Found, reasons: Reasons, name: str
-) -> tuple[Weighted | None, float]:
-    """Learn the weights of one system; return what they are, None for a theory without weights, and the seconds.
-
-    The seconds are those of this system alone: with the groundings that another one made before.
-    """
-    kind, learner = SYSTEMS[name]
-    if learner is None:
-        return None, 0.0
-    start, saved, known = time.perf_counter(), db.saved, asked.saved
-    if learner.startswith("reasons"):
-        shares, parameter = equal_shares(names=learner == "reasons and names"), ""
-        if learner == "reasons, chosen":
-            pairs = job.fold.train
-            choice = choose(
-                asked, job.folder, bias, task, pairs, job.protocol, found.settings, nodes=job.nodes, seed=job.seed
-            )
-            shares, parameter = choice.shares, str(choice)
-        weighted = learn_reasons(db, reasons, job.folder, bias, job.fold.train, shares)
-        seconds = time.perf_counter() - start + reasons.seconds + asked.saved - known
-        return replace(weighted, parameter=parameter), seconds
-    weighted = learn_weights(db, clauses_of(db, found, kind, bias), bias, learner, job.seed)
-    return weighted, time.perf_counter() - start + db.saved - saved
-
-
-def predict(
-    job: Job, task: Task, asked: Asked, found: Found, name: str, learned: tuple[Weighted | None, float]
-) -> Outcome:
-    """Test one system, each pair by itself and all pairs with a transitive target."""
-    test, truth = job.fold.test, task.truth(job.fold.test)
-    weighted, seconds = learned
-    start, saved = time.perf_counter(), asked.saved
-    if weighted is None:
-        right = accuracy(truth, asked.of(test, asked.covered(found.theory)))
-        used = time.perf_counter() - start
-        return Outcome(
-            name, right, clauses=len(found.theory.rules), seconds_clauses=found.seconds, seconds_predict=used
-        )
-    log_odds = asked.log_odds(weighted.model)
-    alone = asked.of(test, log_odds)
-    # For a transitive target MM learns with it; the other learners' weights are the same.
-    together = asked.log_odds(weighted.transitive_model) if weighted.transitive_model is not None else log_odds
-    world = ordered(asked.pairs, together, seed=job.seed)
-    return Outcome(
-        name,
-        accuracy(truth, alone >= 0),
-        accuracy(truth, np.array([world.truth[pair] for pair in test])),
-        auc_roc(truth, alone),
-        auc_roc(truth, np.array([world.probability[pair] for pair in test])),
-        weighted.clauses,
-        found.seconds,
-        seconds,
-        time.perf_counter() - start + asked.saved - saved,
-        weighted.parameter,
-        world.gap,
-    )
-
-
-# ---- jobs and table ------------------------------------------------------------------------------------------------
 
 
 def asked_for(protocol: Protocol, settings: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -286,7 +97,7 @@ def asked_for(protocol: Protocol, settings: str | None) -> tuple[tuple[str, ...]
 
 
 def make_jobs(options: Options) -> list[Job]:
-    """Return the jobs: a fold with all its settings."""
+    """Return the jobs: some folds of a task with all settings."""
     jobs: list[Job] = []
     tasks = [options.chosen["task"]] if "task" in options.chosen else list(FILES)
     for name in tasks[: 1 if options.quick else None]:
@@ -297,8 +108,12 @@ def make_jobs(options: Options) -> list[Job]:
                 continue
             settings, systems = asked_for(protocol, options.chosen.get("settings"))
             folds = [fold for fold in task_folds(task, protocol, options.seed) if options.fold in (None, fold.name)]
-            for fold in folds[: 1 if options.quick else None]:
-                job = Job(str(folder), name, protocol, settings, fold, systems, None, options.seed)
+            folds = folds[: 1 if options.quick else None]
+            for first in range(0, len(folds), TOGETHER):
+                some = tuple(folds[first : first + TOGETHER])
+                job = Job(
+                    str(folder), name, protocol, settings, some, systems, None, "areas" in options.more, options.seed
+                )
                 if options.quick:
                     few = tuple(name for name in systems if name in QUICK_SYSTEMS)
                     job = replace(job, settings=settings[:1], systems=few, nodes=QUICK_NODES)
@@ -328,7 +143,7 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[list[Outcome]]]) -
 
 
 def _row(runs: Sequence[tuple[Job, Outcome, Measured[list[Outcome]]]]) -> dict[str, object]:
-    """Means over the folds. Memory is that of all systems of a fold together."""
+    """Means over the folds. Memory is that of all systems of a job together."""
 
     def mean(value: Callable[[Outcome], float], digits: int) -> tuple[float | None, float | None]:
         """Mean and deviation of the folds that have a value."""
@@ -362,7 +177,8 @@ def notes(jobs: Sequence[Job]) -> list[str]:
     """Say what the folds of each protocol leave untested, and which of ours is not blind."""
     found = [SEEN] if any(job.protocol == "both-new" and "sqlrl, chosen" in job.systems for job in jobs) else []
     for task, protocol in dict.fromkeys((job.task, job.protocol) for job in jobs):
-        folds = list(dict.fromkeys(job.fold for job in jobs if (job.task, job.protocol) == (task, protocol)))
+        mine = (job.folds for job in jobs if (job.task, job.protocol) == (task, protocol))
+        folds = list(dict.fromkeys(chain.from_iterable(mine)))
         pairs = read_task(jobs[0].folder, task).pairs
         if len(folds) == FOLDS and untested(pairs, folds):
             found.append(f"{task}, {protocol}: {untested(pairs, folds)} of {len(pairs)} pairs are in no test")
@@ -374,7 +190,8 @@ def main() -> None:
     choices = {"task": tuple(FILES), "protocol": PROTOCOLS, "settings": tuple(SETTINGS)}
     description = "Clauses by ILP with learned weights on the Alzheimer's drugs, ten folds."
     folds = [str(k + 1) for k in range(FOLDS)]
-    options = read_options(description, needs="alzheimers", folds=folds, choices=choices)
+    areas = {"areas": 'the area under the ROC curve also with "order", by MC-SAT'}
+    options = read_options(description, needs="alzheimers", folds=folds, choices=choices, more=areas)
     jobs = make_jobs(options)
     results = run_jobs(
         run, [(job,) for job in jobs], options.console(), "folds", options.processes, journal=options.journal
@@ -382,11 +199,11 @@ def main() -> None:
     found = [*notes(jobs), *unproved(results)]
     for note in found:
         options.console().message(note)
-    details: list[Row] = [
-        {"task": job.task, "protocol": job.protocol, "fold": job.fold.name, "train": len(job.fold.train),
-         "test": len(job.fold.test), **asdict(outcome), "memory_mb": result.memory_mb}
-        for job, result in zip(jobs, results, strict=True) for outcome in result.value
-    ]  # fmt: skip
+    details: list[Row] = []
+    for job, result in zip(jobs, results, strict=True):
+        sizes = {fold.name: {"train": len(fold.train), "test": len(fold.test)} for fold in job.folds}
+        head = {"task": job.task, "protocol": job.protocol, "memory_mb": result.memory_mb}
+        details += [{**head, **sizes[outcome.fold], **asdict(outcome)} for outcome in result.value]
     title = "Alzheimer's drugs, ten folds" + (" (quick: one fold, short searches)" if options.quick else "")
     if options.fold is not None:
         title += f"; only fold {options.fold}"

@@ -31,12 +31,11 @@ from drugs import (
     Protocol,
     Task,
     attributes,
-    connect,
     fit_logistic,
-    label_pairs,
     split,
     turned,
 )
+from evaluated_once import EvaluatedOnce
 
 import sqlrl
 
@@ -148,6 +147,7 @@ def held_out(
 
 def choose(
     asked: Asked,
+    once: EvaluatedOnce,
     folder: str | Path,
     bias: sqlrl.Bias,
     task: Task,
@@ -164,6 +164,8 @@ def choose(
     ----------
     asked : Asked
         All pairs, in a database without labels.
+    once : EvaluatedOnce
+        What clauses are found with; likewise.
     folder : path
     bias : Bias
     task : Task
@@ -181,14 +183,13 @@ def choose(
     Choice
         Of equals the first: fewer kinds, a smaller variance.
     """
-    known, db = attributes(folder, bias), connect()
-    db.load_all(Path(folder) / "background", bias)
+    known = attributes(folder, bias)
     total: dict[Choice, Score] = {}
     inner = split(pairs, "one-new" if protocol == "both-new" else protocol, folds=INNER, seed=seed)
     for fold in inner:
         if fold.train and fold.test:
-            label_pairs(db, bias, fold.train, [pair for pair in fold.train if task.labels[pair]])
-            reasons = find_reasons(asked, find_clauses(db, bias, settings, nodes).all)
+            part = once.part({pair: task.labels[pair] for pair in fold.train})
+            reasons = find_reasons(asked, find_clauses(part, bias, settings, nodes).all)
             train, test = ((part, task.truth(part)) for part in (fold.train, fold.test))
             for choice, found in held_out(reasons, known, train, test, protocol).items():
                 before = total.get(choice, (0, 0.0))

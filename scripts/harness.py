@@ -67,6 +67,8 @@ class Options:
         How many jobs run at the same time.
     chosen : dict of str to str
         What further options say, by name; those not given are absent.
+    more : frozenset of str
+        The further options without a value that are given.
     """
 
     data: Path
@@ -79,6 +81,7 @@ class Options:
     plot: Path | None = None
     processes: int = 1
     chosen: Mapping[str, str] = field(default_factory=dict)
+    more: frozenset[str] = frozenset()
 
     def console(self) -> Console:
         """Return the console for progress and messages."""
@@ -98,6 +101,7 @@ def read_options(
     folds: Sequence[str] = (),
     plots: bool = False,
     choices: Mapping[str, Sequence[str]] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Options:
     """Read the options of a script; wrong ones end it with a message and status 2.
 
@@ -115,6 +119,8 @@ def read_options(
         Whether there is `--plot`.
     choices : mapping of str to sequence of str, optional
         Further options by name, each with the values of which it takes one: the only one to run. There is `--processes` then, too.
+    more : mapping of str to str, optional
+        Further options without a value by name, each with what it does.
 
     Returns
     -------
@@ -136,6 +142,8 @@ def read_options(
         parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a chart into this file")
     for name, values in (choices or {}).items():
         parser.add_argument(f"--{name}", choices=list(values), help=f"the only {name} to run")
+    for name, what in (more or {}).items():
+        parser.add_argument(f"--{name}", action="store_true", help=what)
     if choices:
         parser.add_argument("--processes", type=int, metavar="N", default=1, help="jobs at the same time (default 1)")
     given = parser.parse_args(arguments)
@@ -149,7 +157,7 @@ def read_options(
         parser.error(f"--processes must be 1 or more, not {given.processes}")
     return Options(
         Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet, given.fold, given.plot,
-        given.processes if choices else 1, found,
+        given.processes if choices else 1, found, frozenset(name for name in more or {} if getattr(given, name)),
     )  # fmt: skip
 
 

@@ -11,28 +11,27 @@ import drug_systems
 import numpy as np
 import pytest
 from alzheimers import (
-    BASELINES,
     IN_OTHER_PROTOCOLS,
     IN_PAPER,
     OF_THEORIES,
     PAPER,
     QUICK_NODES,
     QUICK_SYSTEMS,
-    SYSTEMS,
-    Job,
-    Outcome,
+    TOGETHER,
     make_jobs,
     notes,
-    run,
     summarise,
     unproved,
 )
 from drug_choice import SEEN
 from drug_reasons import KINDS, VARIANCE, equal_shares, find_reasons, prior_scales, reasons_model, speaking
+from drug_runs import BASELINES, SYSTEMS, Job, Outcome, run
 from drug_systems import (
     COMPARED,
     Asked,
     Ordered,
+    evaluated_once,
+    find_clauses,
     made_transitive,
     ordered,
     pairs_of,
@@ -46,6 +45,7 @@ import sqlrl
 from sqlrl import training
 from sqlrl.evaluate import auc_roc
 from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.coverage import Coverage
 from sqlrl.logic.printer import format_formula
 
 DRUGS = tuple("cdfghjkmnpqr")
@@ -211,7 +211,9 @@ def test_a_world_without_a_proof_has_an_honest_gap(monkeypatch: pytest.MonkeyPat
 
 def test_worlds_without_a_proof_are_told() -> None:
     def result(*gaps: float) -> Measured[list[Outcome]]:
-        return Measured([Outcome("ALEPH", 80), *(Outcome("ALEPH MM", 80, 90, gap=gap) for gap in gaps)], 9, 300)
+        return Measured(
+            [Outcome("1", "ALEPH", 80), *(Outcome("1", "ALEPH MM", 80, 90, gap=gap) for gap in gaps)], 9, 300
+        )
 
     assert unproved([result(0, 0), result(0)]) == []
     assert unproved([result(0, 2.5), result(0.125)]) == [
@@ -257,15 +259,19 @@ def test_a_fold_from_end_to_end(folder: Path) -> None:
 
 def test_every_task_protocol_and_fold_is_a_job(folder: Path) -> None:
     jobs = make_jobs(Options(folder))
-    assert len(jobs) == len(set(jobs)) == len(FILES) * 10 * len(PROTOCOLS)
+    assert len(jobs) == len(set(jobs)) == len(FILES) * 10 / TOGETHER * len(PROTOCOLS)
+    folds = {(job.task, job.protocol, fold.name) for job in jobs for fold in job.folds}
+    assert len(folds) == sum(len(job.folds) for job in jobs) == len(FILES) * 10 * len(PROTOCOLS)
+    assert not any(job.areas for job in jobs)
+    assert all(job.areas for job in make_jobs(Options(folder, more=frozenset({"areas"}))))
     ours = [job for job in jobs if job.protocol == "paper"]
     assert {(job.settings, job.systems) for job in ours} == {(("thesis", "modes"), IN_PAPER)}
     assert {*IN_PAPER, *IN_OTHER_PROTOCOLS} == set(SYSTEMS)
     others = [job for job in jobs if job.protocol != "paper"]
     assert {(job.settings, job.systems) for job in others} == {(("thesis",), IN_OTHER_PROTOCOLS)}
     chosen = make_jobs(Options(folder, fold="3", chosen={"task": "toxic", "protocol": "both-new"}))
-    assert [(job.task, job.protocol, job.fold.name, job.settings) for job in chosen] == [
-        ("toxic", "both-new", "3", ("thesis",))
+    assert [(job.task, job.protocol, [fold.name for fold in job.folds], job.settings) for job in chosen] == [
+        ("toxic", "both-new", ["3"], ("thesis",))
     ]
     theories = make_jobs(Options(folder, chosen={"settings": "constants"}))
     assert {(job.settings, job.systems) for job in theories} == {(("constants",), OF_THEORIES)}
@@ -283,25 +289,29 @@ def test_pairs_that_no_fold_tests_are_told(folder: Path) -> None:
     expected = [f"amine, one-new: {missing} of {len(task.pairs)} pairs are in no test"] if missing else []
     assert notes(jobs) == [SEEN, *expected]
     assert notes([job for job in jobs if job.protocol != "both-new"]) == expected
-    assert notes([job for job in jobs if job.fold.name == "1"]) == [SEEN]
+    assert notes([replace(job, folds=job.folds[:1]) for job in jobs]) == [SEEN]
 
 
 def outcome(system: str, fold: int, settings: str | None) -> Outcome:
     if system == "ALEPH":
-        return Outcome(system, 80 + fold, clauses=10 + fold, seconds_clauses=2, settings=settings)
+        return Outcome(str(fold), system, 80 + fold, clauses=10 + fold, seconds_clauses=2, settings=settings)
     auc = 0.9 if fold == 1 else math.nan
-    return Outcome(system, 80 + fold, 90 + fold, 0.8, auc, 100, 2, 3, 1, "strength 1", settings=settings)
+    return Outcome(str(fold), system, 80 + fold, 90 + fold, 0.8, auc, 100, 2, 3, 1, "strength 1", settings=settings)
 
 
 def test_the_papers_rows_and_ours(folder: Path) -> None:
     kept = [("amine", "paper"), ("memory", "one-new")]
     jobs = [
-        job for job in make_jobs(Options(folder)) if (job.task, job.protocol) in kept and job.fold.name in ("1", "2")
+        replace(job, folds=job.folds[:2])
+        for job in make_jobs(Options(folder))
+        if (job.task, job.protocol) in kept and job.folds[0].name == "1"
     ]
 
     def result(job: Job) -> Measured[list[Outcome]]:
-        found = [outcome(x, int(job.fold.name), None) for x in BASELINES]
-        found += [outcome(x, int(job.fold.name), kind) for kind in job.settings for x in job.systems]
+        found: list[Outcome] = []
+        for fold in job.folds:
+            found += [outcome(x, int(fold.name), None) for x in BASELINES]
+            found += [outcome(x, int(fold.name), kind) for kind in job.settings for x in job.systems]
         return Measured(found, 9, 300)
 
     rows = summarise(jobs, [result(job) for job in jobs])
@@ -361,6 +371,32 @@ def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: py
     # The first clause counts the pairs of weights in order; then each atom has one weight of its first drug.
     assert counted[:, 0].sum() == sum(task.labels.values())
     assert counted[:, 1:].sum(axis=1).tolist() == [1] * len(task.pairs)
+
+
+def test_bodies_are_evaluated_once_for_all_folds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found is what ILP finds in a database that has the labels of the fold, and no others."""
+    inner = folder / "alzheimers"
+    task, bias = read_task(inner, "amine"), read_modes(inner, "amine")
+    asked: list[int] = []
+    original = Coverage._evaluate
+    monkeypatch.setattr(Coverage, "_evaluate", lambda self, s, **k: asked.append(len(s)) or original(self, s, **k))
+    with evaluated_once(inner, bias, task.pairs) as once:
+        for k, fold in enumerate(task_folds(task, "one-new")[:3]):
+            truth = {pair: task.labels[pair] != (k == 1) for pair in fold.train}
+            for settings in ("thesis", "modes", "constants"):
+                asked.clear()
+                part = once.part(truth)
+                found, new = find_clauses(part, bias, settings), sum(asked)
+                asked.clear()
+                db = sqlrl.connect()
+                load_drugs(db, inner, bias, fold.train, [pair for pair, label in truth.items() if label])
+                modes = with_constants(bias) if settings == "constants" else bias
+                alone = sqlrl.ILP(modes, command="induce_cover", **drug_systems.SETTINGS[settings]).fit(db, "better")
+                assert found.all.rules == alone.model_.rules
+                assert len(found.theory.rules) == len(alone.theory_) > 0
+                first = k == 0 and settings != "modes"
+                assert new == sum(asked) if first else new < sum(asked)
+                assert (part.saved == 0) == first
 
 
 def test_pairs_are_grounded_once_for_all_weights(folder: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from drug_choice import VARIANCES, Choice, candidates, choose, held_out, indicators
 from drug_reasons import KINDS, Kind, Reasons, find_reasons, learn_reasons, reasons_model, speaking
-from drug_systems import Asked, pairs_of
+from drug_systems import Asked, evaluated_once, pairs_of
 from drugs import Protocol, Task, attributes, label_pairs, load_drugs, read_modes, read_task, task_folds
 from grounded_once import GroundedOnce
 
@@ -76,10 +76,11 @@ def test_the_choice_never_reads_the_labels_of_the_test(folder: Path, asked: Aske
     task = read_task(path, "amine")
     fold = task_folds(task, protocol)[0]
     turned = {pair: label != (pair in set(fold.test)) for pair, label in task.labels.items()}
-    choices = [
-        choose(asked, path, bias, each, fold.train, protocol, "thesis", nodes=50)
-        for each in (task, replace(task, labels=turned))
-    ]
+    with evaluated_once(path, bias, task.pairs) as once:
+        choices = [
+            choose(asked, once, path, bias, each, fold.train, protocol, "thesis", nodes=50)
+            for each in (task, replace(task, labels=turned))
+        ]
     assert choices[0] == choices[1]
     # A reason tells all, and names of known drugs alone do not.
     assert choices[0].kinds != ("names",)
