@@ -139,7 +139,8 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[list[Outcome]]]) -
                 own = [run for run in mine if (run[1].system, run[1].settings) == (name, settings)]
                 if own:
                     rows.append({**head, "whose": "ours", "settings": settings, **_row(own)})
-    return [{column: row.get(column) for column in COLUMNS} for row in rows]
+    columns = [name for name in COLUMNS if name != "order_auc" or any(job.areas for job in jobs)]
+    return [{column: row.get(column) for column in columns} for row in rows]
 
 
 def _row(runs: Sequence[tuple[Job, Outcome, Measured[list[Outcome]]]]) -> dict[str, object]:

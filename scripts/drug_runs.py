@@ -62,6 +62,7 @@ SYSTEMS: dict[str, tuple[Kind, str | None]] = {
 
 BASELINES = ("identity", "attributes")
 
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """All systems on some folds of a task, which share what no label has a part in: where clauses hold."""

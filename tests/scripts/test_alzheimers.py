@@ -302,7 +302,7 @@ def outcome(system: str, fold: int, settings: str | None) -> Outcome:
 def test_the_papers_rows_and_ours(folder: Path) -> None:
     kept = [("amine", "paper"), ("memory", "one-new")]
     jobs = [
-        replace(job, folds=job.folds[:2])
+        replace(job, folds=job.folds[:2], areas=True)
         for job in make_jobs(Options(folder))
         if (job.task, job.protocol) in kept and job.folds[0].name == "1"
     ]
@@ -331,6 +331,8 @@ def test_the_papers_rows_and_ours(folder: Path) -> None:
     assert (theory["accuracy"], theory["order"], theory["clauses"], theory["folds"]) == (81.5, None, 12, 2)
     assert {row["system"] for row in rows if row["protocol"] == "one-new"} == {*BASELINES, *IN_OTHER_PROTOCOLS}
     assert found["amine", "paper", "identity", "ours", None]["clauses"] is None
+    without = summarise([replace(job, areas=False) for job in jobs], [result(job) for job in jobs])
+    assert [set(row) for row in rows] == [{*row, "order_auc"} for row in without] != [set(row) for row in without]
 
 
 def test_what_the_paper_prints() -> None:
