@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from sqlrl.catalog.records import Records
@@ -250,6 +251,8 @@ class TrainingStream:
         """Return the clauses with weights and support, the strongest first."""
         listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
         ids = listed.column("clause").to_numpy()
+        # The definitions of helper atoms have support as well, but are not listed.
+        support = support.filter(pc.is_in(support.column("clause"), listed.column("clause")))
         names = [name for name in support.column_names if name != "clause"]
         known = {name: np.zeros(int(ids.max(initial=-1)) + 1, np.int64) for name in names}
         for name, values in known.items():

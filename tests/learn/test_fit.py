@@ -25,13 +25,10 @@ ESTIMATORS: dict[str, OnlineEstimator] = {
 }
 every = pytest.mark.parametrize("name", ESTIMATORS)
 
+TYPES = "Item(doc, item)\nShape(doc, item, shape)\nRed(doc, item)\nBig(doc, item)\nFine(doc)\n"
 MODEL = sqlrl.parse_mln(
-    """
-    Item(doc, item)
-    Shape(doc, item, shape)
-    Red(doc, item)
-    Big(doc, item)
-    Fine(doc)
+    TYPES
+    + """
     Shape(d, i, +s) => Red(d, i)
     Shape(d, i, +s) => Big(d, i)
     Fine(d) => EXIST i Red(d, i) ^ Big(d, i)
@@ -91,6 +88,37 @@ def test_what_is_learned_predicts_its_labels(db: sqlrl.Database, name: str) -> N
     assert fit.model_ is fit.model
     assert repr(fit).splitlines()[0].startswith(f"{type(fit).__name__}(")
     assert 5 < len(fit.clauses()) < len(fit.weights_)  # definitions of helpers are not shown
+
+
+QUANTIFIED = {
+    "between rules": "Red(d, i)\nFine(d) => (EXIST i Red(d, i) ^ Big(d, i))\nFine(d)",
+    "first": "EXIST i Red(d, i) ^ Big(d, i)\nRed(d, i)",
+    "last": "Red(d, i)\nEXIST i Red(d, i) ^ Big(d, i)",
+    "hard": "Red(d, i) v Fine(d)\nFine(d) => (EXIST i Red(d, i) ^ Big(d, i)).",
+    "nested": "Red(d, i) ^ !(EXIST j Big(d, j) ^ Red(d, j) ^ !(EXIST l Red(d, l) ^ Big(d, l) ^ l != j))",
+}
+BATCH: dict[str, Any] = {
+    "MaxMargin": sqlrl.MaxMargin(),
+    "VotedPerceptron": sqlrl.VotedPerceptron(iterations=2),
+    "PSCG": sqlrl.PSCG(2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning", "ignore::sqlrl.errors.ConvergenceWarning")
+@pytest.mark.parametrize("rules", QUANTIFIED.values(), ids=QUANTIFIED)
+@pytest.mark.parametrize("name", ["AdaGrad", "CD-Gibbs", *BATCH])
+def test_definitions_of_helper_atoms_are_no_clauses(db: sqlrl.Database, name: str, rules: str) -> None:
+    """They have ids beyond those of all rules, unless a template follows."""
+    model = sqlrl.parse_mln(TYPES + rules)
+    fit = (BATCH[name] if name in BATCH else again(name)).fit(db, model)
+    rows = sorted(fit.clauses().to_pylist(), key=lambda row: row["id"])
+    assert [row["id"] for row in rows] == list(range(len(rows)))
+    assert [row["clause"] for row in rows] == rules.splitlines()
+    assert all(row["hard"] or row["weight"] == fit.weights_[row["id"]] for row in rows)
+    assert len(rows) < len(fit.weights_)
+    # Every rule has open ground clauses in each of 14 documents, and Red an atom for each of their 42 items.
+    support = {row["clause"]: row["support"] for row in rows if not row["hard"]}
+    assert support.get("Red(d, i)", 42) == 42 if name in BATCH else set(support.values()) == {14}
 
 
 @every
