@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named, subquery, union_all
-from sqlrl.ground.program import Program
+from sqlrl.engine.nodes import column, integer, named
+from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.rows import AtomIndex, read_batch
 from sqlrl.logic.shapes import Instance
-from sqlrl.logic.terms import Constant, Variable
-from sqlrl.plan.expansion import expand
-from sqlrl.plan.grounding import ground
+from sqlrl.logic.terms import Constant, Literal
+from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
+from sqlrl.plan.slots import bind
 from sqlrl.plan.sql import table
+
+_ROWS = 131_072
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Unseen:
     combinations : int
         Combinations of template constants that the examples leave open and that have no clause.
     atoms : int
-        Query atoms in a ground clause of such a combination.
+        Query atoms in a ground clause of such a combination, also those that a quantifier in it is about.
     """
 
     combinations: int
@@ -53,56 +59,99 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
     >>> unseen(sample_program(PEOPLE, ["Smokes"], FRIENDS))
     Unseen(combinations=0, atoms=0)
     """
-    combinations, touched = 0, []
+    combinations, touched = 0, None
     for i, bound in enumerate(program.features):
-        if bound.expansions is None or bound.expansions.found:
+        if bound.expansions is None or bound.expansions.found or not bound.instances:
             continue
-        for instance in bound.instances:
-            if not any(isinstance(term, Variable) for term in instance.arguments):
-                continue  # without constants of the template nothing in it is new
-            new = _new_combinations(program, i, instance, examples)
-            with program.shown(new) as parameters:
-                size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(parameters))
-                count = int(program.engine.fetch(size, step="count unseen combinations").column(0)[0].as_py())
-                if count:
-                    combinations += count
-                    touched.append(_atoms(program, instance, parameters, examples))
-    if not touched:
-        return Unseen(0, 0)
-    return Unseen(combinations, len(pa.chunked_array(touched).unique()))
+        with program.shown(program.new_combinations(i, examples)) as new:
+            size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(new))
+            count = int(program.engine.fetch(size, step="count unseen combinations").column(0)[0].as_py())
+            if not count:
+                continue
+            combinations, touched = combinations + count, touched or Touched(program, examples)
+            for instance in bound.instances:
+                touched.add(instance, *_parameters(program, bound.feature.plus, instance, new))
+    return Unseen(combinations, touched.count() if touched is not None else 0)
 
 
-def _new_combinations(program: Program, i: int, instance: Instance, examples: TableName | None) -> exp.Select:
-    """Select the parameter rows of a template's clause that its expansion table lacks."""
-    bound = program.features[i]
-    names = [f"plus{j}" for j, name in enumerate(bound.feature.plus) if Variable(name, plus=True) in instance.arguments]
-    query = expand(
-        instance,
-        program.layout,
-        plus=bound.feature.plus,
-        constants=program.constants.single_row(instance),
-        examples=examples,
-    )
-    known = exp.select(*(column(n) for n in names)).from_(table(program.expansions[i]))
-    new = exp.Except(this=query, expression=known, distinct=True)
+def _parameters(
+    program: Program, plus: tuple[str, ...], instance: Instance, new: TableName
+) -> tuple[exp.Select | None, frozenset[int]]:
+    """Return the parameter rows of a template's clause for new combinations, and the parameters of constants that data lack.
+
+    There are no rows to a shape without parameters.
+    """
     selected: list[exp.Expression] = [named(exp.cast(exp.Literal.number(0), exp.DataType.build("BIGINT")), "clause")]
+    foreign = set[int]()
     for k, (kind, term) in enumerate(zip(instance.shape.parameters, instance.arguments, strict=True)):
         if isinstance(term, Constant):
-            value: exp.Expression = integer(program.constants.of(kind)[term.name])
+            identity = program.constants.of(kind)[term.name]
+            foreign |= {k} if identity < 0 else set()
+            value: exp.Expression = integer(identity)
         else:
-            value = column(f"plus{bound.feature.plus.index(term.name)}")
+            value = column(f"plus{plus.index(term.name)}")
         selected.append(named(value, f"k{k}"))
-    return exp.select(*selected).from_(subquery(new, "new"))
+    rows = exp.select(*selected).distinct().from_(table(new)) if instance.shape.parameters else None
+    return rows, frozenset(foreign)
 
 
-def _atoms(program: Program, instance: Instance, parameters: TableName, examples: TableName | None) -> pa.ChunkedArray:
-    """Return the distinct query atoms in the ground clauses of some parameter rows."""
-    plan = ground(instance.shape, program.layout, parameters=parameters, examples=examples)
-    steps = [
-        exp.select(named(column(f"l{i}"), "atom")).from_(subquery(plan.query.copy(), "g"))
-        for i in range(len(plan.signs))
-    ]
-    query = exp.select(column("atom")).distinct().from_(subquery(union_all(steps), "u"))
-    query = query.where(exp.GT(this=column("atom"), expression=exp.Literal.number(0)))
-    atoms: pa.ChunkedArray = program.engine.fetch(query, step="read atoms of unseen combinations").column(0)
-    return atoms.combine_chunks() if isinstance(atoms, pa.ChunkedArray) else atoms
+class Touched:
+    """The query atoms in ground clauses that no model has.
+
+    Parameters
+    ----------
+    program : Program
+    examples : TableName or None
+        Ground only these.
+    """
+
+    def __init__(self, program: Program, examples: TableName | None) -> None:
+        self._program, self._examples = program, examples
+        self._atoms = sum(info.atom_count for info in program.public_layout.predicates.values())
+        # Helper atoms have the ids after those of query atoms.
+        size = sum(info.atom_count for info in program.layout.predicates.values())
+        self._index = AtomIndex(np.arange(1, size + 1))
+        self._touched: BoolArray = np.zeros(size + 1, np.bool_)
+
+    def add(self, instance: Instance, parameters: exp.Select | None, foreign: frozenset[int] = frozenset()) -> None:
+        """Add the atoms, helper atoms among them, in the ground clauses of a clause with some parameter rows.
+
+        Parameters
+        ----------
+        instance : Instance
+        parameters : exp.Select or None
+            As `plan.grounding.ground` takes them as a table; None for a shape without parameters.
+        foreign : frozenset of int
+            Parameters that hold a constant which the data do not have.
+        """
+        layout, examples = self._program.layout, self._examples
+        if parameters is None:
+            self._read(instance, ground(instance.shape, layout, examples=examples))
+            return
+        with self._program.shown(parameters) as rows:
+            self._read(instance, ground(instance.shape, layout, parameters=rows, examples=examples, foreign=foreign))
+
+    def count(self) -> int:
+        """Return the number of query atoms; a helper atom stands for those that its definition is about."""
+        if self._touched[self._atoms + 1 :].any():
+            # Definitions come before their uses: from the last to the first, no helper atom comes too late to be followed.
+            for bound in reversed(self._program.features):
+                if bound.rule is None:
+                    self._follow(bound)
+        return int(self._touched[1 : self._atoms + 1].sum())
+
+    def _follow(self, definition: BoundFeature) -> None:
+        """Add the other atoms in those ground clauses of a helper's definition that define a helper atom found so far."""
+        (clause,), (instance,) = definition.feature.clauses, definition.instances
+        head = clause.literals[0]
+        assert isinstance(head, Literal)
+        layout, parameters = self._program.layout, self._program.constants.single_row(instance)
+        plan = ground(instance.shape, layout, parameters=parameters, examples=self._examples)
+        place = [x.predicate for x in open_literals(bind(instance.shape, layout))].index(head.predicate)
+        self._read(instance, plan, head=f"l{place}")
+
+    def _read(self, instance: Instance, plan: GroundingQuery, head: str | None = None) -> None:
+        """Add the atoms of ground clauses; with `head` only of those whose atom in that column was found before."""
+        for batch in self._program.engine.stream(plan.query, step=f"read the atoms of {instance.shape}", rows=_ROWS):
+            mine = batch if head is None else batch.filter(pa.array(self._touched[batch.column(head).to_numpy()]))
+            self._touched[np.abs(read_batch(mine, plan, self._index, 0).literals)] = True

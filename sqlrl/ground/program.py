@@ -311,20 +311,8 @@ class Program:
 
     def _expand_template(self, i: int, examples: TableName | None) -> None:
         """Find new combinations for a template and add their rows."""
-        bound = self.features[i]
-        names = [f"plus{j}" for j in range(len(bound.feature.plus))]
-        found = []
-        for instance in bound.instances:
-            query = expand(
-                instance,
-                self.layout,
-                plus=bound.feature.plus,
-                constants=self.constants.single_row(instance),
-                examples=examples,
-            )
-            found.append(self._completed(bound.feature, instance, query))
-        old = exp.select(*(column(n) for n in names)).from_(table(self.expansions[i]))
-        new = exp.Except(this=union_all(found), expression=old, distinct=True)
+        names = [f"plus{j}" for j in range(len(self.features[i].feature.plus))]
+        new = self.new_combinations(i, examples)
         number = exp.Window(
             this=exp.RowNumber(),
             order=exp.Order(expressions=[exp.Ordered(this=column(n), nulls_first=False) for n in names]),
@@ -336,9 +324,36 @@ class Program:
         size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(self.expansions[i]))
         size = size.where(exp.GTE(this=column("clause"), expression=integer(first)))
         added = self.engine.fetch(size, step="count new clauses").column(0)[0].as_py()
-        self._new_clauses(i, [bound.weight] * added)
+        self._new_clauses(i, [self.features[i].weight] * added)
         if added:
             self._insert_parameters(i, first, added)
+
+    def new_combinations(self, i: int, examples: TableName | None = None) -> exp.Except:
+        """Plan the combinations of constants that some examples leave open and for which a template has no clause.
+
+        Parameters
+        ----------
+        i : int
+            The template's place among the features.
+        examples : TableName, optional
+
+        Returns
+        -------
+        exp.Except
+            Distinct rows with the columns `plus0, plus1, ...`, ids in the order of the template's `+` variables.
+        """
+        bound, found = self.features[i], []
+        for instance in bound.instances:
+            query = expand(
+                instance,
+                self.layout,
+                plus=bound.feature.plus,
+                constants=self.constants.single_row(instance),
+                examples=examples,
+            )
+            found.append(self._completed(bound.feature, instance, query))
+        old = exp.select(*(column(f"plus{j}") for j in range(len(bound.feature.plus)))).from_(table(self.expansions[i]))
+        return exp.Except(this=union_all(found), expression=old, distinct=True)
 
     def _completed(self, feature: Feature, instance: Instance, query: exp.Select) -> exp.Select:
         """Let `+` variables that a clause does not mention range over their types."""
