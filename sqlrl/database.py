@@ -82,7 +82,13 @@ def connect(
         target, threads=threads, memory_limit=memory_limit, temp_directory=temp_directory, read_only=read_only
     )
     shown = sys.stderr.isatty() if progress is None else progress
-    return Database(Catalog(engine, follow), console_for(quiet=not shown))
+    try:
+        catalog = Catalog(engine, follow)
+    except BaseException:
+        # The file stays locked, and in DuckDB's memory, until it is closed: a copy could not be restored.
+        engine.close()
+        raise
+    return Database(catalog, console_for(quiet=not shown))
 
 
 class Database(Exports, Counting, Predicting, Constraints, Inducing):

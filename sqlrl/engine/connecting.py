@@ -11,7 +11,7 @@ import duckdb
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.recognizing import check_database_file
+from sqlrl.engine.recognizing import check_database_file, damage, damaged
 from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
@@ -125,10 +125,8 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
     if read_only and not Path(path).exists():
         return InputError(f"{path} does not exist, and read_only=True cannot create it.")
     if "not a valid DuckDB" in reason or "orrupt" in reason:
-        return InputError(
-            f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file. ({brief(reason)})"
-        )
-    return InputError(f"{path} cannot be opened: {brief(reason)}")
+        return damaged(path, reason)
+    return damage(reason, path) or InputError(f"{path} cannot be opened: {brief(reason)}")
 
 
 _HINT = "connect(path, read_only=True)"

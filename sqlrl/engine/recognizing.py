@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, brief
 
 _START = 4096
 _LOAD = "connect to a database (such as {name}.duckdb) and load the file into it: db.load(PREDICATE, {path!r})"
@@ -20,6 +20,10 @@ _KINDS = {
     "a text file, perhaps Alchemy's evidence": ((), _EVIDENCE),
 }
 """Endings of names, and the remedy."""
+_DAMAGE = re.compile(
+    r'([\w ]+ Error: )?(Could not read enough bytes from file "(?P<file>.+)": attempted|Corrupt database file: )'
+)
+"""How DuckDB's messages about damaged files begin; of one that was cut off they say which."""
 
 
 def check_database_file(path: Path) -> None:
@@ -42,16 +46,62 @@ def check_database_file(path: Path) -> None:
     Traceback (most recent call last):
     sqlrl.errors.InputError: token.parquet has the name of a Parquet file, not of a DuckDB database: connect to a database (such as token.duckdb) and load the file into it: db.load(PREDICATE, 'token.parquet').
     """
-    start = _first_bytes(path)
-    if start[8:12] == b"DUCK":
+    if _is_database(path):
         return
+    start = _first_bytes(path)
     kind = _kind(path, start)
     if kind is None and not start:
         return
     if kind is None:
-        raise InputError(f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file.")
+        raise damaged(path)
     what = f"is {kind}, not a DuckDB database" if start else f"has the name of {kind}, not of a DuckDB database"
     raise InputError(f"{path} {what}: {_KINDS[kind][1].format(path=str(path), name=path.stem)}.")
+
+
+def damage(reason: str, path: str | Path) -> InputError | None:
+    """Return what to raise if the database failed because of a damaged file of its own, None if it failed otherwise.
+
+    Parameters
+    ----------
+    reason : str
+        DuckDB's message.
+    path : str or Path
+        The database that was read, if the message does not name its file.
+
+    Returns
+    -------
+    InputError or None
+        None also for damaged files that are no databases, such as a Parquet file that is being loaded.
+
+    Examples
+    --------
+    >>> print(damage("Corrupt database file: computed checksum 1 does not match stored checksum 2", "a.duckdb"))
+    a.duckdb is not a DuckDB database, or it is damaged: restore a copy or name another file. (Corrupt database file: computed checksum 1 does not match stored checksum 2)
+    >>> damage("Parser Error: syntax error", "a.duckdb") is None
+    True
+    """
+    found = _DAMAGE.match(reason)
+    if found is None or (found["file"] and not _is_database(Path(found["file"]))):
+        return None
+    return damaged(found["file"] or path, reason)
+
+
+def damaged(path: str | Path, reason: str = "") -> InputError:
+    """Return the error that says that a file is no database, or damaged.
+
+    Parameters
+    ----------
+    path : str or Path
+    reason : str
+        DuckDB's message, if it has tried to open the file.
+    """
+    why = f" ({brief(reason)})" if reason else ""
+    return InputError(f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file.{why}")
+
+
+def _is_database(path: Path) -> bool:
+    """Return True if a file begins as DuckDB's databases do, whether or not the rest of it is whole."""
+    return _first_bytes(path)[8:12] == b"DUCK"
 
 
 def _first_bytes(path: Path) -> bytes:

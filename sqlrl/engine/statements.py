@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.recognizing import damage
 from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import EngineError, InputError
 
@@ -279,7 +280,7 @@ class Statements:
             self._forget(name)
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
-        """Raise KeyboardInterrupt if the error reports one, InputError if the connection is closed, else an EngineError."""
+        """Raise what an error means: KeyboardInterrupt, InputError if a file is damaged or closed, else an EngineError."""
         noticed = (
             isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
         )
@@ -288,6 +289,9 @@ class Statements:
         if isinstance(error, duckdb.ConnectionException) and "closed" in str(error):
             raise InputError(f"{self.path} is closed: open it again with connect().") from error
         reason = str(error).strip()
+        broken = damage(reason, self.path if self.owned else "a file of your connection")
+        if broken is not None:
+            raise broken from error
         # Messages show the beginning of either.
         logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
         raise EngineError(step, reason, sql) from error

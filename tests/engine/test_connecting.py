@@ -10,9 +10,10 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.errors import BusyError, CatalogError, InputError
+from sqlrl.errors import BusyError, CatalogError, EngineError, InputError
 
 
 def load(engine_target: object, **options: object) -> Catalog:
@@ -65,6 +66,42 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
         connect(":memory:", memory_limit="lots")
     with pytest.raises(InputError, match="threads=0"):
         connect(":memory:", threads=0)
+
+
+def read(file: Path, read_only: bool) -> str:
+    """What opening and reading a file fails with, nothing if it does not fail."""
+    try:
+        with sqlrl.connect(file, read_only=read_only) as db:
+            db.engine.fetch(exp.select("*").from_(exp.table_("named_P", db="sqlrl")), step="look")
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_was_cut_off_is_said_to_be_damaged_wherever_that_is_noticed(
+    tmp_path: Path, read_only: bool
+) -> None:
+    whole, file = tmp_path / "whole.duckdb", tmp_path / "cut.duckdb"
+    with sqlrl.connect(whole) as db:
+        db.load("P", "select repeat(md5(i::text), 20) from range(2000) t(i)", types=["t"])
+    content = whole.read_bytes()
+    # The half of it has all that DuckDB reads when it opens the file, but not the tables.
+    for size in (100, len(content) // 2):
+        file.write_bytes(content[:size])
+        found = read(file, read_only)
+        assert found.startswith(f"{file} is not a DuckDB database, or it is damaged: restore a copy")
+        assert "Could not read enough bytes" in found
+        # Nothing of it stays in memory: a copy can be restored at once.
+        file.write_bytes(content)
+        assert read(file, read_only) == ""
+
+
+def test_what_is_not_damage_of_a_database_is_not_called_so() -> None:
+    engine = connect(":memory:")
+    engine.execute_sql("create table t as select 'Corrupt database file: ' as x", step="make")
+    with pytest.raises(EngineError, match="Could not convert string 'Corrupt database file"):
+        engine.execute_sql("select x::int from t", step="read")
 
 
 def test_a_setting_that_is_refused_leaves_no_file_and_no_lock(tmp_path: Path) -> None:
