@@ -39,6 +39,7 @@ class Data:
         self.catalog, self.engine = catalog, catalog.engine
         self.console = console or QuietConsole()
         self.records = Records(catalog.store)
+        self.records.end_killed()
         self._closed = False
 
     def load(

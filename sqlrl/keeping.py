@@ -37,18 +37,19 @@ def keep_prediction(prediction: Prediction, program: Program, parameters: Mappin
     """
     network, records = prediction.network, prediction.records
     run = records.begin_run("predict", parameters, None)
-    listed = clause_table(program)
-    shown = listed.column("clause").to_numpy()
-    model = records.save_model("predict", program.model, listed, shape_table(program), origin="given")
-    for name in prediction.open_predicates:
-        mine = prediction.result.world & prediction.of_predicate(name)
-        true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}
-        names = pa.array([name] * int(mine.sum()), pa.string())
-        records.append("prediction", run, pa.table({"predicate": names, **true}))
-    found = by_evidence(program, network.total, network.open, network.evidence_violated)
-    found["n_predicted"] = counts_in(network, prediction.result.world)
-    records.append("clause_statistics", run, statistics_table(shown, found))
-    records.end_run(run, "done", model=model, timings=prediction.seconds)
+    with records.ending(run):
+        listed = clause_table(program)
+        shown = listed.column("clause").to_numpy()
+        model = records.save_model("predict", program.model, listed, shape_table(program), origin="given")
+        for name in prediction.open_predicates:
+            mine = prediction.result.world & prediction.of_predicate(name)
+            true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}
+            names = pa.array([name] * int(mine.sum()), pa.string())
+            records.append("prediction", run, pa.table({"predicate": names, **true}))
+        found = by_evidence(program, network.total, network.open, network.evidence_violated)
+        found["n_predicted"] = counts_in(network, prediction.result.world)
+        records.append("clause_statistics", run, statistics_table(shown, found))
+        records.end_run(run, "done", model=model, timings=prediction.seconds)
     return run
 
 
@@ -56,15 +57,18 @@ def keep_marginals(found: Marginals, program: Program, parameters: Mapping[str, 
     """Keep the model and the probabilities of query atoms; return the number of the run."""
     network, records = found.network, found.records
     run = records.begin_run("marginals", parameters, seed)
-    model = records.save_model("marginals", program.model, clause_table(program), shape_table(program), origin="given")
-    for name in found.open_predicates:
-        mine = found.of_predicate(name)
-        rows = {"atom": network.atoms[mine], "example": network.example[mine]}
-        rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
-        method = method_names(found.result).filter(pa.array(mine))
-        names = pa.array([name] * int(mine.sum()), pa.string())
-        records.append("marginal", run, pa.table({"predicate": names, **rows, "method": method}))
-    records.end_run(run, "done", model=model, timings=found.seconds)
+    with records.ending(run):
+        model = records.save_model(
+            "marginals", program.model, clause_table(program), shape_table(program), origin="given"
+        )
+        for name in found.open_predicates:
+            mine = found.of_predicate(name)
+            rows = {"atom": network.atoms[mine], "example": network.example[mine]}
+            rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
+            method = method_names(found.result).filter(pa.array(mine))
+            names = pa.array([name] * int(mine.sum()), pa.string())
+            records.append("marginal", run, pa.table({"predicate": names, **rows, "method": method}))
+        records.end_run(run, "done", model=model, timings=found.seconds)
     return run
 
 

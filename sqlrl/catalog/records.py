@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.arrays import Kept, as_rows, from_rows
+from sqlrl.catalog.live import INTERRUPTED, RUNNING, LiveRuns
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError
@@ -49,6 +50,13 @@ class Records:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._live = LiveRuns(store)
+        self._ended: list[int] = []
+        self._depth = 0
+
+    def end_killed(self) -> list[int]:
+        """Record that runs are interrupted whose process was killed; return their numbers."""
+        return self._live.end_others()
 
     def save_model(self, name: str, model: Model, clauses: pa.Table, shapes: pa.Table, *, origin: str) -> int:
         """Keep a model with its clauses and shapes; return its number.
@@ -112,9 +120,14 @@ class Records:
             "seed": seed,
             "versions": json.dumps(versions(), sort_keys=True),
             "fingerprint": self.data(),
-            "status": "running",
+            "status": RUNNING,
         }
-        self._store.put("run", [row], "record a run")
+        self._live.add(run)
+        try:
+            self._store.put("run", [row], "record a run")
+        except BaseException:
+            self._live.discard(run)
+            raise
         return run
 
     def end_run(
@@ -128,7 +141,9 @@ class Records:
         parameters: Mapping[str, Any] | None = None,
         seed: int | None = None,
     ) -> None:
-        """Record the end of a run (done, interrupted or failed) and what is known only now."""
+        """Record the end of a run (done, interrupted or failed) and what is known only now; `running` if it goes on."""
+        if status == RUNNING:
+            self._live.add(run)
         known: dict[str, Any] = {"status": status, "model": model, "learner": learner, "seed": seed}
         known["timings"] = None if timings is None else json.dumps(dict(timings), sort_keys=True)
         known["parameters"] = None if parameters is None else json.dumps(dict(parameters), sort_keys=True, default=str)
@@ -137,7 +152,28 @@ class Records:
             expressions=[column(name).eq(exp.convert(value)) for name, value in known.items() if value is not None],
             where=exp.Where(this=column("run").eq(exp.convert(run))),
         )
-        self._store.engine.execute(statement, step="record the end of a run")
+        try:
+            self._store.engine.execute(statement, step="record the end of a run")
+        finally:
+            if status != RUNNING:
+                self._ended.append(run)
+                self._forget()
+
+    @contextmanager
+    def ending(self, run: int) -> Iterator[None]:
+        """Record that a run is interrupted or has failed, if Ctrl-C or an error ends the context."""
+        try:
+            yield
+        except BaseException as error:
+            self.end_run(run, INTERRUPTED if isinstance(error, KeyboardInterrupt) else "failed")
+            raise
+
+    def _forget(self) -> None:
+        """Forget the runs that have ended, once other connections can see that they have."""
+        if not self._depth:
+            for run in self._ended:
+                self._live.discard(run)
+            self._ended.clear()
 
     def run(self, run: int) -> dict[str, Any] | None:
         """Return a row of `run` with its parameters parsed, None if there is no such run."""
@@ -178,8 +214,13 @@ class Records:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Write all or nothing."""
-        with self._store.engine.transaction():
-            yield
+        self._depth += 1
+        try:
+            with self._store.engine.transaction():
+                yield
+        finally:
+            self._depth -= 1
+            self._forget()
 
     def append(self, table: str, run: int, data: pa.Table) -> None:
         """Append rows of a run to `step`, `weight_history`, `clause_statistics`, ..., with the names of examples if it keeps them."""

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
 import sqlrl
 from sqlrl.catalog.arrays import as_rows
+from sqlrl.catalog.records import Records
 from sqlrl.errors import InfeasibleTruthWarning, InputError
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
@@ -56,7 +58,8 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, name: s
         load(db)
     killed(path, name, where)
     with sqlrl.connect(path) as db:
-        assert db.sql("select run, status from sqlrl.run").fetchall() == [(1, "running")]
+        # Whatever opens the file next says so: the run could not.
+        assert db.sql("select run, status from sqlrl.run").fetchall() == [(1, "interrupted")]
         seen: list[Progress] = []
         resumed = estimator(name).fit(db, model(), on_window=seen.append, resume=1)
         whole = estimator(name).fit(db, model())
@@ -70,6 +73,92 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, name: s
         assert len(resumed.steps_) == 80
         with pytest.raises(InputError, match="run 1 is done: there is nothing to resume"):
             estimator(name).fit(db, model(), resume=1)
+
+
+def statuses(db: sqlrl.Database) -> list[tuple[int, str]]:
+    return db.sql("select run, status from sqlrl.run order by run").fetchall()
+
+
+KILLED_RUN = (
+    "insert into sqlrl.run (run, learner, parameters, versions, fingerprint, status) "
+    "values (1, 'CDA', '{}', '{}', '0', 'running')"
+)
+
+
+def left_running(path: Path) -> None:
+    """A file with a run of a process that was killed."""
+    with sqlrl.connect(path) as db:
+        load(db)
+        db.sql(KILLED_RUN)
+
+
+def opened_again(path: Path) -> list[list[tuple[int, str]]]:
+    """What other connections of this process to the same file say of its runs, by its name, by another one, by the user's own."""
+    link = path.with_name("link.duckdb")
+    link.unlink(missing_ok=True)
+    link.symlink_to(path)
+    found = [statuses(sqlrl.connect(name)) for name in (path, link)]
+    with duckdb.connect(str(path)) as connection:
+        return [*found, statuses(sqlrl.connect(connection))]
+
+
+@warned
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_run_at_work_stays_running_whoever_else_opens_the_file(tmp_path: Path, mine: bool) -> None:
+    path = tmp_path / "data.duckdb"
+    left_running(path)
+    seen: list[list[tuple[int, str]]] = []
+
+    def look(progress: Progress) -> None:
+        if progress.window == 3:
+            seen.extend(opened_again(path))
+            raise KeyboardInterrupt
+
+    with sqlrl.connect(duckdb.connect(str(path)) if mine else path) as db:
+        assert statuses(db) == [(1, "interrupted")]
+        stopped(db)
+        assert statuses(db) == [(1, "interrupted"), (2, "interrupted")]
+        # A run that goes on is at work again.
+        with pytest.raises(KeyboardInterrupt):
+            sqlrl.CDA(**OPTIONS).fit(db, model(), on_window=look, resume=2)
+        assert seen == [[(1, "interrupted"), (2, "running")]] * 3
+        assert statuses(db) == [(1, "interrupted"), (2, "interrupted")]
+
+
+def test_runs_of_a_file_that_is_only_read_and_of_memory_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "data.duckdb"
+    left_running(path)
+    with sqlrl.connect(path, read_only=True) as db:
+        assert statuses(db) == [(1, "running")]
+    connection = duckdb.connect()
+    first = sqlrl.connect(connection)
+    first.sql(KILLED_RUN)
+    assert statuses(sqlrl.connect(connection)) == [(1, "running")]
+
+
+def test_another_connection_does_not_end_a_run_that_is_about_to_be_done(tmp_path: Path) -> None:
+    path = tmp_path / "data.duckdb"
+    with sqlrl.connect(path) as db:
+        run = db.records.begin_run("CDA", {}, 0)
+        with db.records.together():
+            db.records.end_run(run, "done")
+            assert statuses(sqlrl.connect(path)) == [(1, "running")]
+        assert statuses(db) == [(1, "done")]
+
+
+def test_a_prediction_that_cannot_be_kept_is_no_run_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect()
+    load(db)
+    weighted = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Records, "append", stop)
+    for ask in (db.predict, db.marginals):
+        with pytest.raises(KeyboardInterrupt):
+            ask(weighted, keep=True)
+    assert statuses(db) == [(1, "interrupted"), (2, "interrupted")]
 
 
 def stopped(db: sqlrl.Database, name: str = "CDA", **options: object) -> None:
