@@ -159,7 +159,8 @@ class Constraints(Models):
         places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
         if not places:
             return []
-        with self._hard_program(model, places, drop, query) as (program, rules), self.only(examples) as chosen:
+        working, hard = self.console.progress("counting"), self._hard_program(model, places, drop, query)
+        with working, hard as (program, rules), self.only(examples) as chosen:
             program.expand(chosen)
             counts = factor_counts(program, chosen, limit=limit)
             return list(_costs(program, counts, rules, chosen, growth, density))

@@ -150,7 +150,8 @@ class Counting(Models):
     ) -> Iterator[tuple[Program, TableName | None, Worlds]]:
         """Hold a model against chosen examples, with its templates expanded, to count in worlds."""
         predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
-        with self.program(model, drop=drop, query=query, closed=True) as program, ExitStack() as stack:
+        working, bound = self.console.progress("counting"), self.program(model, drop=drop, query=query, closed=True)
+        with working, bound as program, ExitStack() as stack:
             if examples is None and predicted is not None:
                 chosen: TableName | None = stack.enter_context(program.only(predicted.examples))
             else:

@@ -63,24 +63,25 @@ class Data:
         quote: str = '"',
     ) -> None:
         """Load the facts of a predicate; see `sqlrl.catalog.catalog.Catalog.load` for every option."""
-        self.catalog.load(
-            predicate,
-            source,
-            columns=columns,
-            types=types,
-            example=example,
-            target=target,
-            given=given,
-            truth=truth,
-            probability=probability,
-            duplicates=duplicates,
-            empty=empty,
-            fold_case=fold_case,
-            constants=constants,
-            header=header,
-            delimiter=delimiter,
-            quote=quote,
-        )
+        with self.console.progress(f"loading {predicate}"):
+            self.catalog.load(
+                predicate,
+                source,
+                columns=columns,
+                types=types,
+                example=example,
+                target=target,
+                given=given,
+                truth=truth,
+                probability=probability,
+                duplicates=duplicates,
+                empty=empty,
+                fold_case=fold_case,
+                constants=constants,
+                header=header,
+                delimiter=delimiter,
+                quote=quote,
+            )
 
     def load_evidence(
         self,
@@ -95,9 +96,17 @@ class Data:
         drop: Iterable[str] = (),
     ) -> None:
         """Load Alchemy's `.db` files, one or a list; see `sqlrl.catalog.catalog.Catalog.load_evidence` for every option."""
-        self.catalog.load_evidence(
-            source, model, given=given, target=target, duplicates=duplicates, empty=empty, replace=replace, drop=drop
-        )
+        with self.console.progress("loading evidence"):
+            self.catalog.load_evidence(
+                source,
+                model,
+                given=given,
+                target=target,
+                duplicates=duplicates,
+                empty=empty,
+                replace=replace,
+                drop=drop,
+            )
 
     def scope(self, predicate: str, source: Any) -> None:
         r"""Set which tuples of an open predicate have atoms.
@@ -124,7 +133,8 @@ class Data:
         >>> db.bind(model).predicates["Likes"].atom_count
         1
         """
-        self.catalog.scope(predicate, source)
+        with self.console.progress(f"setting the scope of {predicate}"):
+            self.catalog.scope(predicate, source)
 
     def examples_from(self, type_name: str | None) -> None:
         r"""Name the type whose constants are the examples; None makes all data one example.
@@ -233,7 +243,8 @@ class Data:
         >>> db.refresh()
         ['Smokes']
         """
-        return self.catalog.refresh()
+        with self.console.progress("loading what changed"):
+            return self.catalog.refresh()
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Run SQL on the same database.

@@ -157,7 +157,8 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
 
                 stream = GrowingStream(program, self.records, self.console, orders, size=size, limit=limit, modes=modes)
             try:
-                yield stream
+                with stream.drawing:
+                    yield stream
             except BaseException as error:
                 stream.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
                 raise

@@ -69,9 +69,10 @@ class Defining(Data):
         >>> db.load_all({"parent": [("Ann", "Bob")], "job": [("Ann", "smith")], "other": [("x",)]}, bias)
         ['parent', 'job']
         """
-        with self.catalog.store.writing():
+        with self.console.progress("loading") as task, self.catalog.store.writing():
             chosen = chosen_sources(sources, types)
             for predicate, (source, known) in chosen.items():
+                task.advance(0, note=predicate)
                 self.load(
                     predicate,
                     source,
@@ -84,6 +85,7 @@ class Defining(Data):
                     delimiter=delimiter,
                     quote=quote,
                 )
+                task.advance()
         return list(chosen)
 
     def define(self, definitions: str | Path, *, variables: str = LOWER) -> None:
@@ -138,7 +140,8 @@ class Defining(Data):
             )
         else:
             parsed = parse_definitions(definitions, variables=variables)
-        define(self.catalog.store, parsed)
+        with self.console.progress("defining"):
+            define(self.catalog.store, parsed)
 
     def derive_bias(self, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
         """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.deriving`.
@@ -177,4 +180,5 @@ class Defining(Data):
         :- modeb(*, Friends(+person,-person)).
         :- modeb(*, Friends(-person,+person)).
         """
-        return derive_bias(self.catalog.store, target, body=body, constants=constants)
+        with self.console.progress("deriving a bias"):
+            return derive_bias(self.catalog.store, target, body=body, constants=constants)

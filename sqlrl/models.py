@@ -136,7 +136,8 @@ class Models(Data):
         >>> db.bind(model).predicates["Smokes"].atom_count
         3
         """
-        return self._bound(model, training, tuple(drop), query)
+        with self.console.progress("binding"):
+            return self._bound(model, training, tuple(drop), query)
 
     def _bound(
         self,
@@ -237,7 +238,11 @@ class Models(Data):
         """
         check_limit_option(limit)
         most = helper_limit(limit, examples)
-        with self.program(model, drop=drop, query=query, limit=most) as program, self.only(examples) as chosen:
+        with (
+            self.console.progress("grounding"),
+            self.program(model, drop=drop, query=query, limit=most) as program,
+            self.only(examples) as chosen,
+        ):
             program.expand(chosen)
             return ground_network(program, chosen, limit=limit)
 
@@ -265,7 +270,8 @@ class Models(Data):
         >>> found[0].clauses, "JOIN" in found[0].sql
         (1, True)
         """
-        with self.program(model, drop=drop, query=query, planned=True) as program:
+        working = self.console.progress("planning")
+        with working, self.program(model, drop=drop, query=query, planned=True) as program:
             return Explanations(explain(program))
 
 

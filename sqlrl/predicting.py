@@ -252,6 +252,7 @@ class Predicting(Asking):
                 self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
                 ids, program.constants.foreign,
                 partial=cut is not None,
+                console=self.console,
                 on_why=partial(self._why, model, drop, query, options.get("deterministic_limit"), options.get("seed", 0)),
             )  # fmt: skip
             if into is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.scratch import shown_rows
 from sqlrl.inferred import Inferred, into_tables
 from sqlrl.plan.sql import table
-from sqlrl.report import Table
+from sqlrl.report import Console, QuietConsole, Table
 from sqlrl.solve.result import MPEResult, Status
 from sqlrl.wording import counted
 
@@ -64,6 +64,8 @@ class Prediction(Inferred):
         The number in `sqlrl.run` of a prediction that was kept.
     partial : bool
         Whether `network` lacks ground clauses that cutting planes did not need.
+    console : Console
+        Where progress on what is asked of the prediction is drawn; nowhere by default.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Prediction(Inferred):
     on_why: Callable[[Prediction, str, str | None, bool], Reasons] | None = None
     run: int | None = None
     partial: bool = False
+    console: Console = field(default_factory=QuietConsole)
 
     @property
     def status(self) -> Status:
@@ -230,6 +233,11 @@ class Prediction(Inferred):
         InputError
             No atom has one.
         """
+        with self.console.progress("evaluating"):
+            return self._scores()
+
+    def _scores(self) -> Scores:
+        """Do what `evaluate` does."""
         self.check_current()
         real = ~self.network.helper
         atoms = self.network.atoms[real]

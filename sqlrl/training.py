@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,8 @@ class TrainingStream:
     ) -> None:
         self._program, self._records, self._console = program, records, console
         self._limit = limit
+        # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
+        self.drawing = ExitStack()
         self._passes = [Windows(program, examples, size, limit) for examples in passes]
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
@@ -103,18 +106,19 @@ class TrainingStream:
 
     def __iter__(self) -> Iterator[Window]:
         done = self._done
-        with self._console.progress("learning", len(self)) as task:
-            for number, windows in enumerate(self._passes):
-                skipped = min(done, len(windows))
-                done -= skipped
-                task.advance(skipped)
-                for window in windows.after(skipped, expand=number == 0):
-                    if number == 0:
-                        self._count_open(window)
-                    if len(self) == 1:
-                        self._whole = window
-                    yield window
-                    task.advance()
+        task = self.drawing.enter_context(self._console.progress("learning", len(self)))
+        for number, windows in enumerate(self._passes):
+            skipped = min(done, len(windows))
+            done -= skipped
+            task.advance(skipped)
+            for window in windows.after(skipped, expand=number == 0):
+                if number == 0:
+                    self._count_open(window)
+                if len(self) == 1:
+                    self._whole = window
+                yield window
+                task.advance()
+        self.drawing.close()
 
     def window(self, examples: IntArray) -> Window:
         """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""

@@ -50,7 +50,7 @@ class Console(Protocol):
         ...
 
     def progress(self, description: str, total: int | None = None) -> Progress:
-        """Return a task of `total` steps, or of an unknown number."""
+        """Return a task of `total` steps, or of an unknown number; inside another one of the same console it shows nothing."""
         ...
 
 
@@ -90,7 +90,7 @@ class Working(Protocol):
         ...
 
 
-_at_work: list[Working] = []
+_at_work: list[_Shown] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_at_work.clear)
 
@@ -140,13 +140,21 @@ class QuietConsole:
 
 
 class _Shown:
-    """Keeps the list of tasks at work."""
+    """Keeps the list of tasks at work.
+
+    A task inside another one of its console shows nothing: what a user called is at work until it is done, whatever it calls.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console, self._inner = console, False
 
     def aside(self, note: str) -> None:
         """Show nothing yet."""
 
     def __enter__(self) -> Self:
-        _at_work.append(self)
+        self._inner = any(task.console is self.console for task in _at_work)
+        if not self._inner:
+            _at_work.append(self)
         return self
 
     def __exit__(
@@ -159,7 +167,10 @@ class _Shown:
 class _PlainTask(_Shown):
     """Progress as lines: the first after a delay, then one every few seconds, and one at the end."""
 
-    def __init__(self, stream: TextIO, description: str, total: int | None, delay: float, interval: float) -> None:
+    def __init__(
+        self, console: Console, stream: TextIO, description: str, total: int | None, delay: float, interval: float
+    ) -> None:
+        super().__init__(console)
         self._stream, self._description, self._total = stream, visible(description), total
         self._interval = interval
         self._start = time.monotonic()
@@ -186,6 +197,8 @@ class _PlainTask(_Shown):
 
     def _write(self, note: str) -> None:
         """Write one line."""
+        if self._inner:
+            return
         now = time.monotonic()
         of_total = f" of {self._total:,}" if self._total is not None else ""
         # One long step of which nobody counts the parts has no number to show.
@@ -221,13 +234,14 @@ class PlainConsole:
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return progress that writes lines."""
-        return _PlainTask(self._stream or sys.stderr, description, total, self._delay, self._interval)
+        return _PlainTask(self, self._stream or sys.stderr, description, total, self._delay, self._interval)
 
 
 class _RichTask(_Shown):
     """A bar that a timer starts, so that it appears even while one long step is at work."""
 
-    def __init__(self, bars: RichBars, description: str, total: int | None, delay: float) -> None:
+    def __init__(self, console: Console, bars: RichBars, description: str, total: int | None, delay: float) -> None:
+        super().__init__(console)
         self._bars = bars
         self._task = bars.add_task(_plain(description), total=total, note="")
         self._lock = threading.Lock()
@@ -242,8 +256,10 @@ class _RichTask(_Shown):
                 self._bars.start()
 
     def __enter__(self) -> Self:
-        self._timer.start()
-        return super().__enter__()
+        super().__enter__()
+        if not self._inner:
+            self._timer.start()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -251,7 +267,8 @@ class _RichTask(_Shown):
         self._timer.cancel()
         with self._lock:
             self._over = True
-            self._bars.stop()
+            if not self._inner:
+                self._bars.stop()
         super().__exit__(kind, error, trace)
 
     def advance(self, steps: int = 1, *, note: str = "") -> None:
@@ -304,7 +321,7 @@ class RichConsole:
             console=self._terminal,
             transient=True,
         )
-        return _RichTask(bars, description, total, self._delay)
+        return _RichTask(self, bars, description, total, self._delay)
 
 
 def _plain(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 
 import pytest
 
@@ -133,6 +134,37 @@ def test_an_aside_goes_to_the_innermost_task(clock: Clock) -> None:
     assert module.at_work() is None
     assert inner.getvalue().splitlines() == ["inner: 0.0 s; compiling", "inner: 0.0 s; done"]
     assert stream.getvalue().splitlines() == ["outer: 1.0 s; still compiling", "outer: 1.0 s; done"]
+
+
+def test_a_task_inside_another_one_of_its_console_shows_nothing(clock: Clock) -> None:
+    stream = io.StringIO()
+    console = PlainConsole(stream, delay=0)
+    with console.progress("predicting") as outer:
+        with console.progress("binding", 2) as inner:
+            clock.now += 1
+            inner.advance(note="Smokes")
+            assert module.at_work() is outer
+        clock.now += 6
+        outer.advance(0, note="solving")
+    with console.progress("binding"):
+        pass
+    assert [line.split(";")[0] for line in stream.getvalue().splitlines()] == [
+        "predicting: 7.0 s",
+        "predicting: 7.0 s",
+        "binding: 0.0 s",
+    ]
+
+
+def test_only_the_outer_bar_of_a_terminal_appears(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    console = RichConsole(stream, delay=0.0)
+    with console.progress("predicting"), console.progress("binding") as inner:
+        assert stream.written.wait(20)
+        inner.advance(note="Smokes")
+        time.sleep(0.2)
+    assert "predicting" in stream.getvalue()
+    assert "binding" not in stream.getvalue()
 
 
 def test_after_an_aside_a_bar_has_its_own_note_again() -> None:
