@@ -87,7 +87,8 @@ class Catalog:
         predicate : str
         source : path, str, Arrow table, pandas or polars frame, DuckDB relation, or iterable of rows
             Text is a Parquet or CSV file, the name of a table or view, or a query. The columns of a CSV file are read as text.
-            Rows are tuples, lists, arrays, or mappings, whose keys name the columns. None and NaN are missing values.
+            Rows are tuples, lists, arrays, or mappings, whose keys name the columns. None and NaN are missing values. An empty
+            tuple is the fact of a predicate without arguments.
         columns : sequence or mapping, optional
             Columns of the arguments in order, by name or position from 0; or from argument (position, or type where
             only one argument has it) to column. By default columns are arguments by their position.

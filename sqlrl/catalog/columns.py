@@ -66,7 +66,7 @@ def map_columns(predicate: str, source: Source, options: LoadOptions, types: Seq
         If a column is missing, left over, used twice or of a nested type.
     """
     where = f"{predicate} from {source.label}"
-    if not source.columns:
+    if source.nothing:
         return _nothing(where, options, types)
     truth = _find(where, source, options.truth) if options.truth is not None else None
     probability = _find(where, source, options.probability) if options.probability is not None else None
@@ -222,7 +222,7 @@ def _example_argument(
 def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Select:
     """Return the query of the rows as text: `example` (if a column holds it), a0, a1, ..., `truth` and `prior` (as far as there are any).
 
-    A probability p becomes `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
+    Rows of which none of these is wanted have the column `present`, so that there are as many. A probability p becomes `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
     """
     parts: list[exp.Expr] = []
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
@@ -234,7 +234,7 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
         parts.append(named(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
     if mapped.probability is not None:
         parts += _evidence(exp.TryCast(this=column(mapped.probability), to=exp.DataType.build("double")))
-    return exp.select(*parts).from_(source.table)
+    return exp.select(*(parts or [named(exp.true(), "present")])).from_(source.table)
 
 
 def _renamed(text: exp.Expr, constants: Mapping[str, str]) -> exp.Expr:

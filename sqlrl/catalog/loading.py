@@ -94,9 +94,9 @@ def _predicate(
 def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped, options: LoadOptions) -> SourceRecord:
     """Write the rows of a source into a table: as ids if all types are known, else as text."""
     example = mapped.example_column is not None
-    raw = raw_query(source, mapped, options) if source.columns else _empty_rows(len(record.arguments), example)
+    raw = raw_query(source, mapped, options) if not source.nothing else _empty_rows(len(record.arguments), example)
     # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
-    again = source.columns and source.kind != "relation"
+    again = not source.nothing and source.kind != "relation"
     fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table) if again else "")
     loaded = write_rows(
         store,

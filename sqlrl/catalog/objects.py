@@ -95,6 +95,9 @@ def _rows(rows: Iterable[Any]) -> tuple[pa.Table, str]:
             values = [values[keys.index(name)] for name in names]
         data.append(values)
     columns = {name: _array([row[i] for row in data], i, label) for i, name in enumerate(names)}
+    if not columns:
+        # Rows without values are still rows, which a table keeps if all its columns are taken away.
+        return pa.table({"none": pa.nulls(len(data))}).select([]), label
     return pa.table(columns), label
 
 

@@ -49,6 +49,8 @@ class Source:
     fingerprint : str
     address : str
         What finds it again: the full path of a file; by default the label.
+    bare_rows : int
+        Rows of a source without columns: each is the fact of a predicate without arguments.
     """
 
     table: exp.Expr
@@ -57,6 +59,12 @@ class Source:
     kind: str
     fingerprint: str
     address: str = ""
+    bare_rows: int = 0
+
+    @property
+    def nothing(self) -> bool:
+        """True if this has neither rows nor columns."""
+        return not (self.columns or self.bare_rows)
 
     @property
     def delimited(self) -> bool:
@@ -120,7 +128,7 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Sou
         if isinstance(data, duckdb.DuckDBPyRelation):
             data, kind = _reachable(engine, data)
         if isinstance(data, pa.Table) and not data.num_columns:
-            yield _nothing(label, "object", "0:")
+            yield _bare(label, data.num_rows) if data.num_rows else _nothing(label, "object", "0:")
             return
         with _attached(engine, data, label) as name:
             yield _described(engine, Source(name, {}, label, kind, ""))
@@ -141,6 +149,14 @@ def _nothing(label: str, kind: str, fingerprint: str, address: str = "") -> Sour
     """Return a source that has neither rows nor columns."""
     nothing = exp.select(exp.true().as_("nothing")).where(exp.false()).subquery("nothing")
     return Source(nothing, {}, label, kind, fingerprint, address)
+
+
+def _bare(label: str, rows: int) -> Source:
+    """Return a source that has rows without values."""
+    numbers = exp.Anonymous(this="range", expressions=[exp.convert(rows)])
+    return Source(
+        exp.select(exp.true().as_("present")).from_(numbers).subquery("bare"), {}, label, "object", "", "", rows
+    )
 
 
 def _no_dialect(dialect: Dialect, label: str) -> None:

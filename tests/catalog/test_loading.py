@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -295,6 +296,42 @@ def test_changed_sources_are_noticed_and_read_again(catalog: Catalog, tmp_path: 
     path.unlink()
     with pytest.raises(LoadError, match="no such file"):
         catalog.refresh()
+
+
+BARE = [
+    [()],
+    [[]],
+    [{}],
+    np.zeros((1, 0)),
+    pa.table({"a": [1]}).select([]),
+]
+
+
+@pytest.mark.parametrize("types", [[], None])
+@pytest.mark.parametrize("rows", BARE, ids=lambda rows: type(rows).__name__)
+def test_a_row_without_values_is_the_fact_of_a_predicate_without_arguments(
+    catalog: Catalog, rows: Any, types: list[str] | None
+) -> None:
+    catalog.load("Wet", rows, types=types)
+    catalog.load("Q", [("a",)], types=["s"])
+    model = parse_mln("Wet()\nQ(s)\n1 Wet ^ Q(x)")
+    assert catalog.bind(model, training=True).predicates["Wet"].rows == 1
+    assert changed_sources(catalog.store) == []
+    catalog.load("Wet", [], types=[], empty="allow")
+    assert catalog.bind(model, training=True).predicates["Wet"].rows == 0
+
+
+def test_rows_of_which_no_column_is_wanted(catalog: Catalog) -> None:
+    catalog.load("Wet", "select 1 as reason", columns=[], types=[])
+    assert catalog.predicates()["Wet"].rows == 1
+    with pytest.raises(LoadError, match=r"duplicate facts: \(\) occurs 2 times \(rows 1 and 2\)"):
+        catalog.load("Wet", [(), ()], types=[])
+    catalog.load("Wet", [(), ()], types=[], duplicates="drop")
+    assert catalog.predicates()["Wet"].rows == 1
+    with pytest.raises(LoadError, match=r"Q from the tuples: 1 argument \(s\) but 0 columns"):
+        catalog.load("Q", [()], types=["s"])
+    with pytest.raises(LoadError, match="row 2 of the tuples has 1 value, row 1 has 0"):
+        catalog.load("Wet", [(), ("a",)])
 
 
 def test_types_guessed_from_columns(catalog: Catalog) -> None:
