@@ -207,12 +207,12 @@ CREATE TABLE "clause_statistics" (
 COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause over the examples of a run: of a learner, or of predict(keep=True). What a run does not know is NULL.';
 COMMENT ON COLUMN "clause_statistics"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_statistics"."clause" IS 'Clause.';
-COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes.';
+COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes. A hard formula with quantifiers inside is counted by the clauses of its normal form: a FORALL inside gives them grounding variables.';
 COMMENT ON COLUMN "clause_statistics"."open" IS 'Groundings that the evidence leaves open: groundings minus the two below. These three are NULL for a formula of several ground clauses (P(x) <=> Q(x)), of which the evidence may decide some.';
 COMMENT ON COLUMN "clause_statistics"."satisfied_by_evidence" IS 'Groundings that are true whatever the query atoms are.';
 COMMENT ON COLUMN "clause_statistics"."violated_by_evidence" IS 'Groundings that are false whatever the query atoms are.';
-COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world (the labels). NULL for a prediction until it is evaluated, and if some of its atoms have no label.';
-COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world. NULL for a learner, which predicts each example with other weights.';
+COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world (the labels). Of a hard formula with quantifiers inside: groundings minus the ground clauses of its normal form that are violated, which may be below 0. NULL for a prediction until it is evaluated, and if some of its atoms have no label.';
+COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world, counted as n_observed. NULL for a learner, which predicts each example with other weights.';
 COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'n of the observed world minus n of the predicted one. Of a learner summed over its steps, each predicted with the weights before it. NULL where a prediction has no n_observed.';
 
 CREATE TABLE "weight_history" (

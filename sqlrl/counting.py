@@ -70,6 +70,14 @@ class Counting(Models):
         GroundingLimitError
             Names the clause, where it stands, and the number of groundings.
 
+        Notes
+        -----
+        What counts is the formula as written, but for a hard one with quantifiers inside. That is taken apart into the clauses of
+        its normal form, since all that matters is whether they hold, and that costs no helper atoms: a FORALL inside gives them
+        grounding variables, so that `groundings` may be more than those of the formula, and n is what is left of them when each
+        ground clause that the world violates takes one away, which may be below 0. It is all of them exactly where the formula
+        holds everywhere. To count such a formula as written, give it a weight.
+
         Examples
         --------
         >>> import sqlrl
@@ -119,7 +127,8 @@ class Counting(Models):
         Returns
         -------
         Table
-            Columns `clause`, `text`, `delta_n`, `weight`; delta n is an exact integer.
+            Columns `clause`, `text`, `delta_n`, `weight`; delta n is an exact integer. See `count` for hard formulas with
+            quantifiers inside.
 
         Raises
         ------

@@ -256,3 +256,40 @@ def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, can
     assert sum(w * n for w, n in zip([1, 0.5], db.count(model, world=prediction)["n"], strict=True)) == pytest.approx(
         prediction.objective
     )
+
+
+RULES: dict[str, Callable[[set[str], set[str], bool], list[bool]]] = {
+    "!(EXIST x (T(x) ^ W))": lambda t, u, w: [not (t and w)],
+    "(FORALL x (T(x))) <=> T(y)": lambda t, u, w: [(len(t) == 2) == (y in t) for y in ("Ann", "Bob")],
+    "W v (EXIST x (T(x) ^ U(x)))": lambda t, u, w: [w or bool(t & u)],
+    "W ^ (FORALL x (T(x)))": lambda t, u, w: [w and len(t) == 2],
+    "W v (FORALL x (T(x) ^ U(x)))": lambda t, u, w: [w or len(t & u) == 2],
+    "T(x) => (EXIST y (U(y)))": lambda t, u, w: [y not in t or bool(u) for y in ("Ann", "Bob")],
+}
+
+
+def test_counts_of_hard_formulas_are_whole_exactly_where_they_hold() -> None:
+    """With a weight the same formulas are counted as written."""
+    db = sqlrl.connect()
+    db.load("A", [("Ann",), ("Bob",)], types=["a"])
+    lines = [*(f"{rule}." for rule in RULES), *(f"1 {rule}" for rule in RULES)]
+    model = sqlrl.parse_mln("\n".join(["A(a)", "T(a)", "U(a)", "W()", *lines]), query=["T", "U", "W"])
+    none, one, both = set[str](), {"Ann"}, {"Ann", "Bob"}
+    for t, u, w in [
+        (none, none, False),
+        (one, none, True),
+        (both, one, False),
+        (both, both, False),
+        (both, none, True),
+    ]:
+        world = {
+            "T": pa.table({"a": pa.array(sorted(t), pa.string())}),
+            "U": pa.table({"a": pa.array(sorted(u), pa.string())}),
+        }
+        world["W"] = pa.table({"example": pa.array(["all"] * w, pa.string())})
+        found = db.count(model, world=world)
+        written = [rule(t, u, w) for rule in RULES.values()]
+        assert found["n"][len(RULES) :] == [sum(truths) for truths in written]
+        assert found["groundings"][len(RULES) :] == [len(truths) for truths in written]
+        whole = [n == total for n, total in zip(found["n"], found["groundings"], strict=True)]
+        assert whole[: len(RULES)] == [all(truths) for truths in written]

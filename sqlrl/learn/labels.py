@@ -81,7 +81,8 @@ class InfeasibleTruth:
     example : int64 array, shape (k,)
         The examples.
     count : int64 array, shape (k,)
-        Groundings that the labels violate; of a block its true atoms.
+        Groundings that the labels violate; of a formula with quantifiers inside ground clauses of its normal form, which may be
+        more; of a block its true atoms.
     """
 
     clause: IntArray

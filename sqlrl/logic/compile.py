@@ -39,7 +39,8 @@ def compile_rule(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
 
         A hard rule is never `negated`. If quantifiers stand inside a hard formula, its clauses are those of its
         normal form with universal quantifiers in front: they say the same, but may have more variables than the
-        feature, and one grounding may violate two of them.
+        feature, and one grounding may violate two of them. So n of such a rule is all its groundings where it holds, and not
+        the number of those in which the formula is true elsewhere.
 
         The variables are the free ones and those of the outermost FORALLs, which mean the same (see `normalise`).
 
