@@ -107,13 +107,17 @@ class EngineError(SqlrlError):
         The database's own message.
     sql : str
         The statement.
+    remedy : str
+        What to do, if that is known: the message shows it in place of the statement, to which it does not matter.
 
-    The message shows the beginnings of both; the attributes and the log hold all of them.
+    The message shows the beginnings of reason and statement; the attributes and the log hold all of them.
     """
 
-    def __init__(self, step: str, reason: str, sql: str) -> None:
-        self.step, self.reason, self.sql = step, reason, sql
-        super().__init__(f"{step}: {brief(reason)}\nwhile running: {brief(sql)}")
+    def __init__(self, step: str, reason: str, sql: str, remedy: str = "") -> None:
+        self.step, self.reason, self.sql, self.remedy = step, reason, sql, remedy
+        # DuckDB's own hints, below its first line, name settings without their values.
+        shown = brief(reason.partition("\n")[0] if remedy else reason)
+        super().__init__(f"{step}: {shown}\n{remedy or f'while running: {brief(sql)}'}")
 
 
 class GroundingLimitError(SqlrlError):

@@ -65,11 +65,12 @@ def rows_of(db: Opened, text: str) -> pa.Table | None:
         with on_interrupt(db.engine.interrupt):
             return relation.to_arrow_table()
     except (duckdb.Error, RuntimeError) as error:
-        _fail(error, text)
+        _fail(db, error, text)
 
 
-def _fail(error: Exception, text: str) -> NoReturn:
+def _fail(db: Opened, error: Exception, text: str) -> NoReturn:
     """Raise an EngineError, or KeyboardInterrupt if that is what stopped the query (DuckDB raises RuntimeError then)."""
     if "interrupted" in str(error).lower():
         raise KeyboardInterrupt from error
-    raise EngineError("run your SQL", str(error).strip(), text) from error
+    reason = str(error).strip()
+    raise EngineError("run your SQL", reason, text, db.engine.remedy(reason)) from error

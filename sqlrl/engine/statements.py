@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.engine.exhausted import is_exhausted, read_room, remedy
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.recognizing import damage
 from sqlrl.engine.transactions import check_idle
@@ -279,6 +280,17 @@ class Statements:
         for name in left:
             self._forget(name)
 
+    def remedy(self, reason: str) -> str:
+        """Return what to do about a failure of the database, with the sizes it had; nothing if memory and disk are not to blame."""
+        if not is_exhausted(reason):
+            return ""
+        try:
+            room = read_room(self.connection, owned=self.owned)
+        except (duckdb.Error, RuntimeError) as error:
+            logger.debug("the settings of the database cannot be read: %s", error)
+            return ""
+        return remedy(reason, room)
+
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
         """Raise what an error means: KeyboardInterrupt, InputError if a file is damaged or closed, else an EngineError."""
         noticed = (
@@ -294,7 +306,7 @@ class Statements:
             raise broken from error
         # Messages show the beginning of either.
         logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
-        raise EngineError(step, reason, sql) from error
+        raise EngineError(step, reason, sql, self.remedy(reason)) from error
 
 
 def _estimated_rows(plan: list[dict[str, Any]]) -> int:
