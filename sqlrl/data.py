@@ -379,7 +379,9 @@ class Data:
     def __repr__(self) -> str:
         if self._closed:
             return f"{type(self).__name__}({self.engine.path!r}), closed"
-        return f"{type(self).__name__}({self.engine.path!r})\n{self.predicates()!r}"
+        # Where a user's own schema or database is called sqlrl, ours is not.
+        schema = "" if self.engine.schema == "sqlrl" else f", tables and views in the schema {self.engine.schema}"
+        return f"{type(self).__name__}({self.engine.path!r}){schema}\n{self.predicates()!r}"
 
     def _repr_html_(self) -> str:
         head = markup.paragraph(repr(self).split("\n", maxsplit=1)[0])

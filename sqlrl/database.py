@@ -49,7 +49,8 @@ def connect(
     Parameters
     ----------
     target : path, ":memory:" or duckdb.DuckDBPyConnection
-        On your own connection nothing is written but a database in memory named `sqlrl`.
+        On your own connection nothing is written but a database in memory named `sqlrl`; `sqlrl_`, if you have a schema or
+        database of that name, and printing the database says so.
     threads : int, optional
     memory_limit : str, optional
         Such as "4GB"; what exceeds it spills to `temp_directory`.

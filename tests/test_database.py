@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.demo import MODEL, generate
-from sqlrl.errors import CatalogError, GroundingLimitError, InfeasibleError, InputError
+from sqlrl.errors import CatalogError, EngineError, GroundingLimitError, InfeasibleError, InputError
 
 SMOKERS = """
 Friends(person, person)
@@ -235,6 +235,29 @@ def test_a_connection_of_the_users_keeps_its_tables() -> None:
             db.predict(sqlrl.parse_mln(SMOKERS, query=("Smokes", "Cancer")))
         assert con.execute("show tables").fetchall() == [("friendship",)]
         assert con.execute("select count(*) from friendship").fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize("taken", ["create schema sqlrl", "attach ':memory:' as SQLRL"])
+def test_another_name_than_sqlrl_is_said(taken: str) -> None:
+    connection = duckdb.connect()
+    connection.execute(taken)
+    db = sqlrl.connect(connection)
+    db.load("P", [("a",)], types=["t"])
+    assert repr(db).startswith("Database('your connection'), tables and views in the schema sqlrl_\n")
+    assert "the schema sqlrl_" in db._repr_html_()
+    assert db.sql("select predicate from sqlrl_.predicate").fetchall() == [("P",)]
+    with pytest.raises(EngineError, match=r"strongest_clauses does not exist.*\n.*are in sqlrl_: from sqlrl_\.TABLE"):
+        db.sql("from sqlrl.strongest_clauses")
+    # Other mistakes have other reasons.
+    with pytest.raises(EngineError, match="while running: from strongest"):
+        db.sql("from strongest_clauses")
+
+
+def test_the_usual_name_is_not_said() -> None:
+    for db in (sqlrl.connect(), sqlrl.connect(duckdb.connect())):
+        assert "schema" not in repr(db)
+        with pytest.raises(EngineError, match="while running: from sqlrl"):
+            db.sql("from sqlrl.strongest")
 
 
 def test_files_keep_runs_and_no_scratch(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,19 @@ class Statements:
         self._depth = 0
         self._left: list[str] = []
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
+
+    @property
+    def schema(self) -> str:
+        """What SQL calls the place of sqlrl's tables: `sqlrl`, with `_` behind it where the user has something of that name.
+
+        Examples
+        --------
+        >>> from sqlrl.engine.connecting import connect
+        >>> connect(duckdb.connect().execute("CREATE SCHEMA sqlrl")).schema
+        'sqlrl_'
+        """
+        catalog, schema = self.home
+        return catalog if schema == "main" else schema
 
     def render(self, statement: exp.Expr) -> str:
         """Return the statement as SQL of this engine's dialect.
@@ -151,6 +165,11 @@ class Statements:
         try:
             with on_interrupt(self.interrupt):
                 return self.connection.sql(sql)
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            if self.schema == "sqlrl" or not re.search(r'\bsqlrl"?\s*\.', sql, re.IGNORECASE):
+                self._fail(error, "run your SQL", sql)
+            moved = f"something of yours is called sqlrl, so the tables of the library are in {self.schema}: from {self.schema}.TABLE"
+            raise EngineError("run your SQL", str(error).strip(), sql, moved) from error
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, "run your SQL", sql)
 
