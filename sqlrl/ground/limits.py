@@ -10,8 +10,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.running import rule_place, run_counts
-from sqlrl.logic.shapes import Slot
-from sqlrl.plan.bounds import domain_bound, enumerated
+from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated
 from sqlrl.plan.counting import enumerated_by_count
 from sqlrl.plan.parts import domain_size
 from sqlrl.plan.slots import bind
@@ -53,11 +52,11 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
         found = run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:
-            most, _ = max(found, key=lambda pair: pair[1])
+            most, largest = max(found, key=lambda pair: pair[1])
             witnesses = " and witnesses" if use.shape.exists else ""
             raise GroundingLimitError(
                 f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
-                f"({_shape(program, use)}): {_why(program, use, most, bound.free)}"
+                f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
             )
 
 
@@ -127,13 +126,21 @@ def _shape(program: Program, use: ShapeUse) -> str:
     return f"all together of {count:,} clauses of the shape {use.shape}" if count != 1 else f"its shape is {use.shape}"
 
 
-def _why(program: Program, use: ShapeUse, clause: int, free: tuple[Slot, ...]) -> str:
-    """Say which variables nothing joins, and what to do."""
-    bound = bind(use.shape, program.layout)
+def _why(program: Program, use: ShapeUse, clause: int, size: int, limited: Enumerated) -> str:
+    """Say which variables are to blame for the size of a clause, those that nothing joins or the others, and what to do."""
+    bound, remedy = bind(use.shape, program.layout), f"narrow a scope, {ADVICE}"
     instances = program.features[program.feature_of[clause]].instances
     called = next(x.variables for x in instances if x.shape == use.shape)
-    names = [called[slot.index].replace("$", "") for slot in free if domain_size(bound, slot) > 1]
-    return unjoined(names, f"narrow a scope, {ADVICE}")
+    names = [called[slot.index].replace("$", "") for slot in limited.free if domain_size(bound, slot) > 1]
+    if names and limited.joined is not None:
+        alone = dict(run_counts(program, use, limited.joined().query)).get(clause, 0)
+        # Each of these is there once for every choice of the others.
+        if alone * alone > size:
+            return (
+                f"{counted(alone, 'match', 'matches')} of facts are the larger factor, the smaller one is what no closed literal joins "
+                f"({', '.join(names)}); {remedy}"
+            )
+    return unjoined(names, remedy)
 
 
 def unjoined(names: Sequence[str], remedy: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -31,11 +32,14 @@ class Enumerated:
         The variables that no literal with evidence joins, so that each ranges over its whole domain.
     cheap : bool
         Whether counting joins no more than the facts of one literal at a time.
+    joined : callable, optional
+        Plans the same for the variables that are not free; None if all are, or none is.
     """
 
     query: exp.Select
     free: tuple[Slot, ...]
     cheap: bool
+    joined: Callable[[], Enumerated] | None = None
 
 
 def domain_bound(shape: Shape, layout: Layout) -> int:
@@ -153,10 +157,13 @@ def _joined(
     asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
     term = term_query(context, factors, (), 1, variables=variables, restricted=asked)
     joined = {slot for factor in factors for slot in factor.slots}.union(*({x.left, x.right} for x in same))
+    free = tuple(slot for slot in variables if slot not in joined and slot != whole.hidden)
+    rest = [slot for slot in variables if slot not in free]
     return Enumerated(
         total_query(context, [] if term is None else [term]),
-        tuple(slot for slot in variables if slot not in joined and slot != whole.hidden),
+        free,
         _is_cheap(whole, factors, parts),
+        partial(_joined, whole, literals, rest, examples, parts) if free and rest else None,
     )
 
 

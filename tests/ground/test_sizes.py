@@ -159,6 +159,21 @@ def test_the_limit_says_which_variables_nothing_joins(rule: str, reason: str) ->
         ground_network(program, limit=150)
 
 
+@pytest.mark.parametrize(
+    ("kinds", "reason"),
+    [
+        (2, r"leaves 7,200 groundings .*: 3,600 matches of facts are the larger factor, the smaller one is what .* joins \(t\); narrow"),
+        (4000, r"leaves 14,400,000 groundings .*: no closed literal joins t, which ranges over its whole domain; join it, narrow"),
+    ],
+)  # fmt: skip
+def test_the_limit_blames_the_larger_factor(kinds: int, reason: str) -> None:
+    rule = "1 Word(a, w) ^ Word(b, w) ^ Topic(a, t) => Topic(b, t)"
+    model = parse_mln(f"Word(p, w)\nKind(t)\nTopic(p, t)\n{rule}", query=("Topic",))
+    data = {"Word": [(str(i), "the") for i in range(60)], "Kind": [(f"K{i}",) for i in range(kinds)]}
+    with bound(model, data) as program, pytest.raises(GroundingLimitError, match=reason):
+        ground_network(program, limit=150)
+
+
 @pytest.mark.parametrize("ids", [[], [5]])
 def test_no_example_has_nothing_where_all_data_are_one(ids: list[int]) -> None:
     rules = [
