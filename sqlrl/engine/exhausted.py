@@ -12,6 +12,8 @@ _MEMORY = re.compile(
     r"([\w ]+ Error: )?(Failed to commit: )?(Out of Memory Error|[Oo]ut of memory|failed to (pin|allocate|offload)|could not allocate)"
 )
 _FULL = re.compile(r"No space left on device|Disk quota exceeded|not enough space on the disk")
+# These quote data and SQL, in which such words may stand.
+_QUOTING = re.compile(r"(Conversion|Invalid Input|Constraint|Binder|Catalog|Parser) Error: ")
 _FILE = re.compile(r'file \\?"(.+?)\\?"')
 _SPILLED = "max_temp_directory_size"
 _LESS = "or do less at once: pass fewer examples=, load a part of the data"
@@ -66,7 +68,7 @@ def is_exhausted(reason: str) -> bool:
     >>> is_exhausted("Parser Error: syntax error")
     False
     """
-    return _MEMORY.match(reason) is not None or _FULL.search(reason) is not None
+    return _MEMORY.match(reason) is not None or (_FULL.search(reason) is not None and not _QUOTING.match(reason))
 
 
 def remedy(reason: str, room: Room) -> str:

@@ -84,7 +84,7 @@ def test_the_remedy_follows_from_what_is_used_up(reason: str, said: str) -> None
     assert said in remedy(reason, ROOM)
 
 
-@pytest.mark.parametrize("text", ["Out of Memory Error", "out of memory", "failed to pin"])
+@pytest.mark.parametrize("text", ["Out of Memory Error", "out of memory", "failed to pin", "No space left on device"])
 def test_words_in_data_are_no_failure_of_memory(text: str) -> None:
     db = sqlrl.connect()
     with pytest.raises(EngineError, match="while running") as caught:
