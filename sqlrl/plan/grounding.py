@@ -25,7 +25,7 @@ from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import Source, atom_source, open_source
 from sqlrl.plan.sql import table
 from sqlrl.plan.truths import Truths
-from sqlrl.plan.witnesses import witness_lists
+from sqlrl.plan.witnesses import list_columns, witness_lists
 
 
 @dataclass(frozen=True)
@@ -146,14 +146,14 @@ def ground(
         truths.restrict(bound, body, aliases, absent, [alias for alias, _ in lists], examples)
     columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
     columns += [named(atom, f"l{i}") for i, atom in enumerate(atoms)]
-    columns += [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(lists) if alias]
+    witnesses, list_signs = list_columns(lists)
+    columns += witnesses
     variables = [slot for slot in whole.variables if slot not in counted.slots]
     merges = not raw and (repeated or bool(may_be_zero) or _counted(bound, variables, open_, absent))
     multiplicity = [named(_multiplicity(bound, variables, counted, merges), "multiplicity")] if merges or parts else []
     query = body.select([*columns, *multiplicity])
     if merges and columns:
         query = query.group_by(*(c.this.copy() for c in columns))
-    list_signs = tuple(sign for alias, sign in lists if alias)
     return GroundingQuery(
         query,
         tuple(1 if x.positive else -1 for x in open_),

@@ -20,7 +20,7 @@ from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sql import table
-from sqlrl.plan.witnesses import witness_lists
+from sqlrl.plan.witnesses import list_columns, witness_lists
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ def touching(
         select = [named(column("clause", "p"), "clause")] if parameters is not None else []
         select += [named(body.known[slot].copy(), f"s{i}") for i, slot in enumerate(slots)]
         select += [named(_id(alias, i in absent), f"l{i}") for i, alias in enumerate(aliases)]
-        select += [named(column("atoms", a), f"e{i}") for i, (a, _) in enumerate(witnesses) if a]
+        columns, list_signs = list_columns(witnesses)
+        select += columns
         times = multiplicity.value(multiplicity.most > BIGINT_LIMIT) if parts else integer(1)
         branches.append(body.select([*select, named(times, "times")]))
-        list_signs = tuple(sign for alias, sign in witnesses if alias)
     return TouchingQuery(
         _named(branches, slots, whole),
         slots,

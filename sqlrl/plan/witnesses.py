@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
@@ -27,6 +29,22 @@ def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> 
     [('w0o', 1)]
     """
     return [_witnesses(bound, body, group, examples) for group in bound.shape.exists]
+
+
+def list_columns(lists: Sequence[tuple[str | None, int]]) -> tuple[list[exp.Alias], tuple[int, ...]]:
+    """Return the columns `e0, e1, ...` of the lists that `witness_lists` has joined, and the sign of each.
+
+    A group without open literals has none: the columns are numbered by themselves.
+
+    Examples
+    --------
+    >>> columns, signs = list_columns([(None, 0), ("w1o", -1)])
+    >>> [each.sql("duckdb") for each in columns], signs
+    (['"w1o"."atoms" AS "e0"'], (-1,))
+    """
+    opened = [(alias, sign) for alias, sign in lists if alias is not None]
+    columns = [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(opened)]
+    return columns, tuple(sign for _, sign in opened)
 
 
 def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None) -> tuple[str | None, int]:

@@ -141,3 +141,19 @@ def test_conjunctions_and_quantifiers_are_written_as_they_are_meant() -> None:
     helper = "(EXIST y0 (Friends(P0, y0) ^ Smokes(y0)))"
     found = dict(texts("1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))", 1, few))
     assert {f"!{helper} v Smokes(P0)", f"!Smokes(P0) v {helper}"} < set(found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("EXIST y (Friends(y, y) v Smokes(y))", ["(EXIST y Friends(y, y)) v (EXIST y_2 Smokes(y_2))"]),
+        ("EXIST y (Friends(y, P0) v Smokes(y))", ["(EXIST y Friends(y, P0)) v (EXIST y_2 Smokes(y_2))"]),
+        ("EXIST x, y (Friends(x, x) v Smokes(y))", ["(EXIST x Friends(x, x)) v (EXIST y Smokes(y))"]),
+        ("EXIST y (Friends(P1, y) v Smokes(y))", []),
+    ],
+)
+def test_a_quantifier_that_the_evidence_decides_stands_beside_one_that_it_leaves_open(
+    rule: str, expected: list[str]
+) -> None:
+    few = {"Friends": [("P1", "P2")]}
+    assert texts(f"1 {rule}", 1, few) == [(text, 1) for text in expected]

@@ -81,19 +81,28 @@ FORMULAS = [
     "T(x) ^ (EXIST y (H(y) ^ S(y)))",
     "!(EXIST y (H(y) ^ !S(y))) v T(x)",
     "FORALL x (H(x) v (EXIST y (S(y))))",
+    # Evidence decides the quantifier over E, which stands before those over open literals.
+    "EXIST y (E(y, y) v H(y))",
+    "EXIST y (E(y, A) v H(y))",
+    "EXIST y (E(A, y) v H(y))",
+    "EXIST x, y (E(y, y) v !H(x) v S(y))",
+    "E(x, x) v (EXIST y (!E(y, y) ^ E(x, y))) v (EXIST y (!E(A, y) ^ S(y))) v (EXIST y (!T(y)))",
+    "(EXIST y (E(y, x) ^ E(y, B))) v (EXIST y (H(y))) <=> T(x)",
 ]
+EVIDENCE = [("A", "B")]
 
 
 @pytest.mark.parametrize("weight", ["1.5", "-1.5", "hard"])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_a_formula_is_one_exact_feature(formula: str, weight: str) -> None:
     line = f"{formula}." if weight == "hard" else f"{weight} {formula}"
-    model = parse_mln(f"t = {{A, B}}\nH(t)\nS(t)\nT(t)\n{line}", query=("H", "S", "T"))
-    with bound(model) as program:
+    model = parse_mln(f"t = {{A, B}}\nE(t, t)\nH(t)\nS(t)\nT(t)\n{line}", query=("H", "S", "T"))
+    with bound(model, {"E": EVIDENCE}) as program:
         found = probabilities(program, ground_network(program))
     atoms = [(p, "", (c,)) for p in ("H", "S", "T") for c in ("A", "B")]
-    predicates = dict.fromkeys(("H", "S", "T"), (("t",), False))
-    data = Data("one", {"t": ("A", "B")}, predicates, ("",), {}, frozenset(), frozenset(), dict.fromkeys(atoms))
+    predicates = {"E": (("t", "t"), False), **dict.fromkeys(("H", "S", "T"), (("t",), False))}
+    facts = frozenset(("E", "", row) for row in EVIDENCE)
+    data = Data("one", {"t": ("A", "B")}, predicates, ("",), {}, frozenset(), facts, dict.fromkeys(atoms))
     read = Formulas(model.rules[0].formula, data)
     expected = {}
     for bits in range(2 ** len(atoms)):
