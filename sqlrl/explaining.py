@@ -183,18 +183,20 @@ def _explain_template(program: Program, bound: BoundFeature, instance: Instance)
 
 
 def _unlisted(program: Program) -> Layout:
-    """Return the layout in which no count reads helper atoms, which may be planned only: every tuple has one."""
-    helpers = {name: replace(program.layout.predicates[name], full_scope=True) for name in program.helper_names}
+    """Return the layout in which no count reads helper predicates, which may be planned only: every tuple has an atom."""
+    helpers = {info.name: replace(info, open=True, full_scope=True) for info in program.helpers}
     return replace(program.layout, predicates={**program.layout.predicates, **helpers})
 
 
 def _most_by_helpers(program: Program, shape: Shape) -> int | None:
-    """Bound the ground clauses of a shape by the atoms of a negative helper literal; None if it has none."""
-    bound = bind(shape, program.layout)
+    """Bound the ground clauses of a shape by the atoms or facts of a negative helper literal; None if it has none."""
+    bound, helpers = bind(shape, program.layout), {info.name: info for info in program.helpers}
     found = []
-    for literal in (x for x in shape.literals if not x.positive and x.predicate in program.helper_names):
+    for literal in (x for x in shape.literals if not x.positive and x.predicate in helpers):
         others = set(bound.variables) - {slot for _, slot in bound.columns(literal)}
-        found.append(bound.info(literal).atom_count * prod(domain_size(bound, slot) for slot in others))
+        info = helpers[literal.predicate]
+        size = info.atom_count if info.open else info.rows
+        found.append(size * prod(domain_size(bound, slot) for slot in others))
     return min(found, default=None)
 
 

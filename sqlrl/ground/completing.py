@@ -78,9 +78,10 @@ def _definitions(program: Program) -> Iterator[Definition]:
                 continue
             seen.add(helper.name)
             witness = witness_definition(helper)
-            if witness[0] in program.layout.predicates:
+            if witness[0] in program.helper_names:
                 yield witness
-            yield helper.name, helper.variables, helper.definition
+            if helper.name in program.helper_names:
+                yield helper.name, helper.variables, helper.definition
 
 
 def _true_atoms(

@@ -5,6 +5,9 @@ the witnesses, `k(x, y) <=> K(x, y)`, stands between.
 
 A helper has atoms only where its definition can be true: for the tuples that the closed literals of K, and its literals with a
 scope, join. Elsewhere it is false, as every atom outside a scope is.
+
+Where K has closed literals alone, the evidence decides the helper: it is a closed predicate, with facts and without clauses. An
+atom would have to belong to one example, and what K says may be the same for all.
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ class HelperTables:
         self._next = 1 + sum(p.atom_count for p in layout.predicates.values())
 
     def add(self, helper: Helper, place: str) -> tuple[Clause, ...]:
-        """Create the atoms of a helper and return its defining hard clauses; none if it is known already.
+        """Create a helper and return its defining hard clauses; none if it is known already, or closed.
 
         Parameters
         ----------
@@ -92,7 +95,7 @@ class HelperTables:
         Raises
         ------
         GroundingLimitError
-            It would have more atoms than the limit, which is counted before any is made.
+            It would have more atoms, or facts, than the limit, which is counted before any is made.
         """
         if helper.name in self.layout.predicates:
             return ()
@@ -101,6 +104,9 @@ class HelperTables:
         if len(opened) > 1:
             definition = self._add_witnesses(helper, opened, clauses, place)
         most = self._most_atoms(helper.name, helper.variables, helper, f"{place}: its quantifier")
+        if not opened:
+            self._create_closed(helper, most)
+            return ()
         self._create(helper.name, helper.variables, helper.definition, most)
         head = tuple(Variable(name) for name, _ in helper.variables)
         clauses.append(Clause(helper.variables, (Literal(helper.name, head, False), definition)))
@@ -166,8 +172,39 @@ class HelperTables:
         info = PredicateInfo(name, types, True, facts, atoms, example_column=hidden, full_scope=full, atom_count=count)
         self.layout = replace(self.layout, predicates={**self.layout.predicates, name: info})
 
-    def _count(self, atoms: TableName) -> int:
-        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(atoms))
+    def _create_closed(self, helper: Helper, most: int) -> None:
+        """Create the facts of a helper that the evidence decides: the values of its variables for which its definition is true."""
+        catalog, schema = self.layout.scratch
+        facts = TableName(catalog, schema, f"{self._prefix}_facts_{len(self.tables) + len(self.views)}")
+        query, hidden = self._facts(helper)
+        if self._planned:
+            self.views.append(facts)
+            self.engine.create_view(catalog, schema, facts.name, query, step=f"plan the facts of {helper.name}")
+        else:
+            self.tables.append(facts)
+            self.engine.create_table(catalog, schema, facts.name, query, step=f"create the facts of {helper.name}")
+        rows = most if self._planned else self._count(facts)
+        types = tuple(kind for _, kind in helper.variables)
+        info = PredicateInfo(helper.name, types, False, facts, example_column=hidden, rows=rows)
+        self.layout = replace(self.layout, predicates={**self.layout.predicates, helper.name: info})
+
+    def _facts(self, helper: Helper) -> tuple[exp.Select, bool]:
+        """Plan the facts of a helper, and tell whether they have a hidden example column."""
+        instance, bound, slots, names = held(self.layout, helper.variables, helper.definition)
+        group = instance.shape.exists[0]
+        # A constant example among the slots is no column: facts are told apart by their arguments.
+        kept = slots[: len(names)]
+        inside = [Slot(False, i) for i in group.variables]
+        true = holding(
+            bound, kept, group.literals, group.equalities, OBSERVED, inside=inside,
+            parameters=self._constants(instance), prefix="t",
+        )  # fmt: skip
+        shown = [named(column(f"x{i}", "t"), name) for i, name in enumerate(names)]
+        query = exp.select(*(shown or [named(column("one", "t"), "one")])).from_(subquery(true, "t"))
+        return query, bound.hidden is not None
+
+    def _count(self, rows: TableName) -> int:
+        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(rows))
         return int(self.engine.fetch(size, step="count helper atoms").column(0)[0].as_py())
 
     def _rows(self, variables: Variables, definition: ExistsLiteral) -> tuple[exp.Select, bool, bool]:

@@ -158,13 +158,13 @@ def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> 
 
 
 def _with_helpers(layout: Layout, feature: Feature) -> Layout:
-    """Add the helpers of a feature, which have no tables yet."""
-    nowhere = TableName(*layout.scratch, "")
-    found = {
-        helper.name: PredicateInfo(helper.name, tuple(kind for _, kind in helper.variables), True, nowhere, nowhere)
-        for helper in feature.helpers
-    }
-    return replace(layout, predicates={**layout.predicates, **found})
+    """Add the helpers of a feature, which have no tables yet; one over closed literals alone is closed."""
+    nowhere, known = TableName(*layout.scratch, ""), dict(layout.predicates)
+    for helper in feature.helpers:
+        opened = any(known[x.predicate].open for x in helper.definition.conjunction if isinstance(x, Literal))
+        types = tuple(kind for _, kind in helper.variables)
+        known[helper.name] = PredicateInfo(helper.name, types, opened, nowhere, nowhere if opened else None)
+    return replace(layout, predicates=known)
 
 
 def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str, frozenset[str]]:

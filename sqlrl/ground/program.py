@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.ground.blocks import BlockRule
@@ -161,9 +161,14 @@ class Program:
             self._fill(rows)
 
     @property
+    def helpers(self) -> tuple[PredicateInfo, ...]:
+        """The helper predicates, with those that stand for the witnesses of others; closed ones are decided by the evidence."""
+        return tuple(p for name, p in self.layout.predicates.items() if name.startswith(HELPER_PREFIX))
+
+    @property
     def helper_names(self) -> frozenset[str]:
-        """The helper predicates, with those that stand for the witnesses of others."""
-        return frozenset(name for name in self.layout.predicates if name.startswith(HELPER_PREFIX))
+        """The helper predicates that have atoms."""
+        return frozenset(p.name for p in self.helpers if p.open)
 
     @property
     def public_layout(self) -> Layout:
