@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlrl.catalog.layout import Layout
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.normal import Division
 from sqlrl.logic.shapes import Instance, Shaper
 from sqlrl.logic.terms import Feature, Formula
 
@@ -65,18 +66,28 @@ class CompiledRules:
         # All that features and shapes depend on, but for the rule; helper predicates have names that say what they are.
         declared = frozenset((name, p.types) for name, p in model.predicates.items())
         bound = frozenset((name, info.types) for name, info in layout.predicates.items())
-        return Compiling(model, opened, self._known.setdefault((model.semantics, opened, declared, bound), {}))
+        division = _division(layout)
+        known = self._known.setdefault((model.semantics, opened, declared, bound, division), {})
+        return Compiling(model, opened, division, known)
+
+
+def _division(layout: Layout) -> Division | None:
+    """Return how the constants of a type divide the data into examples; None if they do not."""
+    if layout.example_type is None:
+        return None
+    return Division(layout.example_type, frozenset(name for name, info in layout.types.items() if info.local))
 
 
 class Compiling:
     """Compiles the rules of one model; see `CompiledRules.of`."""
 
-    def __init__(self, model: Model, open_predicates: frozenset[str], known: Known) -> None:
-        self._model, self._open, self._known = model, open_predicates, known
+    def __init__(self, model: Model, open_predicates: frozenset[str], division: Division | None, known: Known) -> None:
+        self._model, self._open, self._division, self._known = model, open_predicates, division, known
 
     def __call__(self, rule: Rule) -> tuple[Compiled, ...]:
         """Return the features of a rule, as `sqlrl.logic.compile.compile_rule` does; it is what raises errors."""
         key = (rule.formula, rule.hard)
         if key not in self._known:
-            self._known[key] = tuple(Compiled(x) for x in compile_rule(rule, self._model, self._open))
+            features = compile_rule(rule, self._model, self._open, self._division)
+            self._known[key] = tuple(map(Compiled, features))
         return self._known[key]

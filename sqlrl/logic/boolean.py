@@ -14,10 +14,14 @@ LARGEST_FORM = 2000
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """`EXIST variables (conjunction)`, as an atom; every variable occurs in the conjunction."""
+    """`EXIST variables (conjunction)`, as an atom; every variable occurs in the conjunction.
+
+    `example` is the example over whose domains the variables range, where only the rest of the formula says it.
+    """
 
     variables: tuple[str, ...]
     conjunction: tuple[Signed, ...]
+    example: Variable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +173,9 @@ def variables_of(signed: Signed) -> Iterator[str]:
             yield from (t.name for t in terms if isinstance(t, Variable))
         case EqualityLiteral(left, right):
             yield from (t.name for t in (left, right) if isinstance(t, Variable))
-        case Witness(variables, conjunction):
+        case Witness(variables, conjunction, example):
             yield from (n for s in conjunction for n in variables_of(s) if n not in variables)
+            yield from () if example is None else (example.name,)
 
 
 def substitute(signed: Signed, names: Mapping[str, str]) -> Signed:
@@ -178,7 +183,7 @@ def substitute(signed: Signed, names: Mapping[str, str]) -> Signed:
     return map_terms(signed, lambda t: Variable(names[t.name], t.plus) if t.name in names else t)
 
 
-def map_terms(signed: Signed, change: Callable[[Variable], Term]) -> Signed:
+def map_terms(signed: Signed, change: Callable[[Variable], Variable]) -> Signed:
     """Change the free variables of a literal or witness."""
 
     def term(old: Term) -> Term:
@@ -190,10 +195,12 @@ def map_terms(signed: Signed, change: Callable[[Variable], Term]) -> Signed:
             return Signed(Literal(predicate, tuple(map(term, terms))), signed.positive)
         case EqualityLiteral(left, right):
             return Signed(EqualityLiteral(term(left), term(right)), signed.positive)
-        case Witness(variables, conjunction):
+        case Witness(variables, conjunction, example):
 
-            def outside(old: Variable) -> Term:
+            def outside(old: Variable) -> Variable:
                 """Change a variable that the quantifier does not bind."""
                 return old if old.name in variables else change(old)
 
-            return Signed(Witness(variables, tuple(map_terms(s, outside) for s in conjunction)), signed.positive)
+            example = None if example is None else change(example)
+            parts = tuple(map_terms(s, outside) for s in conjunction)
+            return Signed(Witness(variables, parts, example), signed.positive)

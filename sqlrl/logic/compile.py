@@ -14,13 +14,15 @@ from sqlrl.logic import alchemy
 from sqlrl.logic.boolean import Node, Signed, Witness, prenex
 from sqlrl.logic.decisions import Path, conjuncts, disjoint
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.normal import Normal, normalise
+from sqlrl.logic.normal import Division, Normal, normalise
 from sqlrl.logic.signs import split_signs
-from sqlrl.logic.terms import Clause, Feature, Formula
+from sqlrl.logic.terms import Clause, Feature
 from sqlrl.logic.witnesses import Emitter, needs_helper
 
 
-def compile_rule(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[Feature, ...]:
+def compile_rule(
+    rule: Rule, model: Model, open_predicates: frozenset[str], division: Division | None = None
+) -> tuple[Feature, ...]:
     r"""Return the features of a rule.
 
     Parameters
@@ -30,6 +32,8 @@ def compile_rule(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
         Declares the predicates; its `semantics` decides what a formula means.
     open_predicates : frozenset of str
         The predicates with atoms to predict; all others are closed.
+    division : Division, optional
+        Of the data, if the constants of a type are the examples.
 
     Returns
     -------
@@ -64,11 +68,10 @@ def compile_rule(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
     formulas = split_signs(rule.formula)
     if model.semantics == "alchemy":
         return tuple(f for formula in formulas for f in alchemy.features(formula, rule.hard, model, open_predicates))
-    return tuple(_compile(formula, rule.hard, model, open_predicates) for formula in formulas)
+    return tuple(_compile(normalise(formula, model, division), rule.hard, open_predicates) for formula in formulas)
 
 
-def _compile(formula: Formula, hard: bool, model: Model, open_predicates: frozenset[str]) -> Feature:
-    normal = normalise(formula, model)
+def _compile(normal: Normal, hard: bool, open_predicates: frozenset[str]) -> Feature:
     if hard and _quantified(normal.node):
         return _hard(normal, open_predicates)
     values = (False,) if hard else (False, True)

@@ -6,7 +6,7 @@ without the quantified variables are taken out of it, and FORALL is the negation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlrl.errors import ModelError
@@ -44,7 +44,23 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
-from sqlrl.logic.variables import Apart, Types
+from sqlrl.logic.variables import Apart, Types, subformulas
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How the constants of a type divide the data into examples.
+
+    Parameters
+    ----------
+    example : str
+        The type whose constants are the examples.
+    local : frozenset of str
+        The types of which each example has a domain of its own.
+    """
+
+    example: str
+    local: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +84,7 @@ class Normal:
     node: Node
 
 
-def normalise(formula: Formula, model: Model) -> Normal:
+def normalise(formula: Formula, model: Model, division: Division | None = None) -> Normal:
     r"""Turn a formula without `*` into a boolean function over literals and witnesses.
 
     Free variables and those of the outermost FORALLs are the grounding variables: a free variable is read as universally
@@ -80,6 +96,8 @@ def normalise(formula: Formula, model: Model) -> Normal:
     formula : Formula
     model : Model
         Declares the predicates.
+    division : Division, optional
+        Witnesses then say to which example their variables of local types belong, where no literal of theirs does.
 
     Returns
     -------
@@ -112,7 +130,8 @@ def normalise(formula: Formula, model: Model) -> Normal:
     free = dict.fromkeys((*prefix, *apart.free))
     variables = tuple((name, types.of(name)) for name in free)
     plus = tuple(name for name in free if name in apart.plus)
-    node = _Normaliser(apart).node(body)
+    owning = None if division is None else _Owning(division, model, apart.formula, dict(variables), types.found)
+    node = _Normaliser(apart, owning).node(body)
     return Normal(variables, plus, types.found, node)
 
 
@@ -125,11 +144,51 @@ def _strip(formula: Formula) -> tuple[tuple[str, ...], Formula]:
     return tuple(names), formula
 
 
+class _Owning:
+    """Which example a quantifier's variables of local types belong to: the only one that the formula names.
+
+    A clause of its own, as the definition of a helper predicate is, no longer knows the rest of the formula.
+    """
+
+    def __init__(
+        self, division: Division, model: Model, formula: Formula, grounding: Mapping[str, str], types: Mapping[str, str]
+    ) -> None:
+        self._division, self._model, self._types = division, model, types
+        atoms = [part for part in subformulas(formula) if isinstance(part, Atom)]
+        terms = {self._bare(term) for atom in atoms for term in self._beside(atom.predicate, atom.terms)}
+        terms |= {Variable(name) for name, kind in grounding.items() if kind == division.example}
+        alone = next(iter(terms)) if len(terms) == 1 else None
+        self._only = alone if isinstance(alone, Variable) and alone.name in grounding else None
+
+    def example(self, variables: Sequence[str], conjunction: Iterable[Signed]) -> Variable | None:
+        """Return the example of a quantifier's variables, None if its literals name one or it needs none."""
+        local = any(self._types.get(name) in self._division.local for name in variables)
+        return self._only if local and not any(map(self._named, conjunction)) else None
+
+    def _named(self, signed: Signed) -> bool:
+        """Tell whether a literal or witness has an example among its terms."""
+        match signed.atom:
+            case Literal(predicate, terms):
+                return bool(self._beside(predicate, terms))
+            case Witness(_, conjunction, example):
+                return example is not None or any(map(self._named, conjunction))
+            case _:
+                return False
+
+    def _beside(self, predicate: str, terms: Sequence[Term]) -> list[Term]:
+        kinds = self._model.predicates[predicate].types
+        return [term for term, kind in zip(terms, kinds, strict=True) if kind == self._division.example]
+
+    @staticmethod
+    def _bare(term: Term) -> Term:
+        return Variable(term.name) if isinstance(term, Variable) else term
+
+
 class _Normaliser:
     """Builds the boolean function; each subformula once, so that the parts of an equivalence share their atoms."""
 
-    def __init__(self, apart: Apart) -> None:
-        self._apart = apart
+    def __init__(self, apart: Apart, owning: _Owning | None) -> None:
+        self._apart, self._owning = apart, owning
         self._size = 0
 
     def node(self, formula: Formula) -> Node:
@@ -195,7 +254,8 @@ class _Normaliser:
             else:
                 pieces[part] = None
         names = dict.fromkeys(n for piece in pieces for n in variables_of(piece) if n in inside)
-        return Signed(Witness(tuple(names), tuple(pieces)))
+        example = None if self._owning is None else self._owning.example(tuple(names), pieces)
+        return Signed(Witness(tuple(names), tuple(pieces), example))
 
 
 def _equality(left: Term, right: Term) -> Node:

@@ -141,4 +141,5 @@ def _rename(witness: Witness, inner: dict[str, str], outer: dict[str, str] | Non
         return Variable(outer[old.name]) if outer is not None else old
 
     variables = tuple(inner[n] for n in witness.variables)
-    return Witness(variables, tuple(map_terms(s, term) for s in witness.conjunction))
+    example = None if witness.example is None else term(witness.example)
+    return Witness(variables, tuple(map_terms(s, term) for s in witness.conjunction), example)

@@ -17,7 +17,11 @@ BESIDE = {"e1": ("Ann", "Cid"), "e2": ("Bob",), "e3": ("Ann", "Bob")}
 WITH = {"e1": ("Ann",), "e2": (), "e3": ("Bob",)}
 LABELS = {"W": [("e1",), ("e3",)], "T": [("e1", "Ann"), ("e2", "Bob"), ("e3", "Ann"), ("e3", "Bob")]}
 SUBSETS = [None, ("e2",), ("e2", "e3")]
-SHARED = {"type": (("Ann", "Bob"),), "column": (("Bob", "Bob"), ("Ann", "Cid"))}
+SHARED = {
+    "type": (("Ann", "Bob"),),
+    "local": (("Ann", "Bob"), ("Bob", "Bob")),
+    "column": (("Bob", "Bob"), ("Ann", "Cid")),
+}
 RULES = [
     "1 U(k, Ann) <=> (EXIST x (W(k) ^ S(x, x)))\n.5 W(k)",
     "-2 U(k, Ann) <=> (FORALL x (W(k) v S(x, Bob)))",
@@ -34,7 +38,10 @@ RULES = [
 
 @contextmanager
 def loaded(kind: str) -> Iterator[sqlrl.Database]:
-    """Three examples: U, R and what is to be predicted, W and T, belong to them; S to all."""
+    """Three examples: U, R and what is to be predicted, W and T, belong to them; S to all.
+
+    `local`: an example, which is an argument, has the constants of its facts alone; else it has all.
+    """
     db = sqlrl.connect()
     rows = {
         "U": [(e, c) for e, found in BESIDE.items() for c in found],
@@ -45,12 +52,12 @@ def loaded(kind: str) -> Iterator[sqlrl.Database]:
     db.load("A", [(c,) for c in CONSTANTS], types=["a"])
     for name, found in rows.items():
         target, types = name in "WT", ["a"] * (len(found[0]) - 1)
-        if kind == "type":
+        if kind != "column":
             db.load(name, found, types=["d", *types], example="d", target=target)
         else:
             places = list(range(1, len(found[0])))
             db.load(name, found, types=types, columns=places, example="column0", target=target)
-    db.set_local("a", False)
+    db.set_local("a", kind == "local")
     yield db
     db.close()
 
@@ -67,19 +74,21 @@ def model(kind: str, rules: str) -> sqlrl.Model:
 def enumerated(kind: str) -> Data:
     """The same data for direct evaluation."""
     own = {"U": ("d", "a"), "R": ("d", "a"), "W": ("d",), "T": ("d", "a")}
-    predicates = {n: (types if kind == "type" else types[1:], kind == "column") for n, types in own.items()}
+    beside = kind == "column"
+    predicates = {n: (types[1:] if beside else types, beside) for n, types in own.items()}
     facts = {
         atom(kind, n, e, c) for n, rows in (("U", BESIDE), ("R", WITH)) for e, found in rows.items() for c in found
     }
     facts |= {("S", "", row) for row in SHARED[kind]} | {("A", "", (c,)) for c in CONSTANTS}
-    names = [atom(kind, "W", e) for e in EXAMPLES] + [atom(kind, "T", e, c) for e in EXAMPLES for c in CONSTANTS]
+    domains = {e: BESIDE[e] + WITH[e] if kind == "local" else CONSTANTS for e in EXAMPLES}
+    names = [atom(kind, "W", e) for e in EXAMPLES] + [atom(kind, "T", e, c) for e in EXAMPLES for c in domains[e]]
     return Data(
-        kind,
+        "column" if beside else "type",
         {"a": CONSTANTS, "d": EXAMPLES},
         {**predicates, "S": (("a", "a"), False), "A": (("a",), False)},
         EXAMPLES,
-        {},
-        frozenset(),
+        {("a", e): frozenset(found) for e, found in domains.items()},
+        frozenset("a" if kind == "local" else ""),
         frozenset(facts),
         dict.fromkeys(names),
         opened=frozenset("WT"),
@@ -88,7 +97,7 @@ def enumerated(kind: str) -> Data:
 
 
 def atom(kind: str, name: str, example: str, *constants: str) -> Ground:
-    return (name, "", (example, *constants)) if kind == "type" else (name, example, constants)
+    return (name, example, constants) if kind == "column" else (name, "", (example, *constants))
 
 
 def expected(data: Data, rules: sqlrl.Model) -> tuple[dict[Ground, float], dict[str, float]]:
@@ -112,15 +121,17 @@ def told(kind: str, data: Data, rows: list[dict[str, object]], name: str, column
     """What a table says of atoms, by the atoms of the enumeration."""
     found = {}
     for row in rows:
-        constants = [str(row[key]) for key in ("a", "argument0", "column1") if key in row]
+        constants = [str(row["a"])] if "a" in row else []
         example = str(row.get("example", row.get("d")))
         found[atom(kind, name, example, *constants)] = row[column]
     assert found.keys() <= data.atoms.keys()
     return found
 
 
-@pytest.mark.parametrize("kind", ["type", "column"])
-@pytest.mark.parametrize("rules", RULES)
+CASES = [(rules, kind) for kind in ("type", "local") for rules in RULES] + [(rules, "column") for rules in RULES[::2]]
+
+
+@pytest.mark.parametrize(("rules", "kind"), CASES)
 def test_some_examples_are_told_what_enumeration_says(rules: str, kind: str) -> None:
     parsed, data = model(kind, rules), enumerated(kind)
     probability, best = expected(data, parsed)
