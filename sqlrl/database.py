@@ -70,7 +70,7 @@ def connect(
     MigrationError
         The file was written by a newer version of sqlrl.
     InputError
-        The file is damaged or a setting is wrong.
+        The file is damaged, a setting is wrong, or your connection has an open transaction or a default collation.
 
     Examples
     --------

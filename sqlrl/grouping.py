@@ -97,7 +97,7 @@ def _check_columns(source: Source, info: PredicateInfo) -> None:
 def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
     """Read distinct rows: `atom` (NULL if there is none), `grp`, and whether something else is NULL."""
     names, arity = list(source.columns), len(info.types)
-    texts = [named(exp.cast(column(name), "varchar"), f"t{i}") for i, name in enumerate(names)]
+    texts = [named(source.text(name), f"t{i}") for i, name in enumerate(names)]
     rows = exp.select(*texts).distinct().from_(source.table)
     null = exp.or_(*(exp.Is(this=column(f"t{i}", "g"), expression=exp.null()) for i in range(arity + 1)))
     query = exp.select(column("atom", "a"), named(column(f"t{arity}", "g"), "grp"), named(null, "nulls"))

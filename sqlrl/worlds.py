@@ -206,11 +206,11 @@ class Worlds:
         """Select each row of a source (`c0, ...`) with the id of its atom, NULL for none, and `fact`, 1 where it is given as true."""
         present = _by_case(source)
         types = self.catalog.store.types()
-        rows = exp.select(*(named(cast(column(n, "s"), "VARCHAR"), f"c{i}") for i, n in enumerate(names)))
+        rows = exp.select(*(named(source.text(n, "s"), f"c{i}") for i, n in enumerate(names)))
         keys = {f"a{i}": column("id", f"d{i}") for i in range(len(names))}
         if "example" in present:
             keys["example"] = column("example", "x")
-            rows = rows.select(named(cast(column(present["example"], "s"), "VARCHAR"), f"c{len(names)}"))
+            rows = rows.select(named(source.text(present["example"], "s"), f"c{len(names)}"))
         rows = rows.from_(_aliased(source.table, "s"))
         if "truth" in present:
             rows = rows.where(cast(column(present["truth"], "s"), "BOOLEAN"))

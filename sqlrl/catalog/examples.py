@@ -152,7 +152,7 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
                 f"{', '.join(opened.columns)}. Select one of them."
             )
         first = next(iter(opened.columns))
-        names = exp.select(named(exp.cast(column(first), "varchar"), "name")).from_(opened.table)
+        names = exp.select(named(opened.text(first), "name")).from_(opened.table)
         place = named(exp.Window(this=exp.RowNumber()), "position")
         numbered = exp.select(column("name"), place).from_(names.subquery("names"))
         joined = exp.select(

@@ -71,12 +71,16 @@ class Source:
         """True if this is delimited text, in which an empty field is NULL."""
         return isinstance(self.table, exp.Anonymous) and self.table.name == "read_csv"
 
-    def text(self, name: str) -> exp.Expr:
-        """Return a column as text; NaN, with which arrays and frames mark a missing number, is NULL as None is."""
-        value: exp.Expr = column(name)
+    def text(self, name: str, alias: str | None = None) -> exp.Expr:
+        """Return a column (of the source under an alias) as text that is compared exactly, whatever the column's collation.
+
+        NaN, with which arrays and frames mark a missing number, is NULL as None is.
+        """
+        value: exp.Expr = column(name, alias)
         if self.columns[name] in ("FLOAT", "DOUBLE"):
             value = exp.Case().when(exp.IsNan(this=value.copy()), exp.null()).else_(value)
-        return exp.cast(value, "varchar")
+        # A cast keeps a collation, under which The and the may be one constant; DuckDB does not tell which columns have one.
+        return exp.Collate(this=exp.cast(value, "varchar"), expression=exp.var("POSIX"))
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import duckdb
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.readiness import check_ready
 from sqlrl.engine.recognizing import check_database_file, damage, damaged
-from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
 
@@ -51,7 +51,7 @@ def connect(
         If another process holds the file.
     InputError
         If the file is no DuckDB database or damaged, its directory is missing, or a setting is wrong; or the connection is
-        closed or has an open transaction.
+        closed, has an open transaction, or a default collation under which names that differ are equal.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def connect(
     if temp_directory is not None:
         settings["temp_directory"] = str(temp_directory)
     if isinstance(target, duckdb.DuckDBPyConnection):
-        check_idle(target)
+        check_ready(target)
         _set(target, settings)
         return _guest(target, owned=False, path="your connection")
     path = str(target) if str(target) == ":memory:" else str(expanded(target))
@@ -78,6 +78,8 @@ def connect(
     # In notebooks and other processes without a main file DuckDB draws a bar of its own into the output, beside ours.
     settings["enable_progress_bar"] = False
     try:
+        # Connections of one process to one file share their settings.
+        check_ready(connection)
         _set(connection, settings)
     except InputError:
         connection.close()

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
+from sqlrl.engine.readiness import check_ready
 from sqlrl.engine.statements import Statements
-from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import InputError
 
 
@@ -108,7 +108,7 @@ class DuckDBEngine(Statements):
             If a transaction of the user's is open, which is left as it is.
         """
         if not self._depth:
-            check_idle(self.connection)
+            check_ready(self.connection)
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         if isinstance(query, exp.Expr):
             self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
@@ -144,7 +144,7 @@ class DuckDBEngine(Statements):
             As `create_table`.
         """
         if not self._depth:
-            check_idle(self.connection)
+            check_ready(self.connection)
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         self.execute(exp.Create(this=target, kind="VIEW", replace=True, expression=query), step=step)
 

@@ -18,8 +18,8 @@ from sqlglot import exp
 
 from sqlrl.engine.exhausted import is_exhausted, read_room, remedy
 from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.readiness import check_ready
 from sqlrl.engine.recognizing import damage
-from sqlrl.engine.transactions import check_idle
 from sqlrl.errors import EngineError, InputError
 
 logger = logging.getLogger(__name__)
@@ -223,7 +223,7 @@ class Statements:
         if self._depth:
             yield
             return
-        check_idle(self.connection)
+        check_ready(self.connection)
         self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
         self._depth = 1
         try:
