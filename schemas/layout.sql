@@ -439,11 +439,12 @@ COMMENT ON COLUMN "reason"."weight" IS 'Weight (log-odds); NULL if hard.';
 COMMENT ON COLUMN "reason"."times" IS 'Groundings with this text.';
 COMMENT ON COLUMN "reason"."contribution" IS 'What flipping the atom alone loses (log-odds); infinite if hard.';
 
+-- Orders are written out: the settings default_order and default_null_order of a connection decide what is left out.
 CREATE VIEW "strongest_clauses" AS
 SELECT text AS clause, weight, model, clause AS id, origin, step
 FROM clause
 WHERE weight IS NOT NULL AND model = (SELECT max(model) FROM model)
-ORDER BY abs(weight) DESC, id;
+ORDER BY abs(weight) DESC NULLS LAST, id ASC NULLS LAST;
 COMMENT ON VIEW "strongest_clauses" IS 'Weighted clauses of the newest model, the strongest first.';
 COMMENT ON COLUMN "strongest_clauses"."clause" IS 'The clause as text.';
 COMMENT ON COLUMN "strongest_clauses"."weight" IS 'Weight (log-odds).';
@@ -456,7 +457,7 @@ CREATE VIEW "worst_predicted_examples" AS
 SELECT s.run, s.example_name AS example, s.loss, s.atoms, s.correct / nullif(s.atoms, 0) AS accuracy, s.step
 FROM step AS s
 WHERE s.run = (SELECT max(run) FROM step)
-ORDER BY s.loss DESC, s.run, s.step;
+ORDER BY s.loss DESC NULLS LAST, s.run ASC NULLS LAST, s.step ASC NULLS LAST;
 COMMENT ON VIEW "worst_predicted_examples" IS 'Examples of the newest learning run by the loss of their prediction before they were learned, the worst first.';
 COMMENT ON COLUMN "worst_predicted_examples"."run" IS 'Run.';
 COMMENT ON COLUMN "worst_predicted_examples"."example" IS 'Name of the example.';
@@ -469,7 +470,7 @@ CREATE VIEW "clauses_by_step" AS
 SELECT model, step, text AS clause, weight, origin, clause AS id
 FROM clause
 WHERE step IS NOT NULL
-ORDER BY model, step, id;
+ORDER BY model ASC NULLS LAST, step ASC NULLS LAST, id ASC NULLS LAST;
 COMMENT ON VIEW "clauses_by_step" IS 'Clauses that a learner added, in order.';
 COMMENT ON COLUMN "clauses_by_step"."model" IS 'Model.';
 COMMENT ON COLUMN "clauses_by_step"."step" IS 'Step of the learner that added the clause.';
@@ -481,7 +482,7 @@ COMMENT ON COLUMN "clauses_by_step"."id" IS 'Id of the clause within the model.'
 CREATE VIEW "added_clauses" AS
 SELECT a.run, a.step, c.text AS clause, c.weight, a.example_name AS example, a.atom_name AS wrong_atom, a.delta_n, a.clause AS id
 FROM added_clause AS a JOIN run AS r USING (run) JOIN clause AS c ON c.model = r.model AND c.clause = a.clause
-ORDER BY a.run, a.step, id;
+ORDER BY a.run ASC NULLS LAST, a.step ASC NULLS LAST, id ASC NULLS LAST;
 COMMENT ON VIEW "added_clauses" IS 'Clauses that structure learners added, with the mistake that caused each, in order.';
 COMMENT ON COLUMN "added_clauses"."run" IS 'Run.';
 COMMENT ON COLUMN "added_clauses"."step" IS 'Step that added the clause, from 0.';
@@ -496,7 +497,7 @@ CREATE VIEW "found_clauses" AS
 SELECT clause, positives, negatives, score, in_theory, atom_name AS seed, literals, candidate AS id, run
 FROM candidate
 WHERE run = (SELECT max(run) FROM candidate)
-ORDER BY in_theory DESC, score DESC, positives DESC, id;
+ORDER BY in_theory DESC NULLS LAST, score DESC NULLS LAST, positives DESC NULLS LAST, id ASC NULLS LAST;
 COMMENT ON VIEW "found_clauses" IS 'Clauses that the newest run of ILP found: its theory, then the others, the best first.';
 COMMENT ON COLUMN "found_clauses"."clause" IS 'The clause as text.';
 COMMENT ON COLUMN "found_clauses"."positives" IS 'Positive atoms that it covers.';
@@ -512,7 +513,7 @@ CREATE VIEW "explanation" AS
 SELECT e.name AS atom, e.example_name AS example, e.truth, e.margin, r.side, r.clause, r.ground_clause, r.weight, r.times, r.contribution, e.gap, e.run
 FROM explained AS e LEFT JOIN reason AS r USING (run, atom)
 WHERE e.run = (SELECT max(n.run) FROM explained AS n WHERE n.name = e.name AND n.example_name = e.example_name)
-ORDER BY e.name, e.example, e.example_name, r.side = 'neutral', r.side DESC, abs(r.contribution) DESC, r.clause, r.ground_clause;
+ORDER BY e.name ASC NULLS LAST, e.example ASC NULLS LAST, e.example_name ASC NULLS LAST, r.side = 'neutral' ASC NULLS LAST, r.side DESC NULLS LAST, abs(r.contribution) DESC NULLS LAST, r.clause ASC NULLS LAST, r.ground_clause ASC NULLS LAST;
 COMMENT ON VIEW "explanation" IS 'The ground clauses that speak for and against atoms of kept predictions, of the newest run that explained each, the strongest first.';
 COMMENT ON COLUMN "explanation"."atom" IS 'The atom with its constants.';
 COMMENT ON COLUMN "explanation"."example" IS 'Name of its example.';

@@ -20,6 +20,7 @@ from sqlrl.engine.exhausted import is_exhausted, read_room, remedy
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.readiness import check_ready
 from sqlrl.engine.recognizing import damage
+from sqlrl.engine.rendering import rendered
 from sqlrl.errors import EngineError, InputError
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class Statements:
         >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
         '"t"."a b"'
         """
-        return statement.sql(dialect=self.dialect)
+        return rendered(statement)
 
     def execute(self, statement: exp.Expr, *, step: str) -> None:
         """Run a statement that returns nothing.
