@@ -222,7 +222,8 @@ def _example_argument(
 def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Select:
     """Return the query of the rows as text: `example` (if a column holds it), a0, a1, ..., `truth` and `prior` (as far as there are any).
 
-    Rows of which none of these is wanted have the column `present`, so that there are as many. A probability p becomes `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
+    Rows of which none of these is wanted have the column `present`, so that there are as many. A probability p becomes
+    `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
     """
     parts: list[exp.Expr] = []
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
