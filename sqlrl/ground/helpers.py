@@ -153,12 +153,7 @@ class HelperTables:
         atoms = TableName(catalog, schema, f"{self._prefix}_atoms_{number}")
         query, hidden, full = self._rows(variables, definition)
         self.tables.append(facts)
-        if self._planned:
-            self.views.append(atoms)
-            self.engine.create_view(catalog, schema, atoms.name, query, step=f"plan the atoms of {name}")
-        else:
-            self.tables.append(atoms)
-            self.engine.create_table(catalog, schema, atoms.name, query, step=f"create the atoms of {name}")
+        self._list(atoms, query, f"the atoms of {name}")
         none = {f"a{i}": pa.array([], pa.int32()) for i in range(len(variables))}
         if hidden:
             none["example"] = pa.array([], pa.int32())
@@ -177,16 +172,20 @@ class HelperTables:
         catalog, schema = self.layout.scratch
         facts = TableName(catalog, schema, f"{self._prefix}_facts_{len(self.tables) + len(self.views)}")
         query, hidden = self._facts(helper)
-        if self._planned:
-            self.views.append(facts)
-            self.engine.create_view(catalog, schema, facts.name, query, step=f"plan the facts of {helper.name}")
-        else:
-            self.tables.append(facts)
-            self.engine.create_table(catalog, schema, facts.name, query, step=f"create the facts of {helper.name}")
+        self._list(facts, query, f"the facts of {helper.name}")
         rows = most if self._planned else self._count(facts)
         types = tuple(kind for _, kind in helper.variables)
         info = PredicateInfo(helper.name, types, False, facts, example_column=hidden, rows=rows)
         self.layout = replace(self.layout, predicates={**self.layout.predicates, helper.name: info})
+
+    def _list(self, rows: TableName, query: exp.Select, what: str) -> None:
+        """Create a table of rows, or a view where they are only planned."""
+        if self._planned:
+            self.views.append(rows)
+            self.engine.create_view(rows.catalog, rows.schema, rows.name, query, step=f"plan {what}")
+        else:
+            self.tables.append(rows)
+            self.engine.create_table(rows.catalog, rows.schema, rows.name, query, step=f"create {what}")
 
     def _facts(self, helper: Helper) -> tuple[exp.Select, bool]:
         """Plan the facts of a helper, and tell whether they have a hidden example column."""
