@@ -63,6 +63,21 @@ def _subtract_violated(
                 counts[s, clause[j]] -= size[j]
 
 
+@kernel
+def _add_units(indptr: IntArray, indices: IntArray, unit: IntArray, worlds: BoolArray, counts: IntArray) -> None:
+    # The counts of unit clauses in each world, from those of the world before: worlds of a chain differ in few atoms.
+    for s in range(len(worlds)):
+        if s > 0:
+            counts[s] = counts[s - 1]
+        for k in range(worlds.shape[1]):
+            before = s > 0 and worlds[s - 1, k]
+            if worlds[s, k] == before:
+                continue
+            change = 1 if worlds[s, k] else -1
+            for p in range(indptr[k], indptr[k + 1]):
+                counts[s, indices[p]] += change * unit[p]
+
+
 def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
     """The counts of all clauses in several worlds: n minus `network.base`, 0 for hard clauses.
 
@@ -83,7 +98,8 @@ def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
     >>> count_worlds(small, np.array([[False, False], [True, False]])).tolist()
     [[-5, 0], [0, -1]]
     """
-    found = np.ascontiguousarray((network.units.T @ worlds.T.astype(np.int64)).T, dtype=np.int64)
+    found: IntArray = np.zeros((len(worlds), network.units.shape[1]), dtype=np.int64)
+    _add_units(network.units.indptr, network.units.indices, network.units.data, worlds, found)
     size = network.sign[network.row_clause] * network.multiplicity
     _subtract_violated(network.indptr, network.literals, network.row_clause, size, worlds, found)
     found[:, network.hard] = 0
