@@ -6,8 +6,8 @@ forget, 1000 to keep, true from one half on) and by MaxWalkSAT; the most probabl
 the one with the greatest F1 on training universities, each of them held out in turn. (The thesis takes the one of 1, 10, ..., 10000 that
 predicts best what it was trained on. With Hamming loss that is always the largest here: text alone tells all training pages apart.) With
 0/1 loss it is the thesis' largest one. All errors of a university together cost no more than one there, while weights that get some pages
-wrong by a margin cost as much as that is: no weights at all are the best that was found, which predict nothing. F1 is micro-averaged over
-pages and classes.
+wrong by a margin cost as much as that is: weights of 0 are the best that was found, which predict nothing, and the best there are for
+three of the four folds (`webkb_bound.py` shows it). F1 is micro-averaged over pages and classes.
 
 PSCG "was carefully tuned by its author" for the thesis (section 4.4.2). Here it takes the iterations and samples with the greatest F1, of
 most probable worlds, on the last of the training universities, learned from the other two. To hold out each in turn, as for C, would take
