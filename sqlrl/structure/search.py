@@ -28,14 +28,15 @@ from sqlrl.structure.settings import OSLParameters
 
 
 class Mistakes(NamedTuple):
-    """What was predicted wrongly in an example.
+    """An example in which something was predicted wrongly.
 
     Parameters
     ----------
     place : int
         The example's place in its window.
     atoms : int64 array
-        Atoms of the window's network that are true and were predicted false: delta y of Algorithm 1, line 6.
+        Atoms of the window's network that are true and were predicted false: delta y of Algorithm 1, line 6. None, where only false
+        ones were predicted true.
     """
 
     place: int
@@ -102,7 +103,7 @@ class WindowSearch:
         Parameters
         ----------
         mistakes : sequence of Mistakes
-            Of one example, or of those whose candidates are pooled.
+            Of one example, or of those whose candidates are pooled. Delta n is counted in all of them.
         predicted : bool array, shape (n,)
 
         Returns

@@ -202,6 +202,24 @@ def test_a_window_is_learned_example_by_example(folder: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 @pytest.mark.parametrize("look_ahead", [False, True])
+def test_a_pool_counts_what_is_predicted_too_many(look_ahead: bool) -> None:
+    # Step 1: Q(e1, A) is missed, delta n of U => Q is 1 and that of !U v !Q is -1. Step 2: Q is predicted three times where there is
+    # none, delta n is -3 and 3, and no true atom is missed. Over both they are -2 and 2.
+    db = sqlrl.connect()
+    db.load("U", [("e1", "A"), ("e2", "A"), ("e2", "B"), ("e2", "C")], types=["d", "a"], example="d")
+    db.load("Q", [("e1", "A")], types=["d", "a"], target=True)
+    model = sqlrl.parse_mln("U(d, a)\nQ(d, a)\nQ(d, x)")
+    modes = sqlrl.parse_modes("modeP(1, U(., +))\nmodeP(1, Q(., -))")
+    alone, pooled = (
+        sqlrl.OSL(modes, 2, pool=pool, look_ahead=look_ahead).fit(db, model).added().to_pylist() for pool in (1, 2)
+    )
+    wanted = ("clause", "wrong_atom", "delta_n")
+    assert [tuple(row[name] for name in wanted) for row in alone] == [("U(d, a) => Q(d, a)", 'Q("e1", A)', 1)]
+    assert [tuple(row[name] for name in wanted) for row in pooled] == [("!Q(d, a) v !U(d, a)", 'Q("e1", A)', 2)]
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
+@pytest.mark.parametrize("look_ahead", [False, True])
 def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
     # S of the four others is false, being out of scope, so that evidence violates T => S; with Q it depends on the world.
     db = sqlrl.connect()
