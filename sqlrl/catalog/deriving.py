@@ -3,7 +3,8 @@
 The rules, for each closed predicate with facts:
 
 1. An argument that has another value in every fact is a *key*: it determines the others. Each key is the input of one mode
-   with recall 1, the other arguments are its outputs.
+   with recall 1, the other arguments are its outputs. Beside a key an argument that refers to something, its type being one of the
+   target's or that of a key, is the input of one mode with recall `*`: from a customer to all its orders.
 2. Without a key each argument in turn is the input of one mode with recall `*`, the others are outputs.
 3. The argument that is the example is an input of all modes, if the target has it too: a clause is about one example, and a
    constant of this type would name an example of the training data. Keys are those inside an example, and a further mode with
@@ -68,7 +69,13 @@ class Keys:
 
 
 def modes_of(
-    predicate: str, types: Sequence[str], keys: Keys, constants: int = CONSTANTS, example: int | None = None
+    predicate: str,
+    types: Sequence[str],
+    keys: Keys,
+    constants: int = CONSTANTS,
+    example: int | None = None,
+    *,
+    referred: Collection[str] = (),
 ) -> tuple[Mode, ...]:
     """Return the modes that the types and keys of a predicate suggest, by the rules of this module.
 
@@ -82,6 +89,8 @@ def modes_of(
         The most values of an argument that may be a constant.
     example : int, optional
         The argument that is an input of all modes.
+    referred : collection of str
+        Types of the target and of keys.
 
     Examples
     --------
@@ -93,10 +102,13 @@ def modes_of(
     ['*, friends(+person,-person)', '*, friends(-person,+person)']
     >>> [str(mode) for mode in modes_of("word", ["word", "doc"], Keys(90, (40, 9)), example=1)]
     ['*, word(+word,+doc)', '*, word(-word,+doc)']
+    >>> [str(mode) for mode in modes_of("by", ["order", "client"], Keys(90, (90, 40)), referred={"order", "client"})]
+    ['1, by(+order,-client)', '*, by(-order,+client)']
     """
     few = keys.enumerable(constants)
     found: list[Mode] = []
     chosen_inputs = list(keys.keys or range(len(types)))
+    chosen_inputs += [i for i, type_ in enumerate(types) if i not in (*chosen_inputs, example) and type_ in referred]
     if example is not None and example not in chosen_inputs:
         chosen_inputs.append(example)
     for input_ in chosen_inputs:
@@ -178,10 +190,12 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
     head = Mode(target, tuple(Place(INPUT, type_) for type_ in records[target].known_types()), 1)
     places = _examples(example_source(store), records[target], [records[name] for name in chosen])
     keys = _count(store, [(records[name], source) for name, source in chosen.items()], places)
+    types = {name: records[name].known_types() for name in chosen}
+    referred = {place.type for place in head.places} | {types[name][i] for name in chosen for i in keys[name].keys}
     modes = [
         mode
         for name in chosen
-        for mode in modes_of(name, records[name].known_types(), keys[name], constants, places[name])
+        for mode in modes_of(name, types[name], keys[name], constants, places[name], referred=referred)
     ]
     return replace(Bias(head, tuple(modes)), path=f"modes of {target}, derived from types and keys")
 

@@ -160,3 +160,49 @@ def test_the_example_is_an_input_of_all_modes_and_no_constant() -> None:
     modes = derive_bias(catalog.store, "Odd", body=["Kind"]).body
     assert {mode.positions("+") for mode in modes} == {(0,), (1,), (2,)}
     catalog.engine.close()
+
+
+def test_beside_a_key_references_are_followed_backwards() -> None:
+    # One customer has many orders, and one order many lines; colours refer to nothing.
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.load("Bought", [(f"o{i}", f"c{i % 8}") for i in range(24)], types=["order", "customer"])
+    catalog.load(
+        "Line",
+        [(f"l{i}", f"o{i % 24}", "red" if i % 2 else "blue") for i in range(96)],
+        types=["line", "order", "colour"],
+    )
+    catalog.load("Rich", [(f"c{i}",) for i in range(4)], types=["customer"], target=True)
+    assert [str(mode) for mode in derive_bias(catalog.store, "Rich").body] == [
+        "1, Bought(+order,-customer)",
+        "1, Bought(+order,#customer)",
+        "*, Bought(-order,+customer)",
+        "1, Line(+line,-order,-colour)",
+        "1, Line(+line,-order,#colour)",
+        "*, Line(-line,+order,-colour)",
+        "*, Line(-line,+order,#colour)",
+    ]
+    # Without the orders' own table no argument of a line refers to an order.
+    assert [str(mode) for mode in derive_bias(catalog.store, "Rich", body=["Line"]).body] == [
+        "1, Line(+line,-order,-colour)",
+        "1, Line(+line,-order,#colour)",
+    ]
+    catalog.engine.close()
+
+
+def test_clauses_are_found_from_the_one_side_of_a_key() -> None:
+    db = sqlrl.connect()
+    family = [
+        ("Ann", "Bob"),
+        ("Ann", "Bea"),
+        ("Bob", "Cid"),
+        ("Bob", "Dan"),
+        ("Bea", "Eve"),
+        ("Cid", "Fay"),
+        ("Eve", "Gus"),
+    ]
+    db.load("Parent", family, types=["person", "person"])
+    db.load("HasChild", [(name,) for name in sorted({name for name, _ in family})], types=["person"], target=True)
+    found = sqlrl.ILP().fit(db, "HasChild").theory_.to_pylist()
+    assert [(row["clause"], row["positives"], row["negatives"]) for row in found] == [
+        ("Parent(p1, p2) => HasChild(p1)", 5, 0)
+    ]

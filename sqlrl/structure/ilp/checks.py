@@ -62,7 +62,12 @@ def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
             f"{', '.join(induction.predicates)} name constants of the target's positive atoms"
         )
     if not induction.missed.total():
-        return f"no clause is acceptable: only {counted(induction.nodes, 'clause')} could be made; check the modes and depth"
+        bar = (
+            ", or take clauses below the score of a seed's own fact, too (above_seed=False)"
+            if parameters.above_seed
+            else ""
+        )
+        return f"no clause is acceptable: only {counted(induction.nodes, 'clause')} could be made; check the modes and depth{bar}"
     name, most = induction.missed.most_common(1)[0]
     others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
     rest = f"; {', '.join(others)}" if others else ""

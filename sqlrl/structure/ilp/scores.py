@@ -89,9 +89,11 @@ class Scorer:
     def seed(self) -> float:
         """Return the score of a seed's own fact as a clause, from which Aleph's search starts: P = 1, N = 0, L = 2.
 
-        With accuracy that is 1, which no clause could exceed: minus infinity then.
+        With accuracy, and the m-estimate with an m of 0, that is 1, which no clause could exceed: minus infinity then.
         """
-        return -np.inf if self.evaluation == "accuracy" else float(self([1], [0], 2)[0])
+        score = float(self([1], [0], 2)[0])
+        bounded = self.evaluation not in ("coverage", "compression")
+        return -np.inf if bounded and score >= 1 else score
 
     def _score(self, p: FloatArray, n: FloatArray, length: int) -> FloatArray:
         match self.evaluation:

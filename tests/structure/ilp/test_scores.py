@@ -41,6 +41,21 @@ def test_no_refinement_beats_its_hope(evaluation: Evaluation) -> None:
             assert scores[p <= most].max() <= scorer.best([most], 3)[0] + 1e-12
 
 
+@pytest.mark.parametrize(
+    ("evaluation", "m", "start"),
+    [
+        ("accuracy", None, -math.inf),
+        ("mestimate", 0.0, -math.inf),
+        ("mestimate", 1.0, 1.25 / 2),
+        ("laplace", None, 2 / 3),
+        ("coverage", None, 1),
+    ],
+)
+def test_a_clause_can_exceed_the_score_of_a_seed(evaluation: Evaluation, m: float | None, start: float) -> None:
+    scorer = Scorer(evaluation, 0.25, m)
+    assert scorer.seed() == start < scorer([1000], [0], 3)[0]
+
+
 def test_a_clause_that_covers_nothing_is_the_worst() -> None:
     assert Scorer("laplace", 0.5)([0, 0], [0, 100], 2).tolist()[0] == -math.inf
 
