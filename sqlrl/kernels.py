@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numba
@@ -25,14 +27,49 @@ def kernel(function: Function) -> Function:
     >>> 0 <= unit(streams(0, 1)[0]) < 1
     True
     """
-    compiled: Function = numba.njit(cache=True, nogil=True)(function)
+    compiled: Function = _interruptible(numba.njit(cache=True, nogil=True)(function))
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """Compile a function as `kernel` does, into each kernel that calls it."""
-    compiled: Function = numba.njit(cache=True, nogil=True, inline="always")(function)
+    compiled: Function = _interruptible(numba.njit(cache=True, nogil=True, inline="always")(function))
     return compiled
+
+
+def _interruptible(dispatcher: Any) -> Any:
+    # Machine code is made, or read from where it is kept, when `compile` is called: by a first call and by other kernels.
+    compile_ = dispatcher.compile
+
+    def compile_held(signature: Any) -> Any:
+        with _held_interrupts():
+            return compile_(signature)
+
+    dispatcher.compile = compile_held
+    return dispatcher
+
+
+@contextmanager
+def _held_interrupts() -> Iterator[None]:
+    # LLVM calls back into Python, which drops a KeyboardInterrupt that is raised there: the run would go on. A second one is not held.
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    arrived: list[tuple[int, Any]] = []
+
+    def hold(number: int, frame: Any) -> None:
+        arrived.append((number, frame))
+        if len(arrived) > 1:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if arrived:
+            before(*arrived[0])
 
 
 class _Told(event.Listener):  # type: ignore[misc]

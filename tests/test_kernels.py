@@ -95,3 +95,39 @@ def test_a_display_that_is_gone_stops_nothing(notes: Notes) -> None:
     notes.error = ValueError
     assert compiled(NESTED, "sqlrl.made_up")(1) == 3
     assert len(notes.said) == 3
+
+
+INTERRUPTED = """
+import os, signal, sys
+from numba.core import event
+from sqlrl.solve.randomness import streams, unit
+
+class Interrupts(event.Listener):  # in the midst of it: what is kept is read, and code is made, under this lock
+    sent = False
+    def on_start(self, found):
+        if not self.sent:
+            self.sent = True
+            os.kill(os.getpid(), signal.SIGINT)
+    def on_end(self, found):
+        pass
+
+random, there = streams(0, 1)[0], Interrupts()
+event.register("numba:compiler_lock", there)
+try:
+    unit(random)
+    print("went on")
+except KeyboardInterrupt:
+    event.unregister("numba:compiler_lock", there)
+    print("stopped", len(unit.signatures))
+    print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, 0 <= unit(random) < 1)
+"""
+
+
+def test_an_interrupt_waits_until_the_code_is_there(tmp_path: Path) -> None:
+    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):  # made, and read
+        ended = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED], env=kept, capture_output=True, text=True, check=True
+        )
+        assert ended.stdout.splitlines() == ["stopped 1", "True True"]
+        assert ended.stderr == ""
