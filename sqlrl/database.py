@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.labels import warn_alike
+from sqlrl.catalog.labels import warn_alike, warn_empty
 from sqlrl.constraints import Constraints
 from sqlrl.counting import Counting
 from sqlrl.defined import follow
@@ -148,6 +148,7 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
             with program.only(ids) as chosen:
                 # At the end of a run all clauses are counted: what cannot be is refused before the first step.
                 check_counts(program, [OBSERVED], chosen, limit=limit)
+                warn_empty(program.engine, program.public_layout, chosen)
                 warn_alike(program.engine, program.public_layout, chosen)
             random = np.random.default_rng(seed)
             orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]

@@ -60,6 +60,43 @@ def warn_unlabelled(store: Store, predicates: Iterable[str]) -> None:
         )
 
 
+def warn_empty(engine: Engine, layout: Layout, examples: TableName) -> None:
+    """Warn of some examples without query atoms.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    examples : TableName
+        A table of those that are learned from.
+    """
+    tables = [info.atoms for info in layout.predicates.values() if info.atoms is not None]
+    has = [
+        exp.Exists(
+            this=exp.select("*").from_(_table(atoms, "a")).where(column("example", "a").eq(column("example", "x")))
+        )
+        for atoms in tables
+    ]
+    query = exp.select(
+        named(star_count(), "number"), named(exp.Min(this=column("name", "e")), "name"),
+        named(exp.select(star_count()).from_(_table(examples, "y")).subquery(), "every"),
+    )  # fmt: skip
+    query = query.from_(_table(examples, "x")).join(
+        _table(layout.examples, "e"), on=column("example", "e").eq(column("example", "x"))
+    )
+    (row,) = engine.fetch(
+        query.where(exp.not_(exp.or_(exp.false(), *has))), step="count the examples without query atoms"
+    ).to_pylist()
+    if 0 < row["number"] < row["every"]:
+        one = row["number"] == 1
+        warn(
+            f"{row['number']:,} of {counted(row['every'], 'example')} {'has' if one else 'have'} no query atoms, "
+            f"{row['name']}{'' if one else ' among them'}: nothing is learned from {'it' if one else 'them'}, though online learners "
+            "count each as a step. Leave them out with examples=, or check the scope of the target",
+            LabelWarning,
+        )
+
+
 def warn_alike(engine: Engine, layout: Layout, examples: TableName) -> None:
     """Warn of open predicates whose labels in some examples are all true or all false.
 
@@ -73,10 +110,7 @@ def warn_alike(engine: Engine, layout: Layout, examples: TableName) -> None:
     for name, info in sorted(layout.predicates.items()):
         if info.atoms is None:
             continue
-        atoms, chosen = (
-            exp.table_(x.name, db=x.schema, catalog=x.catalog, quoted=True).as_(alias)
-            for x, alias in ((info.atoms, "a"), (examples, "x"))
-        )
+        atoms, chosen = _table(info.atoms, "a"), _table(examples, "x")
         true = exp.CountIf(this=column("truth", "a"))
         query = exp.select(
             named(star_count(), "n"), named(true, "true"), named(exp.Count(this=column("truth", "a")), "known")
@@ -94,3 +128,7 @@ def warn_alike(engine: Engine, layout: Layout, examples: TableName) -> None:
         else:
             words = f"{all_} false, so nothing tells what makes it true: load true atoms of it with target=True, or check examples="
         warn(words, LabelWarning)
+
+
+def _table(name: TableName, alias: str) -> exp.Expr:
+    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True).as_(alias)

@@ -236,7 +236,8 @@ class OnlineEstimator(Fitted):
         Warns
         -----
         LabelWarning
-            All labels of a target are true, or all are false; or rows say what is false, but other tuples count as false without one.
+            Examples have no query atoms; all labels of a target are true, or all are false; or rows say what is false, but other
+            tuples count as false without one.
         InfeasibleTruthWarning
             Labels violate hard clauses.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sqlrl.logic.checks import check
 from sqlrl.logic.formulas import FormulaParser
+from sqlrl.logic.header import check_semantics
 from sqlrl.logic.lexer import END, Source, tokenize
 from sqlrl.logic.model import Model
 from sqlrl.logic.statements import Program
@@ -58,7 +59,8 @@ def parse_mln(
     ParseError
         The text does not parse; the message shows the line with a caret.
     ModelError
-        The program contradicts itself: unknown predicates, wrong arities or types, undeclared constants.
+        The program contradicts itself: unknown predicates, wrong arities or types, undeclared constants. Or it was saved with another
+        semantics.
     UnsupportedError
         It uses a part of the languages that sqlrl does not have (functions, arithmetic, linked-in code).
 
@@ -69,6 +71,7 @@ def parse_mln(
     (1.5, ['Cancer', 'Smokes'])
     """
     check_text(text, "a model", "read files with read_mln")
+    check_semantics(text, path, semantics)
     program = Program(constants or {}, fold_case)
     program.read(Source(text, path), None)
     return replace(program.model(query, semantics), learned=learned)
@@ -109,7 +112,9 @@ def read_mln(
     2.0
     """
     program = Program(constants or {}, fold_case)
-    program.read(Source(read_text(path, parse="sqlrl.parse_mln"), str(path)), Path(path))
+    text = read_text(path, parse="sqlrl.parse_mln")
+    check_semantics(text, str(path), semantics)
+    program.read(Source(text, str(path)), Path(path))
     return replace(program.model(query, semantics), learned=learned)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
+from sqlrl.logic.header import read_header
 from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import VERSION
@@ -22,8 +22,6 @@ from sqlrl.logic.templates import with_templates
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.logic.texts import read_text
 from sqlrl.resources import resource
-
-_HEADER = re.compile(r"// sqlrl (\{[^\n]*\})\r?\n")
 
 
 def read_model(path: str | Path) -> Model:
@@ -110,7 +108,7 @@ def _read_json(text: str, path: str) -> Model:
 
 def _options(text: str, path: str) -> dict[str, Any]:
     """Return what the first line of a saved `.mln` file says beside the language."""
-    found = _header(text, path)
+    found = read_header(text, path)
     return {
         "query": found.get("query", ()),
         "semantics": found.get("semantics", "exact"),
@@ -120,21 +118,8 @@ def _options(text: str, path: str) -> dict[str, Any]:
 
 def _with_templates(model: Model, text: str, path: str) -> Model:
     """Return a model that was read from a saved `.mln` file with its templates in place of their clauses."""
-    listed = _header(text, path).get("templates")
+    listed = read_header(text, path).get("templates")
     return with_templates(model, listed, path) if listed else model
-
-
-def _header(text: str, path: str) -> dict[str, Any]:
-    header = _HEADER.match(text)
-    try:
-        found: dict[str, Any] = json.loads(header[1]) if header else {}
-    except json.JSONDecodeError as error:
-        line = text.split("\n", 1)[0]
-        column = len("// sqlrl ") + error.colno
-        raise ParseError(
-            f"{error.msg}: mend the first line or remove it", text=line, line=1, column=column, path=path
-        ) from error
-    return found
 
 
 def model_from_json(value: Any, *, path: str = "<json>") -> Model:

@@ -35,17 +35,17 @@ def test_tuples_that_are_false_without_a_row_are_counted() -> None:
     )
     assert message.endswith("which sqlrl.named_Liked lists: db.scope('Liked', ...)")
     db.scope("Liked", [("d1",), ("d2",), ("d3",)])
-    (message,) = said(db)
+    (message,) = said(db, ["d1", "d2", "d3"])
     assert "1 more tuple in its scope has no row and counts as false" in message
     db.scope("Liked", "select * exclude (truth, given, prior) from sqlrl.named_Liked")
-    assert said(db) == []
+    assert said(db, ["d1", "d2"]) == []
 
 
 def test_true_rows_alone_are_the_closed_world() -> None:
     assert said(words([("d1", True)])) == []
     db = words([("d1", True)])
     db.load("Liked", [("d3", False)], truth=1, given=True)
-    assert said(db) == []
+    assert said(db, ["d1", "d2", "d4"]) == []
 
 
 @pytest.mark.parametrize("learner", [sqlrl.CDA(), sqlrl.Likelihood(strength=1.0), sqlrl.MaxMargin()])
@@ -78,3 +78,13 @@ def test_views_of_predicates_that_differ_in_case_are_two() -> None:
             ["t", "truth", "given", "prior"],
         ]
         db.load("p", [("a",), ("b",), ("c",)], types=["t"])
+
+
+def test_examples_without_query_atoms_are_said() -> None:
+    db = words([("d1", True), ("d2", False)])
+    db.scope("Liked", [("d1",), ("d2",)])
+    (message,) = said(db)
+    assert message.startswith("2 of 4 examples have no query atoms, d3 among them: nothing is learned from them,")
+    (message,) = said(db, ["d2", "d1", "d4"])
+    assert message.startswith("1 of 3 examples has no query atoms, d4: nothing is learned from it,")
+    assert said(db, ["d1", "d2"]) == []

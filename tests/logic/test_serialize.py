@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError
-from sqlrl.logic import models_equal, parse_mln, read_model, save_model
+from sqlrl.logic import models_equal, parse_mln, read_mln, read_model, save_model
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import model_to_json
@@ -220,3 +220,17 @@ def test_an_interrupt_leaves_the_old_model_whole(tmp_path, monkeypatch):
     assert models_equal(read_model(path), template())
     assert (tmp_path / "link.mln").is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_saved_model_is_not_read_with_another_meaning(tmp_path: Path) -> None:
+    model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", query=["H"], semantics="alchemy")
+    path = tmp_path / "saved.mln"
+    model.save(path)
+    with pytest.raises(
+        ModelError, match=r"saved.mln was saved with semantics='alchemy', not 'exact': load it with read_model"
+    ):
+        read_mln(path)
+    with pytest.raises(ModelError, match="<text> was saved with semantics='alchemy'"):
+        parse_mln(path.read_text(encoding="utf-8"))
+    assert models_equal(read_model(path), model)
+    assert models_equal(read_mln(path, query=["H"], semantics="alchemy"), model)
