@@ -64,7 +64,8 @@ class OnlineEstimator(Fitted):
     Parameters
     ----------
     window : int
-        Examples that are grounded together. It costs memory and saves time; every example is still a step of its own.
+        Examples that are grounded together. It costs memory and saves time; every example is still a step of its own. A window takes
+        about a tenth of a second whatever is in it: a hundred thousand examples of few atoms want thousands in each.
     passes : int
         Passes over the examples.
     order : {"file", "shuffle"}
