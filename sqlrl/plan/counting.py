@@ -26,6 +26,7 @@ from sqlrl.plan.parts import (
     guarded_factor,
     is_positive,
     mentions_open,
+    parameter_keys,
     part_factor,
     reduced_factors,
     split_parts,
@@ -73,12 +74,15 @@ def count_violated(
     ['n']
     """
     bound = bind(shape, layout, parameters=parameters)
+    parts = independent_parts(bound)
+    # A product of sums over the rows of a clause would not be the sum of their products.
+    apart = parameters is not None and sum(part.keyed for part in parts) > 1
     counts = []
-    for part in independent_parts(bound):
+    for part in parts:
         keyed = parameters is not None and part.keyed
-        context = Context(part.bound, parameters if keyed else None, examples, Steps([]))
+        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
         counts.append((_violated(bound, part, context, world), keyed))
-    return counts[0][0] if len(counts) == 1 else product_query(counts)
+    return counts[0][0] if len(counts) == 1 else product_query(counts, parameter_keys(shape, apart=apart))
 
 
 def _violated(bound: BoundShape, part: IndependentPart, context: Context, world: World) -> exp.Select:
@@ -95,7 +99,9 @@ def _violated(bound: BoundShape, part: IndependentPart, context: Context, world:
 
     guards, positive = split_parts(part.bound)
     if _is_enumerated(part):
-        return enumerate_violated(bound, part, world, parameters=context.parameters, examples=context.examples)
+        return enumerate_violated(
+            bound, part, world, parameters=context.parameters, examples=context.examples, apart=context.apart
+        )
     terms = []
     for chosen in subsets(positive):
         factors = [guarded_factor(context, x, guards.get(x, ()), relation) for x in _negative(part.bound)]

@@ -9,6 +9,7 @@ from sqlrl.engine.nodes import cast, column, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.independent import IndependentPart
+from sqlrl.plan.parts import parameter_keys
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source
 from sqlrl.plan.sql import table
@@ -23,6 +24,7 @@ def enumerate_violated(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
+    apart: bool = False,
 ) -> exp.Select:
     """Plan the number of violated groundings of a part of each clause of a shape by joining all of its literals.
 
@@ -35,11 +37,14 @@ def enumerate_violated(
     parameters : TableName, optional
         The parameter table of the shape, if the part mentions a parameter.
     examples : TableName, optional
+    apart : bool
+        Count each row of the parameter table by itself.
 
     Returns
     -------
     exp.Select
-        Columns `clause` (if there are parameters) and `n` (HUGEINT); one row for each clause that has any.
+        Columns `clause` (if there are parameters; with `apart` all columns of their table) and `n` (HUGEINT); one row for each clause
+        that has any.
 
     Examples
     --------
@@ -55,11 +60,10 @@ def enumerate_violated(
     """
     shape = part.bound.shape
     body = Body(bound, "e")
-    columns: list[exp.Expression] = []
+    keys = () if parameters is None else parameter_keys(shape, apart=apart)
     if parameters is not None:
         slots = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
         body.join(Source(table(parameters, "p"), "p", slots))
-        columns.append(named(column("clause", "p"), "clause"))
     for literal in (x for x in shape.literals if not x.positive):
         body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)
@@ -76,5 +80,6 @@ def enumerate_violated(
         body.without(Source(subquery(query, alias), alias, tuple((f"x{i}", s) for i, s in enumerate(outer))))
     for equality in shape.equalities:
         body.equal(equality, holds=False)
+    columns = [named(column(name, "p"), name) for name in keys]
     query = body.select([*columns, named(cast(star_count(), "HUGEINT"), "n")])
-    return query.group_by(column("clause", "p")) if columns else query
+    return query.group_by(*(column(name, "p") for name in keys)) if keys else query

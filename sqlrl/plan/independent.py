@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlrl.engine.nodes import column, named, subquery
+from sqlrl.engine.nodes import cast, column, named, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.counted import Item, components, item_slots, items_of, reduced
 from sqlrl.plan.slots import BoundShape
@@ -79,13 +79,15 @@ def _part(bound: BoundShape, slots: frozenset[Slot], items: Sequence[Item]) -> I
     )
 
 
-def product_query(counts: Sequence[tuple[exp.Select, bool]]) -> exp.Select:
+def product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str] = ("clause",)) -> exp.Select:
     """Multiply the counts of independent parts.
 
     Parameters
     ----------
     counts : sequence of (exp.Select, bool)
-        Counting queries; those marked have a column `clause` beside `n`.
+        Counting queries; those marked have the columns `keys` beside `n`.
+    keys : sequence of str
+        `clause`, and after it other columns where a clause has several rows: their products are added up.
 
     Returns
     -------
@@ -105,10 +107,12 @@ def product_query(counts: Sequence[tuple[exp.Select, bool]]) -> exp.Select:
     for i in range(1, len(ordered)):
         product = exp.Mul(this=product, expression=column("n", f"part{i}"))
     clause = [column("clause", "part0")] if ordered[0][1] else []
+    several = bool(clause) and len(keys) > 1
+    product = cast(exp.Sum(this=product), "HUGEINT") if several else product
     query = exp.select(*clause, named(product, "n")).from_(subquery(ordered[0][0], "part0"))
     for i, (other, keyed) in enumerate(ordered[1:], start=1):
-        same = exp.EQ(this=column("clause", f"part{i}"), expression=column("clause", "part0"))
+        same = exp.and_(*(exp.EQ(this=column(k, f"part{i}"), expression=column(k, "part0")) for k in keys))
         query = query.join(
             subquery(other, f"part{i}"), on=same if keyed else None, join_type="INNER" if keyed else "CROSS"
         )
-    return query
+    return query.group_by(*(c.copy() for c in clause)) if several else query

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, cte, integer, named, subquery, union_all
-from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, absent, fact_source, selected
@@ -22,17 +22,40 @@ Part = ShapeLiteral | ShapeEquality | ShapeExists
 
 @dataclass(frozen=True)
 class Context:
-    """What every term of one counting query shares."""
+    """What every term of one counting query shares.
+
+    `apart`: rows of the parameter table are counted apart. Clauses of one formula that share a shape, as those of `P(A) <=> P(B)` do,
+    have the same number.
+    """
 
     bound: BoundShape
     parameters: TableName | None
     examples: TableName | None
     steps: Steps
+    apart: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the parameter table that a count is for."""
+        return () if self.parameters is None else parameter_keys(self.bound.shape, apart=self.apart)
 
     @property
     def keep(self) -> frozenset[Slot]:
         """The parameters: they are never summed out."""
         return frozenset(Slot(True, i) for i in range(len(self.bound.shape.parameters)))
+
+
+def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
+    """The columns of a parameter table that tell its clauses apart, or all its rows.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke
+    >>> parameter_keys(friends_smoke(), apart=True)
+    ('clause',)
+    """
+    constants = tuple(f"k{i}" for i in range(len(shape.parameters)))
+    return ("clause", *constants) if apart else ("clause",)
 
 
 def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:

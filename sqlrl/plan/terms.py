@@ -146,7 +146,7 @@ def term_query(
     if context.parameters is not None:
         columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(bound.shape.parameters)))
         found.append(_renamed(Factor(Source(table(context.parameters, "p"), "p", columns), None, 1), term.same))
-    group = [named(column("clause", "p"), "clause")] if context.parameters is not None else []
+    group = [named(column(name, "p"), name) for name in context.keys]
     if not found:
         return exp.select(named(cast(integer(term.multiplier), "HUGEINT"), "n"))
     keep = frozenset(term.same.find(k) for k in context.keep)
@@ -244,9 +244,9 @@ def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
     >>> total_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), []).sql("duckdb")
     'SELECT 0 AS "n" WHERE FALSE'
     """
-    group = [column("clause")] if context.parameters is not None else []
+    group = [column(name) for name in context.keys]
     if not terms:
-        empty = [named(integer(0), "clause")] if group else []
+        empty = [named(integer(0), name) for name in context.keys]
         query = exp.select(*empty, named(integer(0), "n")).where(exp.false())
     elif len(terms) == 1:
         query = terms[0]

@@ -1,0 +1,48 @@
+"""Counts of formulas whose normal form has several clauses of one shape, against formulas evaluated in Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+import sqlrl
+
+NAMES = ("A", "B", "C")
+DECLARED = "D(t)\nE(t, t)\nU(t)\nQ(t)\n"
+
+Facts = set[tuple[str, ...]]
+Formula = tuple[str, int, Callable[[Facts, Facts, Facts, tuple[str, ...]], bool]]
+"""Its text, how many variables it has, and its truth by the facts of E, U and Q."""
+
+FORMULAS: list[Formula] = [
+    ("Q(B) => (U(B) <=> U(A))", 0, lambda e, u, q, v: ("B",) not in q or (("B",) in u) == (("A",) in u)),
+    ("Q(A) <=> Q(B)", 0, lambda e, u, q, v: (("A",) in q) == (("B",) in q)),
+    ("U(A) ^ !U(B) => (Q(A) <=> Q(B))", 0,
+     lambda e, u, q, v: not (("A",) in u and ("B",) not in u) or (("A",) in q) == (("B",) in q)),
+    ("Q(x) => (E(y, A) <=> E(z, B))", 3, lambda e, u, q, v: (v[0],) not in q or ((v[1], "A") in e) == ((v[2], "B") in e)),
+    ("E(x, A) ^ Q(y) <=> E(z, B)", 3, lambda e, u, q, v: ((v[0], "A") in e and (v[1],) in q) == ((v[2], "B") in e)),
+    ("(E(x, A) ^ U(B)) v (E(x, B) ^ U(A)) v Q(y)", 2,
+     lambda e, u, q, v: ((v[0], "A") in e and ("B",) in u) or ((v[0], "B") in e and ("A",) in u) or (v[1],) in q),
+    ("(U(A) <=> U(B)) ^ (Q(B) <=> Q(C))", 0,
+     lambda e, u, q, v: (("A",) in u) == (("B",) in u) and (("B",) in q) == (("C",) in q)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_are_those_of_the_formulas(seed: int) -> None:
+    draw = random.Random(seed)
+    e, u, q = ({found for found in product(NAMES, repeat=k) if draw.random() < 0.5} for k in (2, 1, 1))
+    db = sqlrl.connect()
+    db.load("D", [(name,) for name in NAMES], types=["t"])
+    db.load("E", sorted(e) or [("A", "A")], types=["t", "t"])
+    db.load("U", sorted(u) or [("A",)], types=["t"])
+    db.load("Q", sorted(q) or [("A",)], types=["t"], target=True)
+    e, u, q = e or {("A", "A")}, u or {("A",)}, q or {("A",)}
+    model = sqlrl.parse_mln(DECLARED + "\n".join(f"{k + 1} {text}" for k, (text, _, _) in enumerate(FORMULAS)))
+    expected = [
+        sum(true(e, u, q, values) for values in product(NAMES, repeat=variables)) for _, variables, true in FORMULAS
+    ]
+    assert db.count(model)["n"] == expected
