@@ -78,9 +78,11 @@ def count_violated(
     # A product of sums over the rows of a clause would not be the sum of their products.
     apart = parameters is not None and sum(part.keyed for part in parts) > 1
     counts = []
-    for part in parts:
+    for number, part in enumerate(parts):
         keyed = parameters is not None and part.keyed
-        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
+        # Other engines put the steps of all parts in front of the whole query.
+        steps = Steps([], prefix=f"part{number}_" if len(parts) > 1 else "")
+        context = Context(part.bound, parameters if keyed else None, examples, steps, apart)
         counts.append((_violated(bound, part, context, world), keyed))
     return counts[0][0] if len(counts) == 1 else product_query(counts, parameter_keys(shape, apart=apart))
 

@@ -57,6 +57,7 @@ CASES = {
     "count_template": ("count", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "count_path": ("count", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
+    "count_alike": ("count", PEOPLE, "1 Smokes(Anna) v (Friends(x, Anna) <=> Friends(y, Bob))"),
     "count_exists": ("count", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
     "unmet_transitive": ("unmet", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
     "unmet_template": ("unmet", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
