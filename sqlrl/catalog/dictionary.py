@@ -14,24 +14,96 @@ from sqlrl.engine.nodes import column, named
 
 NEAREST = 3
 
+_LEAST_PLACE, _MOST_PLACES = -3, 39
+"""Numbers are written without an exponent from 0.0001 to the 39 digits that a HUGEINT can have."""
+
 
 def numeric_name(value: exp.Expr) -> exp.Expr:
     """Return the canonical name of a number: `1`, `01` and `1.0` become `1`; what is no number, as `nan` is none, becomes NULL.
 
-    Integers are compared as integers, so that large ones keep all their digits.
+    Numbers are what their digits say: no digit is rounded away, however many there are. Whole numbers have names without an
+    exponent up to 39 digits, as many as a HUGEINT has; others have one as floats do: `0.00001` becomes `1e-05`.
     """
     number = exp.TryCast(this=value, to=exp.DataType.build("double"))
-    text = exp.TryCast(this=value.copy(), to=exp.DataType.build("hugeint"))
-    whole = exp.EQ(this=exp.Anonymous(this="floor", expressions=[number.copy()]), expression=number.copy())
-    small = exp.LT(this=exp.Abs(this=number.copy()), expression=exp.convert(1e15))
+    whole = exp.TryCast(this=value.copy(), to=exp.DataType.build("hugeint"))
     digits = exp.Anonymous(this="regexp_full_match", expressions=[value.copy(), exp.convert(r"[-+]?[0-9]+")])
+    short = exp.and_(digits, exp.Not(this=exp.Is(this=whole.copy(), expression=exp.null())))
+    none = exp.or_(exp.Is(this=number, expression=exp.null()), exp.IsNan(this=number.copy()))
+    infinite = exp.Not(this=exp.RegexpLike(this=value.copy(), expression=exp.convert("[0-9]")))
     return (
         exp.Case()
-        .when(digits, exp.cast(text, "varchar"))
-        .when(exp.and_(whole, small), exp.cast(exp.cast(number.copy(), "bigint"), "varchar"))
-        .when(exp.IsNan(this=number.copy()), exp.null())
-        .else_(exp.cast(number, "varchar"))
+        .when(short, exp.cast(whole, "varchar"))
+        .when(none, exp.null())
+        .when(infinite, exp.cast(number.copy(), "varchar"))
+        .else_(_decimal_name(value))
     )
+
+
+def _decimal_name(value: exp.Expr) -> exp.Expr:
+    """Return the canonical name of a number by its digits, from a text that a cast to DOUBLE accepts.
+
+    The number is 0.d1d2d3... times a power of ten, the place of its point, with neither d1 nor the last digit zero.
+    """
+    # The cast also accepts blanks around a number and underscores in it.
+    text = _call("regexp_replace", value.copy(), "[^-+.eE0-9]", "", "g")
+    pattern = "^([-+]?)0*([0-9]*)[.]?([0-9]*)[eE]([-+]?[0-9]+)"
+    fields = exp.convert(["sign", "whole", "fraction", "exponent"])
+    parts = _call("regexp_extract", _call("concat", text, "e0"), pattern, fields)
+    sign, whole, fraction, exponent = (column(field, "parts") for field in ("sign", "whole", "fraction", "exponent"))
+    both = _call("concat", whole, fraction)
+    power = exp.TryCast(this=exponent, to=exp.DataType.build("int"))
+    decimal = _struct(
+        sign=_call("replace", sign, "+", ""),
+        digits=_call("trim", both, "0"),
+        place=_call("length", _call("ltrim", both, "0")) - _call("length", fraction) + power,
+    )
+    return _let("parts", parts, _let("decimal", decimal, _written()))
+
+
+def _written() -> exp.Expr:
+    """Return the text of a struct `decimal`, written as Python and DuckDB write floats."""
+    sign, digits, place = (column(field, "decimal") for field in ("sign", "digits", "place"))
+    padded = _call(
+        "concat",
+        _call("repeat", "0", _call("greatest", exp.convert(1) - place, 0)),
+        digits,
+        _call("repeat", "0", _call("greatest", place - _call("length", digits), 0)),
+    )
+    scientific = _call("concat", sign, _pointed(digits, 1), _call("format", "e{:+03d}", place - 1))
+    plain = exp.Between(this=place, low=exp.convert(_LEAST_PLACE), high=exp.convert(_MOST_PLACES))
+    return (
+        exp.Case()
+        .when(digits.eq(""), exp.convert("0"))
+        .when(plain, _call("concat", sign, _pointed(padded, _call("greatest", place, 1))))
+        # The exponent is no INTEGER: such a number has no name.
+        .when(exp.Is(this=place, expression=exp.null()), exp.null())
+        .else_(scientific)
+    )
+
+
+def _pointed(digits: exp.Expr, place: exp.Expr | int) -> exp.Expr:
+    """Return digits with a point behind some of them, without one if none are left."""
+    start = exp.convert(place)
+    return _call(
+        "rtrim", _call("concat", _call("left", digits, start), ".", _call("substring", digits, start + 1)), "."
+    )
+
+
+def _call(name: str, *arguments: exp.Expr | str | int) -> exp.Expr:
+    """Return a call of a function of DuckDB."""
+    return exp.Anonymous(this=name, expressions=[exp.convert(argument, copy=True) for argument in arguments])
+
+
+def _struct(**fields: exp.Expr) -> exp.Struct:
+    """Return a struct."""
+    pairs = [exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=e) for name, e in fields.items()]
+    return exp.Struct(expressions=pairs)
+
+
+def _let(name: str, value: exp.Expr, body: exp.Expr) -> exp.Expr:
+    """Return an expression in which a name stands for a value, so that the value is written, and computed, once."""
+    function = exp.Lambda(this=body, expressions=[exp.to_identifier(name, quoted=True)])
+    return _call("list_extract", _call("list_transform", exp.Array(expressions=[value]), function), 1)
 
 
 def no_number(value: exp.Expr) -> exp.Condition:
