@@ -186,7 +186,7 @@ def check_rows(
             faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric=key in numeric)
     if extra is not None and row["faulty values"]:
         what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
-        number = row["faulty values"]
+        number = _count_rows(store, raw, extra) or row["faulty values"]
         faults.append(
             f"{counted(number, 'row')} {'has' if number == 1 else 'have'} a {what}{row_numbers(store, raw, extra)}: correct "
             f"{'it' if number == 1 else 'them'}."
@@ -201,18 +201,19 @@ def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: s
     """Describe the rows without a constant: those with NULL and, of a numeric type, those with what is no number."""
     empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
     texts: list[str] = []
+    nulls = _count_rows(store, raw, empty)
     if numeric and raw is not None:
         strange = no_number(column(key))
-        query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
-        others = store.count(query.subquery("strange"), "count what is no number")
+        others = _count_rows(store, raw, strange)
         if others:
+            query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
             shown = store.rows(query.limit(1), "find what is no number")[0][key]
             verb = "has" if others == 1 else "have"
             texts.append(
                 f"{counted(others, 'row')} {verb} an {_word(key)} that is no number, such as {_cut(shown)!r}"
                 f"{row_numbers(store, raw, strange)}: correct or remove {'it' if others == 1 else 'them'}."
             )
-        number -= others
+    number = nulls or (0 if texts else number)
     if number:
         one = number == 1
         texts.insert(
@@ -221,6 +222,17 @@ def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: s
             f"{'it' if one else 'them'}.",
         )
     return texts
+
+
+def _count_rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> int:
+    """Return for how many rows of the source a condition holds, 0 if it is not known.
+
+    The table has fewer such rows where duplicates were dropped.
+    """
+    if raw is None:
+        return 0
+    found = exp.select("*").from_(raw.subquery("raw")).where(condition)
+    return store.count(found.subquery("found"), "count the rows at fault")
 
 
 def _cut(text: str) -> str:

@@ -95,6 +95,38 @@ def test_numbers_that_are_equal(catalog: Catalog) -> None:
         catalog.load("P", [("1", True), ("1.0", False)], types=["year"], truth=1)
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [("nan",), ("1",), ("x",)],
+            "2 rows have an argument 1 that is no number, such as 'nan' (rows 1, 3): correct or remove them.",
+        ),
+        (
+            [("x",), (None,), ("1",), (None,)],
+            (
+                "2 rows have NULL for argument 1 (rows 2, 4): fill or remove them.\n"
+                "  1 row has an argument 1 that is no number, such as 'x' (row 1): correct or remove it."
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"duplicates": "drop"}])
+def test_messages_count_the_rows_of_the_source(
+    catalog: Catalog, rows: list[tuple[str | None]], message: str, options: dict[str, Any]
+) -> None:
+    catalog.set_numeric("year")
+    with pytest.raises(LoadError) as raised:
+        catalog.load("P", rows, types=["year"], **options)
+    assert str(raised.value) == f"P from the tuples: {message}"
+
+
+@pytest.mark.parametrize("options", [{}, {"duplicates": "drop"}])
+def test_messages_count_the_faulty_values_of_the_source(catalog: Catalog, options: dict[str, Any]) -> None:
+    with pytest.raises(LoadError, match=r"2 rows have a truth .* \(rows 1, 3\): correct them"):
+        catalog.load("P", [("a", None), ("b", True), ("a", None)], types=["s"], truth=1, **options)
+
+
 Row = tuple[str, str | None, bool]
 
 
