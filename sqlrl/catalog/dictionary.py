@@ -35,8 +35,18 @@ def numeric_name(value: exp.Expr) -> exp.Expr:
         .when(short, exp.cast(whole, "varchar"))
         .when(none, exp.null())
         .when(infinite, exp.cast(number.copy(), "varchar"))
+        .when(_is_name(value, number), value.copy())
         .else_(_decimal_name(value))
     )
+
+
+def _is_name(value: exp.Expr, number: exp.Expr) -> exp.Condition:
+    """Return the condition under which a text is a name as it stands: as DuckDB writes a float that is neither whole nor needs an exponent.
+
+    Most floats are, and this takes a third of the time.
+    """
+    written = exp.cast(number.copy(), "varchar").eq(value.copy())
+    return exp.and_(written, exp.Not(this=exp.RegexpLike(this=value.copy(), expression=exp.convert("e|[.]0$"))))
 
 
 def _decimal_name(value: exp.Expr) -> exp.Expr:
