@@ -188,7 +188,7 @@ COMMENT ON COLUMN "run"."learner" IS 'Name of the learner or method.';
 COMMENT ON COLUMN "run"."parameters" IS 'Parameters as JSON.';
 COMMENT ON COLUMN "run"."seed" IS 'Seed of its random numbers.';
 COMMENT ON COLUMN "run"."versions" IS 'Versions of sqlrl and its dependencies as JSON.';
-COMMENT ON COLUMN "run"."fingerprint" IS 'Fingerprint of the data.';
+COMMENT ON COLUMN "run"."fingerprint" IS 'Fingerprint of the data: facts, query atoms, examples and constants, whatever loaded them.';
 COMMENT ON COLUMN "run"."timings" IS 'Seconds of each stage as JSON.';
 COMMENT ON COLUMN "run"."started" IS 'When it started.';
 COMMENT ON COLUMN "run"."status" IS 'running, done, interrupted or failed.';

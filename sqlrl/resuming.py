@@ -98,8 +98,8 @@ def _differences(row: Mapping[str, Any], saved: Mapping[str, Any], key: RunKey, 
         found.append(_model_difference(saved[MODEL], model))
     if row["fingerprint"] != data:
         found.append(
-            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {data} now: something was loaded, "
-            "scoped or refreshed): start anew"
+            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {data} now: other facts, labels, scopes or "
+            "examples): bring them back, or start anew"
         )
     if not np.array_equal(saved[EXAMPLES], key.examples):
         before_, now_ = (counted(len(np.unique(x)), "example") for x in (saved[EXAMPLES], key.examples))

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.arrays import Kept, as_rows, from_rows
+from sqlrl.catalog.contents import contents_fingerprint
 from sqlrl.catalog.live import INTERRUPTED, RUNNING, LiveRuns
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column
@@ -183,7 +184,7 @@ class Records:
 
     def data(self) -> str:
         """Return the fingerprint of the data: what `run.fingerprint` holds for runs that began with these data."""
-        return self._store.state("data") or ""
+        return contents_fingerprint(self._store)
 
     def save_state(self, run: int, values: Mapping[str, Kept]) -> None:
         """Keep named arrays and JSON values of a run in `learner_state`, in place of earlier ones of the same names.

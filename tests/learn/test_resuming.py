@@ -228,13 +228,25 @@ def test_what_is_not_the_same_run_is_refused(change: Callable[[sqlrl.Database], 
 
 
 @warned
+def test_a_script_that_loads_the_same_again_goes_on() -> None:
+    db = sqlrl.connect()
+    load(db)
+    stopped(db)
+    load(db)
+    resumed = estimator("CDA").fit(db, model(), resume=1)
+    whole = sqlrl.connect()
+    load(whole)
+    assert resumed.clauses().to_pylist() == estimator("CDA").fit(whole, model()).clauses().to_pylist()
+
+
+@warned
 def test_changed_data_are_refused() -> None:
     db = sqlrl.connect()
     load(db)
     stopped(db)
     db.load("Word", [("d01", "w1")], types=["doc", "word"], example="doc")
     with pytest.raises(
-        InputError, match=r"the data have changed since it began \(fingerprint \d+ then, \d+ now: .*start anew"
+        InputError, match=r"the data have changed since it began \(fingerprint \w{12} then, \w{12} now: .*start anew"
     ):
         estimator("CDA").fit(db, model(), resume=1)
 

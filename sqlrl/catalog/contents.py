@@ -1,0 +1,56 @@
+"""What the data are, whatever loaded them: a run goes on where it was if a script that is started again loads the same."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+
+from sqlglot import exp
+
+from sqlrl.catalog.store import Store
+from sqlrl.engine.nodes import named, star_count, subquery, union_all
+
+_LOADING = ("source", "fingerprint", "readable", "rows", "scope")
+"""What a predicate's record says of how its rows came to be."""
+
+
+def contents_fingerprint(store: Store) -> str:
+    """Return a hash of the facts, query atoms, examples and constants of a database, in one query.
+
+    Returns
+    -------
+    str
+        Equal for equal contents, whatever order rows stand in.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.catalog import Catalog
+    >>> from sqlrl.engine.connecting import connect
+    >>> catalog, found = Catalog(connect(":memory:")), []
+    >>> for facts in ([("Anna",)], [("Anna",)], [("Anna",), ("Bob",)]):
+    ...     catalog.load("Smokes", facts, types=["person"])
+    ...     found.append(contents_fingerprint(catalog.store))
+    >>> found[0] == found[1], found[1] == found[2]
+    (True, False)
+    """
+    predicates, types, sources = store.predicates(), store.types(), store.sources()
+    tables = {("example", ""): "example"}
+    tables |= {("constants", name): record.dictionary for name, record in types.items()}
+    tables |= {("facts", name): record.facts for name, record in predicates.items() if record.facts}
+    tables |= {("atoms", name): record.atoms for name, record in predicates.items() if record.atoms}
+    tables |= {(role, name): source.storage for (name, role), source in sources.items()}
+    row = exp.cast(exp.Anonymous(this="hash", expressions=[exp.column("s")]), "hugeint")
+    queries = [
+        exp.select(
+            named(exp.convert(kind), "kind"), named(exp.convert(name), "name"), named(star_count(), "n"),
+            named(exp.cast(exp.Sum(this=row.copy()), "varchar"), "h"),
+        ).from_(subquery(exp.select("*").from_(store.table(table)), "s"))
+        for (kind, name), table in tables.items()
+    ]  # fmt: skip
+    rows = store.rows(union_all(queries), "fingerprint the data")
+    said = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
+    for record in predicates.values():
+        kept = {name: value for name, value in asdict(record).items() if name not in (*_LOADING, "facts", "atoms")}
+        said.append(repr(sorted(kept.items())))
+    said += [repr((x.type, x.local, x.choice, x.declared, x.numeric)) for x in types.values()]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
