@@ -12,7 +12,8 @@ The rules, for each closed predicate with facts:
 4. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
    for each such output, and one in which all of them are constants.
 
-The arguments of the target are inputs. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
+The arguments of the target are inputs; one with at most `constants` values is a constant if no body predicate has its type, as nothing
+could tell its values apart. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
 Sharma (1995) derive modes from functional dependencies in the same way.
 """
 
@@ -187,7 +188,7 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
         raise CatalogError(
             f"there is no closed predicate beside {target}: load facts that clauses can have in their bodies."
         )
-    head = Mode(target, tuple(Place(INPUT, type_) for type_ in records[target].known_types()), 1)
+    head = _head(store, records[target], {type_ for name in chosen for type_ in records[name].known_types()}, constants)
     places = _examples(example_source(store), records[target], [records[name] for name in chosen])
     keys = _count(store, [(records[name], source) for name, source in chosen.items()], places)
     types = {name: records[name].known_types() for name in chosen}
@@ -198,6 +199,18 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
         for mode in modes_of(name, types[name], keys[name], constants, places[name], referred=referred)
     ]
     return replace(Bias(head, tuple(modes)), path=f"modes of {target}, derived from types and keys")
+
+
+def _head(store: Store, target: PredicateRecord, known: Collection[str], constants: int) -> Mode:
+    """Return the mode of the target; `known` are the types of body predicates."""
+    types, named = store.types(), target.known_types()
+    few = [i for i, type_ in enumerate(named) if type_ not in known and types[type_].size <= constants]
+    # A target of constants alone would be a list of facts.
+    return Mode(
+        target.predicate,
+        _places(named, [i for i in range(len(named)) if i not in few or len(few) == len(named)], few),
+        1,
+    )
 
 
 def _examples(source: ExampleSource, target: PredicateRecord, body: Sequence[PredicateRecord]) -> dict[str, int | None]:

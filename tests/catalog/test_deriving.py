@@ -206,3 +206,21 @@ def test_clauses_are_found_from_the_one_side_of_a_key() -> None:
     assert [(row["clause"], row["positives"], row["negatives"]) for row in found] == [
         ("Parent(p1, p2) => HasChild(p1)", 5, 0)
     ]
+
+
+def test_what_nothing_in_a_body_tells_apart_is_a_constant_of_the_head() -> None:
+    db = sqlrl.connect()
+    words = [(word, f"{k}", doc) for doc in ("d1", "d2", "d3") for k, word in enumerate(("by", "Ann", "1999"))]
+    db.load("Token", words, types=["word", "place", "doc"], example="doc")
+    fields = [
+        (doc, field, f"{k}") for doc in ("d1", "d2", "d3") for k, field in enumerate(("Author", "Author", "Year"))
+    ]
+    db.load("Field", fields, types=["doc", "field", "place"], target=True)
+    assert str(db.derive_bias("Field")).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
+    assert str(db.derive_bias("Field", constants=1)).split("\n")[0] == ":- modeh(1, Field(+doc,+field,+place))."
+    found = sqlrl.ILP().fit(db, "Field").theory_.to_pylist()
+    assert {row["clause"] for row in found} == {
+        'Token("by", p, d) => Field(d, Author, p)',
+        "Token(Ann, p, d) => Field(d, Author, p)",
+        "Token(1999, p, d) => Field(d, Year, p)",
+    }
