@@ -12,6 +12,7 @@ from sqlrl.constraints import ClauseCost, cost_table
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
 from sqlrl.learn.configured import Configured
+from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import check_database
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
@@ -176,7 +177,9 @@ class ConstrainedTraining(Configured):
         kind = type(self.learner).__name__
         if isinstance(self.learner, type):
             raise InputError(f"learner must be an estimator, not its class: call it, as in {self.learner.__name__}()")
-        if not all(callable(getattr(self.learner, name, None)) for name in ("fit", "get_params")):
+        # One of ours that has no weights learns clauses alone.
+        clauses = isinstance(self.learner, Configured) and not isinstance(self.learner, Fitted)
+        if clauses or not all(callable(getattr(self.learner, name, None)) for name in ("fit", "get_params")):
             raise InputError(
                 f"learner must be an estimator of weights such as sqlrl.CDA(), not an object of type {kind}"
             )

@@ -267,5 +267,9 @@ def test_approximate_training_needs_a_learner_that_has_it(db: sqlrl.Database) ->
         def fit(self, *arguments: object) -> None:
             raise AssertionError
 
+    with pytest.raises(
+        InputError, match=r"must be an estimator of weights such as sqlrl.CDA\(\), not an object of type ILP"
+    ):
+        ConstrainedTraining(sqlrl.ILP()).fit(db, model())  # type: ignore[arg-type]
     with pytest.raises(InputError, match="needs a learner with inference='relaxed'"):
         ConstrainedTraining(Plain(), mode="ibt-approx").fit(db, model())  # type: ignore[arg-type]

@@ -145,7 +145,9 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
     catalog, schema = engine.scratch
     with _opened(store, chosen) as opened:
         if not opened.columns:
-            raise CatalogError("examples= names no examples.")
+            raise CatalogError(
+                "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
+            )
         if len(opened.columns) > 1:
             raise CatalogError(
                 f"examples= takes one column, the names of the examples, and {opened.label} has {len(opened.columns)}: "

@@ -76,7 +76,8 @@ class OnlineEstimator(Fitted):
         Use the mean of the weights after each step, not the last weights.
     ties : {"errors", "first"}
         Which of several most probable worlds to learn from: the one farthest from the labels, so that a tie counts as an
-        error, or the solver's own. The sources leave it open; at first, with all weights 0, all worlds tie.
+        error, or the solver's own. The sources leave it open; at first, with all weights 0, all worlds tie. Where a loss is added
+        to the score, the world to learn from is the solver's own among equals.
     on_infeasible_truth : {"warn", "skip", "error"}
         What to do with examples whose labels violate hard clauses: learn from them (weighted clauses only), pass over
         them, or raise an error. The first two end with an `InfeasibleTruthWarning` with a count for each clause.

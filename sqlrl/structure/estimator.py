@@ -53,7 +53,8 @@ class OSL(OnlineEstimator):
         Do not follow paths of which no extension can suffice any more, by an upper bound on delta n. What is learned is the
         same.
     **common
-        See `OnlineEstimator`, also for the attributes. `weights_` has the model's own clauses first, then the added ones.
+        See `OnlineEstimator`, also for the attributes. `weights_` has the model's own clauses first, then the added ones. With
+        `record_history` the weights of added clauses after each step are in `sqlrl.weight_history`.
 
     Notes
     -----
