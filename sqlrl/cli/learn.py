@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.cli.inputs import Job
+    from sqlrl.constrained import ConstrainedTraining
     from sqlrl.learn import OnlineEstimator
     from sqlrl.learn.batch.estimator import BatchEstimator
     from sqlrl.learn.batch.problem import Iteration
@@ -101,19 +102,22 @@ def learn(
     estimator = learning.estimator(batch)
     if inputs.evidence and (learning.checkpoint or learning.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
+    training = learning.constrained(estimator) or estimator
     with inputs.open(output, examples=examples, labels=True) as job:
         if learning.learner in BATCH:
-            learn_batch(job, cast("BatchEstimator", estimator), out)
+            learn_batch(job, cast("BatchEstimator | ConstrainedTraining", training), out)
         else:
-            learn_online(job, cast("OnlineEstimator", estimator), learning, out)
+            learn_online(job, cast("OnlineEstimator | ConstrainedTraining", training), learning, out)
 
 
-def learn_online(job: Job, estimator: OnlineEstimator, learning: Learning, out: str | None) -> None:
+def learn_online(
+    job: Job, training: OnlineEstimator | ConstrainedTraining, learning: Learning, out: str | None
+) -> None:
     """Learn from one example after the other, show the result, and save the model."""
     seen: list[Learned] = []
     try:
         with job.run.console.progress("learning") as task:
-            estimator.fit(
+            training.fit(
                 job.db, job.model, job.examples,
                 on_window=told(task, seen.append), checkpoint=learning.checkpoint, resume=learning.resume,
             )  # fmt: skip
@@ -123,10 +127,11 @@ def learn_online(job: Job, estimator: OnlineEstimator, learning: Learning, out: 
                 f"run {seen[-1].run} is saved after window {seen[-1].window}: --resume {seen[-1].run} goes on"
             )
         raise
-    report(job.run, estimator, out)
+    report(job.run, fitted_learner(training), out)
+    finish(job.run, training, out)
 
 
-def learn_batch(job: Job, estimator: BatchEstimator, out: str | None) -> None:
+def learn_batch(job: Job, training: BatchEstimator | ConstrainedTraining, out: str | None) -> None:
     """Learn from all examples at once, show the result, and save the model."""
     run = job.run
     with run.console.progress("learning") as task:
@@ -136,7 +141,8 @@ def learn_batch(job: Job, estimator: BatchEstimator, out: str | None) -> None:
             goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
             task.advance(0, note=f"iteration {iteration.iteration}{goal}")
 
-        estimator.fit(job.db, job.model, job.examples, on_iteration=show)
+        training.fit(job.db, job.model, job.examples, on_iteration=show)
+    estimator: BatchEstimator = fitted_learner(training)
     clauses = estimator.clauses()
     if out != "-":
         run.show(clauses, title="strongest clauses")
@@ -151,7 +157,22 @@ def learn_batch(job: Job, estimator: BatchEstimator, out: str | None) -> None:
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in estimator.seconds_.items())
     weighted = int((estimator.weights_ != 0).sum())
     run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
-    save(run, estimator.model_, out)
+    finish(run, training, out)
+
+
+def fitted_learner(training: object) -> Any:
+    """Return the learner of weights, which chosen hard clauses may be around."""
+    found: Any = getattr(training, "learner_", training)
+    return found
+
+
+def finish(run: Session, training: OnlineEstimator | BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+    """Show what hard clauses cost, where training asked for it, and save the model."""
+    costs = getattr(training, "costs_", None)
+    if costs is not None and not run.as_json and out != "-":
+        print("\nwhat the hard clauses cost: training enforces the inexpensive ones")
+        print(costs)
+    save(run, training.model_, out)
 
 
 def check_out(out: str | None, as_json: bool) -> None:
@@ -192,7 +213,7 @@ def told(task: Progress, note: OnWindow | None = None) -> OnWindow:
 
 
 def report(run: Session, fit: OnlineEstimator, out: str | None) -> None:
-    """Show what was learned, and save the model."""
+    """Show what was learned."""
     clauses, added = fit.clauses(), fit.added() if hasattr(fit, "added") else None
     if out != "-":
         run.show(
@@ -207,7 +228,6 @@ def report(run: Session, fit: OnlineEstimator, out: str | None) -> None:
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     new = "" if added is None else f", {len(added):,} of them new"
     run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
-    save(run, fit.model_, out)
 
 
 def save(run: Session, model: Model, out: str | None) -> None:

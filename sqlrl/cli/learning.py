@@ -13,6 +13,7 @@ from sqlrl.cli.batching import Batch, without_prior
 from sqlrl.cli.options import FLAG
 
 if TYPE_CHECKING:
+    from sqlrl.constrained import ConstrainedTraining
     from sqlrl.learn import OnlineEstimator
     from sqlrl.learn.batch.estimator import BatchEstimator
 
@@ -84,6 +85,17 @@ class Ties(StrEnum):
 
     errors = "errors"
     first = "first"
+
+
+class Constraints(StrEnum):
+    """Which hard clauses training and prediction enforce; see `sqlrl.ConstrainedTraining`."""
+
+    none = "none"
+    learning_plus_inference = "l+i"
+    inference_based = "ibt"
+    approximate = "ibt-approx"
+    selective = "sct"
+    selective_only = "sct-"
 
 
 ESTIMATORS = {
@@ -262,6 +274,16 @@ OnTruth = Annotated[
     Truth,
     typer.Option("--on-infeasible-truth", help="For examples whose labels violate hard clauses.", rich_help_panel=_RUN),
 ]
+Constrained = Annotated[
+    Constraints | None,
+    typer.Option(
+        "--constraints",
+        help="Which hard clauses training enforces, and prediction: none, none; l+i: none, all; ibt: all, all; ibt-approx: all, on "
+        "rounded relaxations, all; sct: the inexpensive ones, all; sct-: the inexpensive ones, these. All in both if it is not given.",
+        show_default=False,
+        rich_help_panel=_RUN,
+    ),
+]
 Checkpoint = Annotated[
     bool,
     typer.Option(
@@ -305,6 +327,7 @@ class Learning:
     seed: Seed = 0
     history: History = False
     on_infeasible_truth: OnTruth = Truth.warn
+    constraints: Constrained = None
     checkpoint: Checkpoint = False
     resume: Resume = None
 
@@ -337,6 +360,12 @@ class Learning:
         estimator: OnlineEstimator | BatchEstimator = make(**self._own(batch or Batch()), **common)
         return estimator
 
+    def constrained(self, estimator: OnlineEstimator | BatchEstimator) -> ConstrainedTraining | None:
+        """Return the training of a learner under chosen hard clauses, None if none were chosen."""
+        import sqlrl
+
+        return None if self.constraints is None else sqlrl.ConstrainedTraining(estimator, self.constraints.value)
+
     def _own(self, batch: Batch) -> dict[str, object]:
         """Return the parameters that only some learners have, as far as they were given."""
         own: dict[str, object] = {}
@@ -364,6 +393,8 @@ class Learning:
         typer.BadParameter
         """
         self._own(batch)
+        if self.constraints is not None:
+            raise typer.BadParameter("--constraints is an option of learners of weights: ilp learns clauses alone")
         for name, option in ONLINE.items():
             if name != "order" and getattr(self, name) != getattr(Learning, name):
                 raise typer.BadParameter(f"{option} is an option of online learners: ilp searches from atom to atom")

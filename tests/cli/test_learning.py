@@ -70,9 +70,25 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     assert kept[name] == value
 
 
+@pytest.mark.parametrize(("mode", "trained"), [("l+i", False), ("ibt", True), ("sct", True)])
+def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str, trained: bool) -> None:
+    out = project / f"{mode.strip('+')}.mln"
+    done = run(*arguments(project, "--learner", "cda", "--constraints", mode, "--out", out))
+    assert done.code == 0, done.err
+    assert ("what the hard clauses cost" in done.out) == (mode == "sct")
+    assert "=> !InField(c, f2, p)." in out.read_text(encoding="utf-8")
+    # The model that was trained is the one of the run.
+    (row,) = run(
+        "sql", project / "cite.duckdb", "select json from sqlrl.model order by model desc limit 1", "--json"
+    ).rows()
+    assert ("f1 != f2" in row["json"]) == trained
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--constraints", "hard"], ["--constraints", "'hard' is not one of"]),
+        (["--learner", "ilp", "--constraints", "sct"], ["--constraints is an option of learners of weights: ilp"]),
         (["--sigma", "1"], ["--sigma is an option of cda and subgradient", "adagrad"]),
         (["--learner", "mira", "--update", "maximal"], ["--update is an option of cda and subgradient", "mira"]),
         (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd, osl and voted-perceptron: perceptron"]),
