@@ -12,8 +12,8 @@ The rules, for each closed predicate with facts:
 4. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
    for each such output, and one in which all of them are constants.
 
-The arguments of the target are inputs; one with at most `constants` values is a constant if no body predicate has its type, as nothing
-could tell its values apart. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
+The arguments of the target are inputs; one with at most `constants` values that is not the example is a constant if no body predicate
+has its type, as nothing could tell its values apart. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
 Sharma (1995) derive modes from functional dependencies in the same way.
 """
 
@@ -203,14 +203,12 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
 
 def _head(store: Store, target: PredicateRecord, known: Collection[str], constants: int) -> Mode:
     """Return the mode of the target; `known` are the types of body predicates."""
-    types, named = store.types(), target.known_types()
-    few = [i for i, type_ in enumerate(named) if type_ not in known and types[type_].size <= constants]
+    types, named, source = store.types(), target.known_types(), example_source(store)
+    example = source.argument(target) if source.kind == "type" else None
+    few = [i for i, name in enumerate(named) if i != example and name not in known and types[name].size <= constants]
     # A target of constants alone would be a list of facts.
-    return Mode(
-        target.predicate,
-        _places(named, [i for i in range(len(named)) if i not in few or len(few) == len(named)], few),
-        1,
-    )
+    few = few if len(few) < len(named) else []
+    return Mode(target.predicate, _places(named, [i for i in range(len(named)) if i not in few], few), 1)
 
 
 def _examples(source: ExampleSource, target: PredicateRecord, body: Sequence[PredicateRecord]) -> dict[str, int | None]:

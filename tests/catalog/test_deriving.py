@@ -216,9 +216,12 @@ def test_what_nothing_in_a_body_tells_apart_is_a_constant_of_the_head() -> None:
         (doc, field, f"{k}") for doc in ("d1", "d2", "d3") for k, field in enumerate(("Author", "Author", "Year"))
     ]
     db.load("Field", fields, types=["doc", "field", "place"], target=True)
+    db.load("Place", [("0",), ("1",), ("2",)], types=["place"])
     assert str(db.derive_bias("Field")).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
     assert str(db.derive_bias("Field", constants=1)).split("\n")[0] == ":- modeh(1, Field(+doc,+field,+place))."
-    found = sqlrl.ILP().fit(db, "Field").theory_.to_pylist()
+    # The example is never named.
+    assert str(db.derive_bias("Field", body=["Place"])).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
+    found = sqlrl.ILP(db.derive_bias("Field", body=["Token"])).fit(db, "Field").theory_.to_pylist()
     assert {row["clause"] for row in found} == {
         'Token("by", p, d) => Field(d, Author, p)',
         "Token(Ann, p, d) => Field(d, Author, p)",
