@@ -23,6 +23,7 @@ from sqlrl.plan.parts import (
     Part,
     change_factor,
     domain_size,
+    equal_rows,
     guarded_factor,
     is_positive,
     mentions_open,
@@ -84,6 +85,8 @@ def count_violated(
         steps = Steps([], prefix=f"part{number}_" if len(parts) > 1 else "")
         context = Context(part.bound, parameters if keyed else None, examples, steps, apart)
         counts.append((_violated(bound, part, context, world), keyed))
+    if parameters is not None and apart:
+        counts.append((equal_rows(parameters, shape), True))
     return counts[0][0] if len(counts) == 1 else product_query(counts, parameter_keys(shape, apart=apart))
 
 

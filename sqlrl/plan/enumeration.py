@@ -9,10 +9,9 @@ from sqlrl.engine.nodes import cast, column, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.independent import IndependentPart
-from sqlrl.plan.parts import parameter_keys
+from sqlrl.plan.parts import parameter_keys, parameter_source
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source
-from sqlrl.plan.sql import table
 from sqlrl.plan.tuples import holding, true_source
 from sqlrl.plan.worlds import World
 
@@ -38,7 +37,7 @@ def enumerate_violated(
         The parameter table of the shape, if the part mentions a parameter.
     examples : TableName, optional
     apart : bool
-        Count each row of the parameter table by itself.
+        Count each different row of the parameter table by itself, and once.
 
     Returns
     -------
@@ -62,8 +61,7 @@ def enumerate_violated(
     body = Body(bound, "e")
     keys = () if parameters is None else parameter_keys(shape, apart=apart)
     if parameters is not None:
-        slots = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
-        body.join(Source(table(parameters, "p"), "p", slots))
+        body.join(parameter_source(parameters, shape, apart=apart))
     for literal in (x for x in shape.literals if not x.positive):
         body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)

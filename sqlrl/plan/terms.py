@@ -10,10 +10,9 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
-from sqlrl.plan.parts import Context, Part, domain_size
+from sqlrl.plan.parts import Context, Part, domain_size, parameter_source
 from sqlrl.plan.semiring import Factor, sum_product
 from sqlrl.plan.sources import Source, domain_source, filter_source, some_example
-from sqlrl.plan.sql import table
 
 
 @dataclass(frozen=True)
@@ -144,8 +143,8 @@ def term_query(
     if context.examples is not None and bound.undivided:
         found.append(_asked_at_all(context, context.examples))
     if context.parameters is not None:
-        columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(bound.shape.parameters)))
-        found.append(_renamed(Factor(Source(table(context.parameters, "p"), "p", columns), None, 1), term.same))
+        source = parameter_source(context.parameters, bound.shape, apart=context.apart)
+        found.append(_renamed(Factor(source, None, 1), term.same))
     group = [named(column(name, "p"), name) for name in context.keys]
     if not found:
         return exp.select(named(cast(integer(term.multiplier), "HUGEINT"), "n"))

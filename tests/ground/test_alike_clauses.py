@@ -26,6 +26,12 @@ FORMULAS: list[Formula] = [
     ("E(x, A) ^ Q(y) <=> E(z, B)", 3, lambda e, u, q, v: ((v[0], "A") in e and (v[1],) in q) == ((v[2], "B") in e)),
     ("(E(x, A) ^ U(B)) v (E(x, B) ^ U(A)) v Q(y)", 2,
      lambda e, u, q, v: ((v[0], "A") in e and ("B",) in u) or ((v[0], "B") in e and ("A",) in u) or (v[1],) in q),
+    # The two clauses have the same constants, too.
+    ("E(x, A) <=> E(y, A)", 2, lambda e, u, q, v: ((v[0], "A") in e) == ((v[1], "A") in e)),
+    ("Q(z) v (E(x, A) <=> E(y, A))", 3, lambda e, u, q, v: (v[0],) in q or ((v[1], "A") in e) == ((v[2], "A") in e)),
+    ("(E(x, A) <=> E(y, A)) v (E(z, B) <=> E(w, B))", 4,
+     lambda e, u, q, v: ((v[0], "A") in e) == ((v[1], "A") in e) or ((v[2], "B") in e) == ((v[3], "B") in e)),
+    ("Q(x) <=> Q(y)", 2, lambda e, u, q, v: ((v[0],) in q) == ((v[1],) in q)),
     ("(U(A) <=> U(B)) ^ (Q(B) <=> Q(C))", 0,
      lambda e, u, q, v: (("A",) in u) == (("B",) in u) and (("B",) in q) == (("C",) in q)),
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 -- duckdb
 SELECT
   "part0"."clause",
-  CAST(SUM("part0"."n" * "part1"."n" * "part2"."n") AS INT128) AS "n"
+  CAST(SUM("part0"."n" * "part1"."n" * "part2"."n" * "part3"."n") AS INT128) AS "n"
 FROM (
   WITH "part0_m0" AS (
     SELECT
@@ -19,7 +19,14 @@ FROM (
     "p"."k1" AS "k1",
     "p"."k2" AS "k2",
     CAST(SUM("part0_m0"."n") AS INT128) AS "n"
-  FROM "memory"."sqlrl"."scratch_parameter" AS "p"
+  FROM (
+    SELECT DISTINCT
+      "clause",
+      "k0",
+      "k1",
+      "k2"
+    FROM "memory"."sqlrl"."scratch_parameter"
+  ) AS "p"
   INNER JOIN "part0_m0" AS "part0_m0"
     ON "part0_m0"."s0" = "p"."k0"
   GROUP BY
@@ -50,7 +57,14 @@ INNER JOIN (
       "p"."k1" AS "k1",
       "p"."k2" AS "k2",
       CAST(SUM(3) AS INT128) AS "n"
-    FROM "memory"."sqlrl"."scratch_parameter" AS "p"
+    FROM (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
     GROUP BY
       "p"."clause",
       "p"."k0",
@@ -65,7 +79,14 @@ INNER JOIN (
       CAST(SUM("part1_m0"."n" * (
         -1
       )) AS INT128) AS "n"
-    FROM "memory"."sqlrl"."scratch_parameter" AS "p"
+    FROM (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
     INNER JOIN "part1_m0" AS "part1_m0"
       ON "part1_m0"."s0" = "p"."k1"
     GROUP BY
@@ -98,7 +119,14 @@ INNER JOIN (
       "p"."k1" AS "k1",
       "p"."k2" AS "k2",
       CAST(SUM(1) AS INT128) AS "n"
-    FROM "memory"."sqlrl"."scratch_parameter" AS "p"
+    FROM (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
     GROUP BY
       "p"."clause",
       "p"."k0",
@@ -126,7 +154,14 @@ INNER JOIN (
       WHERE
         "given" AND "truth"
     ) AS "f0"
-    INNER JOIN "memory"."sqlrl"."scratch_parameter" AS "p"
+    INNER JOIN (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
       ON "p"."k2" = "f0"."a0"
     GROUP BY
       "p"."clause",
@@ -144,6 +179,24 @@ INNER JOIN (
   AND "part2"."k0" = "part0"."k0"
   AND "part2"."k1" = "part0"."k1"
   AND "part2"."k2" = "part0"."k2"
+INNER JOIN (
+  SELECT
+    "clause",
+    "k0",
+    "k1",
+    "k2",
+    COUNT(*) AS "n"
+  FROM "memory"."sqlrl"."scratch_parameter"
+  GROUP BY
+    "clause",
+    "k0",
+    "k1",
+    "k2"
+) AS "part3"
+  ON "part3"."clause" = "part0"."clause"
+  AND "part3"."k0" = "part0"."k0"
+  AND "part3"."k1" = "part0"."k1"
+  AND "part3"."k2" = "part0"."k2"
 GROUP BY
   "part0"."clause";
 
@@ -165,7 +218,7 @@ WITH `part0_m0` AS (
 )
 SELECT
   `part0`.`clause`,
-  SUM(CAST(`part0`.`n` * `part1`.`n` * `part2`.`n` AS DECIMAL(38, 0))) AS `n`
+  SUM(CAST(`part0`.`n` * `part1`.`n` * `part2`.`n` * `part3`.`n` AS DECIMAL(38, 0))) AS `n`
 FROM (
   SELECT
     `p`.`clause` AS `clause`,
@@ -173,7 +226,14 @@ FROM (
     `p`.`k1` AS `k1`,
     `p`.`k2` AS `k2`,
     SUM(CAST(`part0_m0`.`n` AS DECIMAL(38, 0))) AS `n`
-  FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
+  FROM (
+    SELECT DISTINCT
+      `clause`,
+      `k0`,
+      `k1`,
+      `k2`
+    FROM `memory`.`sqlrl`.`scratch_parameter`
+  ) AS `p`
   INNER JOIN `part0_m0` AS `part0_m0`
     ON `part0_m0`.`s0` = `p`.`k0`
   GROUP BY
@@ -196,7 +256,14 @@ INNER JOIN (
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
       SUM(CAST(3 AS DECIMAL(38, 0))) AS `n`
-    FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
+    FROM (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
     GROUP BY
       `p`.`clause`,
       `p`.`k0`,
@@ -211,7 +278,14 @@ INNER JOIN (
       SUM(CAST(`part1_m0`.`n` * (
         -1
       ) AS DECIMAL(38, 0))) AS `n`
-    FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
+    FROM (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
     INNER JOIN `part1_m0` AS `part1_m0`
       ON `part1_m0`.`s0` = `p`.`k1`
     GROUP BY
@@ -244,7 +318,14 @@ INNER JOIN (
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
       SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
-    FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
+    FROM (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
     GROUP BY
       `p`.`clause`,
       `p`.`k0`,
@@ -272,7 +353,14 @@ INNER JOIN (
       WHERE
         `given` AND `truth`
     ) AS `f0`
-    INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
+    INNER JOIN (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
       ON `p`.`k2` = `f0`.`a0`
     GROUP BY
       `p`.`clause`,
@@ -290,5 +378,23 @@ INNER JOIN (
   AND `part2`.`k0` = `part0`.`k0`
   AND `part2`.`k1` = `part0`.`k1`
   AND `part2`.`k2` = `part0`.`k2`
+INNER JOIN (
+  SELECT
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`,
+    COUNT(*) AS `n`
+  FROM `memory`.`sqlrl`.`scratch_parameter`
+  GROUP BY
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`
+) AS `part3`
+  ON `part3`.`clause` = `part0`.`clause`
+  AND `part3`.`k0` = `part0`.`k0`
+  AND `part3`.`k1` = `part0`.`k1`
+  AND `part3`.`k2` = `part0`.`k2`
 GROUP BY
   `part0`.`clause`;
