@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sqlrl.cli.batching import Batch
+from sqlrl.cli.choices import Learner
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inducing import Inducing, induce
 from sqlrl.cli.inputs import Inputs, Missing
-from sqlrl.cli.learning import BATCH, Learner, Learning
+from sqlrl.cli.learning import BATCH, Learning
 from sqlrl.cli.options import Examples, Output
 from sqlrl.cli.session import Session
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sqlrl.cli.learning import ESTIMATORS, Learner
+from sqlrl.cli.choices import Learner
+from sqlrl.cli.learning import ESTIMATORS
 from tests.cli.conftest import Project, Run
 
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
