@@ -132,12 +132,13 @@ def run(job: Job) -> Bound:
     """Bound the objective of the three training universities."""
     start = time.perf_counter()
     db = sqlrl.connect(":memory:")
-    load_pages(db, read_pages(job.folder, job.most))
+    pages = read_pages(job.folder, job.most)
+    load_pages(db, pages)
     network = db.ground(starting_model(), examples=list(job.fold.train))
     labels = db.sql('SELECT atom, truth FROM sqlrl."atom_PageClass"').to_arrow_table().to_pydict()
     known = dict(zip(labels["atom"], labels["truth"], strict=True))
     margins = label_margins(network, np.array([known[atom] for atom in network.atoms.tolist()], dtype=np.bool_))
-    classes = len(set(read_pages(job.folder, job.most)["PageClass"].column("class").to_pylist()))
+    classes = len(set(pages["PageClass"].column("class").to_pylist()))
     p = multipliers(few_columns(margins, (len(network.clauses) - classes**2) // 2), network.example)
     left = margins.T @ p
     objective = C * float(p.sum()) - C**2 * float(left @ left) / 2

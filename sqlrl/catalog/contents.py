@@ -7,8 +7,9 @@ from dataclasses import asdict
 
 from sqlglot import exp
 
+from sqlrl.catalog.fingerprints import rows_hash
 from sqlrl.catalog.store import Store
-from sqlrl.engine.nodes import named, star_count, subquery, union_all
+from sqlrl.engine.nodes import named, union_all
 
 _LOADING = ("source", "fingerprint", "readable", "rows", "scope")
 """What a predicate's record says of how its rows came to be."""
@@ -38,15 +39,12 @@ def contents_fingerprint(store: Store) -> str:
     tables |= {("constants", name): record.dictionary for name, record in types.items()}
     tables |= {("facts", name): record.facts for name, record in predicates.items() if record.facts}
     tables |= {("atoms", name): record.atoms for name, record in predicates.items() if record.atoms}
-    tables |= {(role, name): source.storage for (name, role), source in sources.items()}
-    row = exp.cast(exp.Anonymous(this="hash", expressions=[exp.column("s")]), "hugeint")
+    # Facts of one role are where they were loaded to.
+    tables |= {(role, name): x.storage for (name, role), x in sources.items() if x.storage != predicates[name].facts}
     queries = [
-        exp.select(
-            named(exp.convert(kind), "kind"), named(exp.convert(name), "name"), named(star_count(), "n"),
-            named(exp.cast(exp.Sum(this=row.copy()), "varchar"), "h"),
-        ).from_(subquery(exp.select("*").from_(store.table(table)), "s"))
+        rows_hash(store.table(table)).select(named(exp.convert(kind), "kind"), named(exp.convert(name), "name"))
         for (kind, name), table in tables.items()
-    ]  # fmt: skip
+    ]
     rows = store.rows(union_all(queries), "fingerprint the data")
     said = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
     for record in predicates.values():

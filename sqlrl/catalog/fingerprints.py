@@ -142,11 +142,15 @@ def is_pattern_fingerprint(text: str) -> bool:
     return text.startswith(f"{_PATTERN}:")
 
 
-def table_fingerprint(engine: DuckDBEngine, table: exp.Expr) -> str:
-    """Return the number of rows and an order-free hash of all rows of a relation."""
-    row_hash = exp.cast(exp.Anonymous(this="hash", expressions=[exp.column("s")]), "hugeint")
-    query = exp.select(named(star_count(), "n"), named(exp.cast(exp.Sum(this=row_hash), "varchar"), "h")).from_(
+def rows_hash(table: exp.Expr) -> exp.Select:
+    """Plan the number `n` of rows of a relation and an order-free hash `h` of all of them."""
+    row = exp.cast(exp.Anonymous(this="hash", expressions=[exp.column("s")]), "hugeint")
+    return exp.select(named(star_count(), "n"), named(exp.cast(exp.Sum(this=row), "varchar"), "h")).from_(
         subquery(exp.select("*").from_(table), "s")
     )
-    row = engine.fetch(query, step="fingerprint a source").to_pylist()[0]
+
+
+def table_fingerprint(engine: DuckDBEngine, table: exp.Expr) -> str:
+    """Return the number of rows and an order-free hash of all rows of a relation."""
+    row = engine.fetch(rows_hash(table), step="fingerprint a source").to_pylist()[0]
     return f"{row['n']}:{row['h']}"

@@ -18,16 +18,15 @@ from sqlrl.engine.nodes import column, integer, named, subquery
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.enumeration import enumerate_violated
 from sqlrl.plan.independent import IndependentPart, independent_parts, product_query
+from sqlrl.plan.parameters import equal_rows, parameter_keys
 from sqlrl.plan.parts import (
     Context,
     Part,
     change_factor,
     domain_size,
-    equal_rows,
     guarded_factor,
     is_positive,
     mentions_open,
-    parameter_keys,
     part_factor,
     reduced_factors,
     split_parts,

@@ -9,7 +9,7 @@ from sqlrl.engine.nodes import cast, column, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.independent import IndependentPart
-from sqlrl.plan.parts import parameter_keys, parameter_source
+from sqlrl.plan.parameters import parameter_keys, parameter_source
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source
 from sqlrl.plan.tuples import holding, true_source

@@ -19,11 +19,11 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted import counted_parts, without_parts
 from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.parameters import parameter_source
 from sqlrl.plan.parts import domain_size
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import Source, atom_source, open_source
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import atom_source, open_source
 from sqlrl.plan.truths import Truths
 from sqlrl.plan.witnesses import list_columns, witness_lists
 
@@ -189,8 +189,7 @@ def clause_body(
     """
     shape = bound.shape
     if parameters is not None:
-        slots = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
-        body.join(Source(table(parameters, "p"), "p", slots))
+        body.join(parameter_source(parameters, shape))
     for literal in shape.literals:
         if not bound.info(literal).open and not literal.positive:
             body.facts(literal)

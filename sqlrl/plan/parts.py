@@ -9,12 +9,12 @@ from itertools import chain, combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, cte, integer, named, star_count, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.engine.nodes import column, cte, integer, named, subquery, union_all
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.parameters import parameter_keys
 from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, absent, fact_source, selected
-from sqlrl.plan.sql import table
 from sqlrl.plan.tuples import holding
 from sqlrl.plan.worlds import World, changed_rows, true_rows
 
@@ -44,48 +44,6 @@ class Context:
     def keep(self) -> frozenset[Slot]:
         """The parameters: they are never summed out."""
         return frozenset(Slot(True, i) for i in range(len(self.bound.shape.parameters)))
-
-
-def parameter_source(parameters: TableName, shape: Shape, *, apart: bool) -> Source:
-    """The parameter table, as `p`; with `apart` each of its rows once.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample import friends_smoke, table_name
-    >>> parameter_source(table_name("numbers"), friends_smoke(), apart=True).relation.sql("duckdb")
-    '(SELECT DISTINCT "clause" FROM "db"."main"."numbers") AS "p"'
-    """
-    columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
-    if not apart:
-        return Source(table(parameters, "p"), "p", columns)
-    rows = exp.select(*map(column, parameter_keys(shape, apart=True))).distinct().from_(table(parameters))
-    return Source(subquery(rows, "p"), "p", columns)
-
-
-def equal_rows(parameters: TableName, shape: Shape) -> exp.Select:
-    """Plan how often each row stands in a parameter table, as `n` beside its columns.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample import friends_smoke, table_name
-    >>> equal_rows(table_name("numbers"), friends_smoke()).sql("duckdb")
-    'SELECT "clause", COUNT(*) AS "n" FROM "db"."main"."numbers" GROUP BY "clause"'
-    """
-    keys = [column(name) for name in parameter_keys(shape, apart=True)]
-    return exp.select(*keys, named(star_count(), "n")).from_(table(parameters)).group_by(*(key.copy() for key in keys))
-
-
-def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
-    """The columns of a parameter table that tell its clauses apart, or its rows.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample import friends_smoke
-    >>> parameter_keys(friends_smoke(), apart=True)
-    ('clause',)
-    """
-    constants = tuple(f"k{i}" for i in range(len(shape.parameters)))
-    return ("clause", *constants) if apart else ("clause",)
 
 
 def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:

@@ -10,7 +10,8 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
-from sqlrl.plan.parts import Context, Part, domain_size, parameter_source
+from sqlrl.plan.parameters import parameter_source
+from sqlrl.plan.parts import Context, Part, domain_size
 from sqlrl.plan.semiring import Factor, sum_product
 from sqlrl.plan.sources import Source, domain_source, filter_source, some_example
 

@@ -11,6 +11,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import integer, named, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
+from sqlrl.plan.parameters import parameter_source
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source
 from sqlrl.plan.sql import table
@@ -51,9 +52,7 @@ def holding(
     """
     body = Body(bound, prefix)
     if parameters is not None:
-        columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(bound.shape.parameters)))
-        alias = body.alias("p")
-        body.join(Source(table(parameters, alias), alias, columns))
+        body.join(parameter_source(parameters, bound.shape, body.alias("p")))
     if within is not None:
         body.join(replace(within, relation=within.relation.copy()))
     for literal in (x for x in literals if x.positive):
