@@ -1,4 +1,4 @@
-"""The arrays that the compiled steps read and write: a window's network, its forests, and what steps record."""
+"""The arrays that the compiled steps read and write: a window's network, its forests and tables, and what steps record."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.slices import Slices
 from sqlrl.solve.forest import ForestProgram
 from sqlrl.solve.maxsum import ForestArrays
+from sqlrl.solve.narrow import NarrowProgram
+from sqlrl.solve.treewidth.buckets import Buckets, scratch_for
+from sqlrl.solve.treewidth.buckets import Scratch as TableScratch
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -45,13 +48,37 @@ class WindowArrays(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """The forest components of a window; example k has the variables `first[k]` to `last[k] - 1`."""
+    """The forest components of a window; example k has the places `first[k]` to `last[k] - 1`, place i the variable `variable[i]`."""
 
     arrays: ForestArrays
     unary: Csr
     pairs: Csr
+    variable: IntArray
     first: IntArray
     last: IntArray
+
+
+class Narrow(NamedTuple):
+    """The narrow components of a window; example k has `component[first[k]:last[k]]`.
+
+    The other fields are those of `NarrowProgram`, with room for the tables of one component and the states of all variables.
+    """
+
+    buckets: Buckets
+    row: IntArray
+    variable: IntArray
+    component: IntArray
+    first: IntArray
+    last: IntArray
+    scratch: TableScratch
+    chosen: IntArray
+
+
+class Components(NamedTuple):
+    """The components of a window whose best worlds compiled code finds."""
+
+    forest: Forest
+    narrow: Narrow
 
 
 class Tally(NamedTuple):
@@ -141,16 +168,10 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
     )
 
 
-def forest_arrays(program: ForestProgram, examples: IntArray) -> Forest:
-    """The forests of a window with the range of variables of each example of the sequence."""
-    place = np.searchsorted(program.examples, examples)
-    known = place < len(program.examples)
-    known[known] = program.examples[place[known]] == examples[known]
-    first, last = np.zeros((2, len(examples)), dtype=np.int64)
-    first[known] = program.example_start[place[known]]
-    last[known] = program.example_start[place[known] + 1]
-    arrays = program.arrays
-    owned = ForestArrays(
+def component_arrays(forest: ForestProgram, narrow: NarrowProgram, examples: IntArray) -> Components:
+    """The components of a window that are forests or narrow, with those of each example of the sequence."""
+    arrays = forest.arrays
+    trees = ForestArrays(
         _integers(arrays.state_start),
         _integers(arrays.state_atom),
         _owned(arrays.state_forbidden, np.bool_),
@@ -160,7 +181,35 @@ def forest_arrays(program: ForestProgram, examples: IntArray) -> Forest:
         _integers(arrays.forbidden_start),
         _integers(arrays.forbidden_cell),
     )
-    return Forest(owned, csr(program.unary), csr(program.pairs), first, last)
+    tables = narrow.buckets
+    return Components(
+        Forest(
+            trees,
+            csr(forest.unary),
+            csr(forest.pairs),
+            _integers(forest.variable),
+            *_ranges(forest.examples, forest.example_start, examples),
+        ),
+        Narrow(
+            tables,
+            _integers(narrow.row),
+            _integers(narrow.variable),
+            _integers(narrow.component),
+            *_ranges(narrow.examples, narrow.example_start, examples),
+            scratch_for(tables),
+            np.zeros(len(tables.parent), dtype=np.int64),
+        ),
+    )
+
+
+def _ranges(known: IntArray, start: IntArray, examples: IntArray) -> tuple[IntArray, IntArray]:
+    # Where the range of each wanted example begins and ends; empty for those that are not known.
+    place = np.searchsorted(known, examples)
+    found = place < len(known)
+    found[found] = known[place[found]] == examples[found]
+    first, last = np.zeros((2, len(examples)), dtype=np.int64)
+    first[found], last[found] = start[place[found]], start[place[found] + 1]
+    return first, last
 
 
 def new_tally(clauses: int) -> Tally:

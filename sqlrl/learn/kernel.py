@@ -1,7 +1,7 @@
 """Steps over the examples of a window, compiled: current weights, prediction, scores, delta n, update by any rule.
 
-`learn_forests` does whole steps of examples whose components are forests; for others a caller predicts by other means
-between `refresh` and `finish`.
+`learn_compiled` does whole steps of examples whose components are forests or narrow; for others a caller predicts by other
+means between `refresh` and `finish`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.arrays import Changes, Forest, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.arrays import Changes, Components, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
-from sqlrl.solve.maxsum import solve_range, weigh_range
 
 
 @kernel
@@ -173,51 +173,9 @@ def record(
 
 
 @kernel
-def predict(
-    forest: Forest,
-    k: int,
-    theta_unary: FloatArray,
-    theta_pair: FloatArray,
-    linear: FloatArray,
-    now: FloatArray,
-    world: BoolArray,
-) -> int:
-    """Write the most probable world of the k-th example, all of it forests, under the current weights `now`.
-
-    Parameters
-    ----------
-    forest : Forest
-    k : int
-        Place of the example in the sequence.
-    theta_unary, theta_pair : float arrays
-        Room for what each state and each pair entry adds.
-    linear : float array, shape (n,)
-        What each atom adds when it is true, besides the clauses.
-    now : float array, shape (m,)
-    world : bool array, shape (n,)
-
-    Returns
-    -------
-    int
-        -1, or a place of the forest whose component has no world.
-    """
-    arrays, first, last = forest.arrays, forest.first[k], forest.last[k]
-    begin, end = arrays.state_start[first], arrays.state_start[last]
-    weigh_range(forest.unary.indptr, forest.unary.indices, forest.unary.data, now, begin, end, theta_unary)
-    for s in range(begin, end):
-        if arrays.state_atom[s] >= 0:
-            theta_unary[s] += linear[arrays.state_atom[s]]
-    pairs = forest.pairs
-    begin, end = arrays.pair_start[first], arrays.pair_start[last]
-    weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
-    place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
-    return place
-
-
-@kernel
-def learn_forests(
+def learn_compiled(
     window: WindowArrays,
-    forest: Forest,
+    components: Components,
     begin: int,
     end: int,
     state: State,
@@ -231,11 +189,11 @@ def learn_forests(
     augmentation: float,
     recording: bool,
 ) -> tuple[int, Changes, int]:
-    """Predict, compare and update for the examples begin to end - 1, all of them forests; in place.
+    """Predict, compare and update for the examples begin to end - 1, all of forests and narrow components; in place.
 
     Parameters
     ----------
-    window, forest
+    window, components
         The window.
     begin, end : int
         Places in the sequence of examples.
@@ -253,16 +211,17 @@ def learn_forests(
     Returns
     -------
     tuple of int, Changes and int
-        -1 or a place of the forest whose component has no world; the changes; how many of them are used.
+        -1 or a variable whose component has no world; the changes; how many of them are used.
     """
-    theta_unary, theta_pair = np.empty(len(forest.arrays.state_atom)), np.empty(len(forest.arrays.pair_cell))
+    trees = components.forest.arrays
+    theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))
     with_loss = window.prior + augmentation * window.loss
     for k in range(begin, end):
         step = done + 1 + k - begin
         refresh(window, k, state, tally, rates, work, step)
-        stuck = predict(forest, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        stuck = predict(window, components, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck < 0 and augmentation > 0:
-            stuck = predict(forest, k, theta_unary, theta_pair, with_loss, work.now, work.target)
+            stuck = predict(window, components, k, theta_unary, theta_pair, with_loss, work.now, work.target)
         if stuck >= 0:
             return stuck, changes, used
         count = finish(window, k, state, tally, rates, work, step, rows)

@@ -1,4 +1,4 @@
-"""One pass over the examples of a window: runs of forests in compiled code, other examples one by one."""
+"""One pass over the examples of a window: runs of forests and narrow components in compiled code, other examples one by one."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from sqlrl.errors import InfeasibleError
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.learn.arrays import (
     Changes,
-    Forest,
+    Components,
     StepRows,
     Tally,
     WindowArrays,
-    forest_arrays,
+    component_arrays,
     new_scratch,
     new_step_rows,
     window_arrays,
 )
-from sqlrl.learn.kernel import finish, learn_forests, no_changes, predict, record, refresh
+from sqlrl.learn.kernel import finish, learn_compiled, no_changes, record, refresh
 from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import State
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.solve.components import split
 from sqlrl.solve.forest import compile_forest
+from sqlrl.solve.narrow import compile_narrow
 from sqlrl.solve.randomness import Stream
 from sqlrl.solve.structure import compile_network
 
@@ -63,12 +65,12 @@ def describer(network: Network, names: Names) -> Callable[[int, Sequence[int]], 
     return describe
 
 
-def _runs(forest: BoolArray) -> Iterator[tuple[int, int, bool]]:
-    # Longest stretches of examples of one kind, as (begin, end, forests).
-    bounds = [0, *(np.flatnonzero(np.diff(forest)) + 1).tolist(), len(forest)]
+def _runs(compiled: BoolArray) -> Iterator[tuple[int, int, bool]]:
+    # Longest stretches of examples of one kind, as (begin, end, compiled).
+    bounds = [0, *(np.flatnonzero(np.diff(compiled)) + 1).tolist(), len(compiled)]
     for begin, end in pairwise(bounds):
         if end > begin:
-            yield begin, end, bool(forest[begin])
+            yield begin, end, bool(compiled[begin])
 
 
 class _Pass:
@@ -87,30 +89,34 @@ class _Pass:
         self.slices, self.state, self.tally, self.parameters, self.names = slices, state, tally, parameters, names
         self.random = random
         self.structure = compile_network(slices.network)
-        self.program = compile_forest(self.structure)
-        self.forest: Forest = forest_arrays(self.program, slices.examples)
+        narrow = compile_narrow(self.structure)
+        self.components: Components = component_arrays(compile_forest(self.structure), narrow, slices.examples)
+        self.general: BoolArray = ~(
+            self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | narrow.inside
+        )
         self.window: WindowArrays = window_arrays(slices, truth)
         apart = parameters.augmentation > 0 or parameters.sweeps > 0
         self.work = new_scratch(len(tally.met), len(truth), apart=apart)
         self.rows = new_step_rows(len(slices.examples))
         self.changes: Changes = no_changes()
         self.used = 0
-        arrays = self.forest.arrays
+        arrays = self.components.forest.arrays
         self.theta = (np.empty(len(arrays.state_atom)), np.empty(len(arrays.pair_cell)))
 
-    def forests(self, begin: int, end: int) -> None:
-        """Take the steps of a run of examples that are all forests, in compiled code."""
+    def compiled(self, begin: int, end: int) -> None:
+        """Take the steps of a run of examples in compiled code."""
         chosen = self.parameters
-        stuck, self.changes, self.used = learn_forests(
-            self.window, self.forest, begin, end, self.state, self.tally, chosen.rates, self.work,
+        stuck, self.changes, self.used = learn_compiled(
+            self.window, self.components, begin, end, self.state, self.tally, chosen.rates, self.work,
             self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.record_history,
         )  # fmt: skip
         self._check(stuck)
 
     def sampled(self, k: int) -> None:
-        """Take the step of an example that is all forests, against a sampled world."""
+        """Take the step of an example that compiled code predicts, against a sampled world."""
         self._refresh(k)
-        self._check(predict(self.forest, k, *self.theta, self.window.prior, self.work.now, self.work.predicted))
+        window, work = self.window, self.work
+        self._check(predict(window, self.components, k, *self.theta, window.prior, work.now, work.predicted))
         network, atoms, clauses = example_network(self.slices, k)
         self._sample(network, atoms, clauses)
         self._finish(k)
@@ -149,14 +155,13 @@ class _Pass:
             self.changes, self.used = record(self.changes, self.used, self.state, chosen.rates, self.work, step, count)
 
     def _check(self, stuck: int) -> None:
-        # Raise the error about a place of the forest whose component has no world; -1 is none.
+        # Raise the error about a variable whose component has no world; -1 is none.
         if stuck < 0:
             return
         from sqlrl.solve.conflict import conflict_error
 
         structure = self.structure
-        number = structure.component[self.program.variable[stuck : stuck + 1]]
-        component = next(split(structure, number))
+        component = next(split(structure, structure.component[[stuck]]))
         describe = describer(structure.network, self.names)
         error = conflict_error(structure, component, describe=describe, seed=self.parameters.seed)
         raise self._placed(error, int(structure.network.example[component.atoms[0]]))
@@ -194,24 +199,22 @@ def learn_examples(
     random : Stream
         For sampled worlds; changed.
     compiled : bool
-        Take examples whose components are all forests in compiled code. Without it, all go the general way, with the
-        same result.
+        Take examples whose components are all forests or narrow in compiled code. Without it, all go the general way, with the
+        same result but where several worlds of a narrow component are most probable.
 
     Returns
     -------
     Learned
     """
     run = _Pass(slices, truth, state, tally, parameters, names, random)
-    structure = run.structure
-    general = ~structure.forest[structure.component[structure.variables.of_atom]]
     compiled = compiled and parameters.inference == "exact"
-    fast = ~flagged_examples(slices, general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
-    for begin, end, forests in _runs(fast):
-        if forests and parameters.sweeps == 0:
-            run.forests(begin, end)
+    fast = ~flagged_examples(slices, run.general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
+    for begin, end, at_once in _runs(fast):
+        if at_once and parameters.sweeps == 0:
+            run.compiled(begin, end)
         else:
             for k in range(begin, end):
-                (run.sampled if forests else run.other)(k)
+                (run.sampled if at_once else run.other)(k)
     changes, used = run.changes, run.used
     kept = Changes(changes.step[:used], changes.clause[:used], changes.delta_n[:used], changes.weight[:used])
     return Learned(run.rows, run.work.predicted, kept)

@@ -54,7 +54,8 @@ class _Prepared:
                 f"{int((~order.within).sum())} of {len(order.within)} components need tables beyond the bound: take "
                 "those that `narrow_part` finds"
             )
-        self.weighed, self.order, self.buckets = weighed, order, compile_buckets(weighed, order)
+        self.weighed, self.order = weighed, order
+        self.buckets = compile_buckets(order, weighed.linear, weighed.cost)
         self.scratch = scratch_for(self.buckets)
         per_bucket = 4 + 2 * self.buckets.children + np.diff(self.buckets.row_start)
         self.work = component_sums(self.buckets, self.buckets.cells * per_bucket)

@@ -52,7 +52,21 @@ def test_forests_equal_algorithm_1(augmented: bool) -> None:
     assert moved > 100
 
 
-def test_other_components_equal_algorithm_1() -> None:
+@pytest.mark.parametrize("augmented", [False, True])
+def test_narrow_components_equal_algorithm_1(augmented: bool) -> None:
+    checked = 0
+    for seed in range(100, 140):
+        stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]
+        parameters = AdaGradParameters(*rates, loss_augmented=augmented)
+        oracle = run_oracle(stream, parameters)
+        if oracle.smallest_gap > 1e-9:
+            agree(*learned(stream, parameters, 1 + seed % 5, seed), oracle)
+            checked += 1
+    assert checked > 30
+
+
+def test_the_general_path_equals_algorithm_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "learn_examples", partial(learn_examples, compiled=False))
     checked = 0
     for seed in range(100, 112):
         stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]

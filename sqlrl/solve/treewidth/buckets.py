@@ -15,7 +15,6 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.treewidth.order import Order
-from sqlrl.solve.weighed import Weighed
 
 
 class Buckets(NamedTuple):
@@ -109,23 +108,24 @@ def component_sums(buckets: Buckets, values: IntArray) -> IntArray:
     return np.asarray(np.diff(total[buckets.component_start]), dtype=np.int64)
 
 
-def compile_buckets(weighed: Weighed, order: Order) -> Buckets:
-    """Lay out the tables of a weighed network.
+def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Buckets:
+    """Lay out the tables of a network.
 
     Parameters
     ----------
-    weighed : Weighed
-        n atoms.
     order : Order
-        An elimination order of it, all of whose components are within the bounds.
+        An elimination order of n atoms and r rows, all of whose components are within the bounds.
+    linear : float array, shape (n,)
+        What each atom adds when it is true.
+    cost : float array, shape (r,)
+        What violating each row costs, infinite for hard rows.
 
     Examples
     --------
     >>> from sqlrl.solve.treewidth.order import elimination_order
     >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3])]), [1.0])
-    >>> buckets = compile_buckets(weighed, elimination_order(weighed))
+    >>> chain = network(3, [(0, [-1, 2]), (0, [-2, 3])])
+    >>> buckets = compile_buckets(elimination_order(chain), np.zeros(3), np.ones(2))
     >>> buckets.parent.tolist(), buckets.cells.tolist(), buckets.row.tolist()
     ([1, 2, -1], [4, 4, 2], [1, 0])
     """
@@ -146,7 +146,7 @@ def compile_buckets(weighed: Weighed, order: Order) -> Buckets:
     at_root = before[order.component_start[:-1]]
     state = ragged_ranges(variables.start[order.sequence], width)
     atom = variables.atom[state]
-    value = np.where(atom >= 0, np.append(weighed.linear, 0.0)[atom], 0.0)
+    value = np.where(atom >= 0, np.append(linear, 0.0)[atom], 0.0)
     side_bucket = place[sides.variable]
     filled = np.flatnonzero(np.diff(sides.row_start))
     first = np.minimum.reduceat(side_bucket, sides.row_start[filled]) if len(filled) else filled
@@ -169,7 +169,7 @@ def compile_buckets(weighed: Weighed, order: Order) -> Buckets:
         side_member=sides.member,
         term_start=sides.term_start,
         term_state=variables.state_of_atom[sides.term],
-        cost=weighed.cost,
+        cost=cost,
     )
 
 

@@ -74,6 +74,21 @@ def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: 
 
 
 @kernel
+def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> bool:
+    """Find a best world of one component; the arrays are those of `best_worlds`.
+
+    Returns
+    -------
+    bool
+        Whether there is any; without one nothing is written.
+    """
+    if _collect(buckets, scratch, c, False, False) == -np.inf:
+        return False
+    _trace(buckets, scratch, c, chosen, world)
+    return True
+
+
+@kernel
 def best_worlds(
     buckets: Buckets, scratch: Scratch, work: IntArray, first: int, chosen: IntArray, world: BoolArray, limit: int
 ) -> tuple[int, bool]:
@@ -104,9 +119,8 @@ def best_worlds(
         if steps > limit:
             return c, True
         steps += work[c]
-        if _collect(buckets, scratch, c, False, False) == -np.inf:
+        if not best_world(buckets, scratch, c, chosen, world):
             return c, False
-        _trace(buckets, scratch, c, chosen, world)
     return len(work), True
 
 

@@ -1,0 +1,90 @@
+"""Online learning from many small examples: steps in compiled code against steps that solve each example by itself.
+
+Made-up documents of a few words: an atom for each place, a clause for each word, and one that joins places. Chains are forests, the
+places of a ring or of a clique are narrow components; both ways take the same steps.
+
+    python scripts/bench/steps.py [--quick] [--seed N] [--db FILE] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations, pairwise
+
+import numpy as np
+from rounds import in_turns, publish, read_options, spread
+
+from sqlrl.ground.network import Network
+from sqlrl.ground.windows import Window
+from sqlrl.learn import AdaGradParameters
+from sqlrl.learn.arrays import new_tally
+from sqlrl.learn.labels import Names
+from sqlrl.learn.rules import grown, new_state
+from sqlrl.learn.slices import cut
+from sqlrl.learn.stepping import learn_examples
+from sqlrl.solve.randomness import streams
+from sqlrl.solve.sample import network
+
+WORDS = 50
+SHAPES: dict[str, tuple[int, Callable[[range], list[tuple[int, int]]]]] = {
+    "chain of 6": (6, lambda places: list(pairwise(places))),
+    "ring of 6": (6, lambda places: [*pairwise(places), (places[0], places[-1])]),
+    "clique of 3": (3, lambda places: list(combinations(places, 2))),
+    "clique of 6": (6, lambda places: list(combinations(places, 2))),
+}
+"""How many places a document has, and which of them the last clause joins."""
+
+
+def documents(count: int, shape: str, seed: int) -> Window:
+    """Return documents with labels that their words and their neighbours tell."""
+    size, pairs = SHAPES[shape]
+    draw = np.random.default_rng(seed)
+    words = draw.integers(WORDS, size=count * size)
+    ground = [(int(word), [atom + 1]) for atom, word in enumerate(words)]
+    for first in range(0, count * size, size):
+        ground += [(WORDS, [-(a + 1), b + 1]) for a, b in pairs(range(first, first + size))]
+    made: Network = network(
+        count * size,
+        ground,
+        clauses=WORDS + 1,
+        prior=draw.normal(scale=0.01, size=count * size).tolist(),
+        example=np.repeat(np.arange(count), size).tolist(),
+    )
+    truth = (words % 3 + draw.integers(2, size=len(words))) % 3 > 0
+    return Window(np.arange(count), made, truth, np.ones(len(truth), dtype=np.bool_))
+
+
+def learn(window: Window, compiled: bool) -> None:
+    """Take a step for each document."""
+    parameters, clauses = AdaGradParameters(), len(window.network.clauses)
+    state = grown(new_state(parameters.rates), clauses)
+    slices, random = cut(window.network, window.examples), streams(parameters.seed, 1)[0]
+    learn_examples(slices, window.truth, state, new_tally(clauses), parameters, Names(), random, compiled=compiled)
+
+
+def main() -> None:
+    """Print the table."""
+    options = read_options("Online learning from small examples: seconds for all steps, compiled and one by one.")
+    count, rounds = (50, 2) if options.quick else (1_000, 5)
+    rows: list[dict[str, object]] = []
+    for shape in SHAPES:
+        window = documents(count, shape, options.seed)
+        systems = {"compiled": partial(learn, window, True), "one by one": partial(learn, window, False)}
+        times = in_turns(systems, rounds=rounds)
+        medians = {name: statistics.median(seconds) for name, seconds in times.items()}
+        rows.append(
+            {
+                "examples": shape,
+                **{name: spread(seconds) for name, seconds in times.items()},
+                "ratio": round(medians["one by one"] / medians["compiled"], 1),
+                "microseconds_a_step": round(1e6 * medians["compiled"] / count, 1),
+            }
+        )
+    parameters = {"documents": count, "rounds": rounds}
+    publish("bench_steps", rows, options, title="steps of online learning", parameters=parameters, details=rows)
+
+
+if __name__ == "__main__":
+    main()

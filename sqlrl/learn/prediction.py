@@ -1,0 +1,103 @@
+"""The most probable world of one example under the current weights, compiled: forests and narrow components."""
+
+from __future__ import annotations
+
+from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.kernels import kernel
+from sqlrl.learn.arrays import Components, Forest, Narrow, WindowArrays
+from sqlrl.solve.maxsum import solve_range, weigh_range
+from sqlrl.solve.treewidth.messages import best_world
+
+
+@kernel
+def _predict_forest(
+    forest: Forest,
+    k: int,
+    theta_unary: FloatArray,
+    theta_pair: FloatArray,
+    linear: FloatArray,
+    now: FloatArray,
+    world: BoolArray,
+) -> int:
+    arrays, first, last = forest.arrays, forest.first[k], forest.last[k]
+    begin, end = arrays.state_start[first], arrays.state_start[last]
+    weigh_range(forest.unary.indptr, forest.unary.indices, forest.unary.data, now, begin, end, theta_unary)
+    for s in range(begin, end):
+        if arrays.state_atom[s] >= 0:
+            theta_unary[s] += linear[arrays.state_atom[s]]
+    pairs = forest.pairs
+    begin, end = arrays.pair_start[first], arrays.pair_start[last]
+    weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
+    place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
+    return place if place < 0 else int(forest.variable[place])
+
+
+@kernel
+def _weigh_narrow(window: WindowArrays, narrow: Narrow, c: int, linear: FloatArray, now: FloatArray) -> None:
+    # Write what states add and what violated rows cost into the tables of component c.
+    buckets, units = narrow.buckets, window.units
+    for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
+        for s in range(buckets.state_start[i], buckets.state_start[i + 1]):
+            atom = buckets.state_atom[s]
+            if atom >= 0:
+                value = linear[atom]
+                for u in range(units.indptr[atom], units.indptr[atom + 1]):
+                    value += units.data[u] * now[units.indices[u]]
+                buckets.state_value[s] = value
+        for r in range(buckets.row_start[i], buckets.row_start[i + 1]):
+            j = buckets.row[r]
+            row = narrow.row[j]
+            if row >= 0 and not window.hard[window.row_clause[row]]:
+                clause = window.row_clause[row]
+                buckets.cost[j] = window.sign[clause] * window.multiplicity[row] * now[clause]
+
+
+@kernel
+def _predict_narrow(
+    window: WindowArrays, narrow: Narrow, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
+) -> int:
+    for p in range(narrow.first[k], narrow.last[k]):
+        c = narrow.component[p]
+        _weigh_narrow(window, narrow, c, linear, now)
+        if not best_world(narrow.buckets, narrow.scratch, c, narrow.chosen, world):
+            return int(narrow.variable[narrow.buckets.component_start[c]])
+    return -1
+
+
+@kernel
+def predict(
+    window: WindowArrays,
+    components: Components,
+    k: int,
+    theta_unary: FloatArray,
+    theta_pair: FloatArray,
+    linear: FloatArray,
+    now: FloatArray,
+    world: BoolArray,
+) -> int:
+    """Write the most probable world of the k-th example, all of it forests and narrow components, under the current weights `now`.
+
+    Parameters
+    ----------
+    window : WindowArrays
+    components : Components
+        Its tables are overwritten.
+    k : int
+        Place of the example in the sequence.
+    theta_unary, theta_pair : float arrays
+        Room for what each state and each pair entry of the forests adds.
+    linear : float array, shape (n,)
+        What each atom adds when it is true, besides the clauses.
+    now : float array, shape (m,)
+        0 for hard clauses.
+    world : bool array, shape (n,)
+
+    Returns
+    -------
+    int
+        -1, or a variable of `Structure.variables` whose component has no world.
+    """
+    stuck: int = _predict_forest(components.forest, k, theta_unary, theta_pair, linear, now, world)
+    if stuck < 0:
+        stuck = _predict_narrow(window, components.narrow, k, linear, now, world)
+    return stuck
