@@ -121,7 +121,7 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
         model: Model,
         *,
         examples: Any = None,
-        size: int = 512,
+        size: int | None = None,
         order: str = "file",
         seed: int = 0,
         passes: int = 1,

@@ -60,7 +60,7 @@ class GrowingStream(TrainingStream):
         console: Console,
         passes: list[IntArray],
         *,
-        size: int,
+        size: int | None,
         limit: int | None,
         modes: Modes,
     ) -> None:

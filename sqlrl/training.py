@@ -63,8 +63,8 @@ class TrainingStream:
         Where progress is drawn.
     passes : list of int64 array
         For each pass the examples in order.
-    size : int
-        Examples in a window.
+    size : int or None
+        Examples in a window; see `Windows`.
     limit : int or None
         The most ground clauses of one shape in a window.
     """
@@ -76,14 +76,14 @@ class TrainingStream:
         console: Console,
         passes: list[IntArray],
         *,
-        size: int,
+        size: int | None,
         limit: int | None,
     ) -> None:
         self._program, self._records, self._console = program, records, console
         self._limit = limit
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
         self.drawing = ExitStack()
-        self._passes = [Windows(program, examples, size, limit) for examples in passes]
+        self._windows = Windows(program, passes, size, limit)
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
         self.run: int | None = None
@@ -102,27 +102,23 @@ class TrainingStream:
         return self
 
     def __len__(self) -> int:
-        return sum(map(len, self._passes))
+        return len(self._windows)
 
     def __iter__(self) -> Iterator[Window]:
-        done = self._done
-        task = self.drawing.enter_context(self._console.progress("learning", len(self)))
-        for number, windows in enumerate(self._passes):
-            skipped = min(done, len(windows))
-            done -= skipped
-            task.advance(skipped)
-            for window in windows.after(skipped, expand=number == 0):
-                if number == 0:
-                    self._count_open(window)
-                if len(self) == 1:
-                    self._whole = window
-                yield window
-                task.advance()
+        task = self.drawing.enter_context(self._console.progress("learning", len(self._ordered)))
+        task.advance(self._windows.examples_of(self._done))
+        for number, window in self._windows.after(self._done):
+            if number == 0:
+                self._count_open(window)
+            if len(self) == 1:
+                self._whole = window
+            yield window
+            task.advance(len(window.examples))
         self.drawing.close()
 
     def window(self, examples: IntArray) -> Window:
         """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""
-        (found,) = Windows(self._program, examples, len(examples), self._limit)
+        ((_, found),) = Windows(self._program, [examples], len(examples), self._limit)
         return found
 
     def clause_text(self, clause: int) -> str:
@@ -167,6 +163,7 @@ class TrainingStream:
         saved: dict[str, Any] = read_run(self._records, run, key)
         stream = saved[STREAM]
         self._open, self._done = np.array(stream["open"], dtype=object), stream["windows"]
+        self._windows.later = stream["window"]
         steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
         self._saved_steps = len(steps)
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
@@ -181,6 +178,7 @@ class TrainingStream:
         stream = {
             "windows": checkpoint.windows,
             "open": [int(n) for n in self._open],
+            "window": self._windows.later,
             "seconds": dict(checkpoint.seconds),
         }
         with self._records.together():

@@ -184,7 +184,13 @@ Last = Annotated[
     typer.Option("--last", metavar=FLAG, help="The last weights in place of their averages.", rich_help_panel=_LEARNER),
 ]
 Window = Annotated[
-    int, typer.Option("--window", metavar="N", help="Examples that are grounded together.", rich_help_panel=_RUN)
+    int | None,
+    typer.Option(
+        "--window",
+        metavar="N",
+        help="Examples that are grounded together; by default 512, and more where they are small.",
+        rich_help_panel=_RUN,
+    ),
 ]
 Passes = Annotated[int, typer.Option("--passes", metavar="N", help="Passes over the examples.", rich_help_panel=_RUN)]
 InOrder = Annotated[Order, typer.Option("--order", help="Order of the examples.", rich_help_panel=_RUN)]
@@ -244,7 +250,7 @@ class Learning:
     inference: InferenceBy = Inference.exact
     ties: TiesBy = Ties.errors
     last: Last = False
-    window: Window = 512
+    window: Window = None
     passes: Passes = 1
     order: InOrder = Order.file
     seed: Seed = 0

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Program
+
+FIRST, MOST = 512, 16 * 512
+"""Examples of the first window, and of later ones at most, where nobody says how many: a hundred queries of a millisecond each for every
+window want many examples, but progress, saving and Ctrl-C come between windows."""
+ENTRIES = 2**20
+"""Literals and atoms that a later window shall have together, if the first one is like the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +42,23 @@ class Window:
 
 
 class Windows:
-    r"""Grounds a program over a sequence of examples, window by window; templates grow as their constants are met.
+    r"""Grounds a program over passes of examples, window by window; templates grow as their constants are met.
 
     Parameters
     ----------
     program : Program
-    examples : int64 array
-        The examples in order.
-    size : int
-        Examples in a window.
+    passes : sequence of int64 arrays
+        For each pass its examples in order.
+    size : int, optional
+        Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
+        most `MOST`.
     limit : int, optional
         The most ground clauses in a window.
+
+    Attributes
+    ----------
+    later : int or None
+        Examples in a window after the first; None until that was grounded, if nobody says. A run that goes on sets it to what it was.
 
     Examples
     --------
@@ -53,36 +66,57 @@ class Windows:
     >>> from sqlrl.ground.sample import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
-    >>> for window in Windows(sample_program(text, ["Topic"], facts), np.array([0]), size=10):
-    ...     len(window.network.clauses), window.truth.tolist()
-    (2, [True, False])
+    >>> for number, window in Windows(sample_program(text, ["Topic"], facts), [np.array([0])] * 2, size=10):
+    ...     number, len(window.network.clauses), window.truth.tolist()
+    (0, 2, [True, False])
+    (1, 2, [True, False])
     """
 
-    def __init__(self, program: Program, examples: IntArray, size: int, limit: int | None = None) -> None:
-        self.program, self.examples, self.size, self.limit = program, examples, size, limit
+    def __init__(
+        self, program: Program, passes: Sequence[IntArray], size: int | None = None, limit: int | None = None
+    ) -> None:
+        self.program, self.passes, self.limit = program, passes, limit
+        self.first, self.later = FIRST if size is None else size, size
 
     def __len__(self) -> int:
-        return (len(self.examples) + self.size - 1) // self.size
+        """Return the number of windows of all passes, as far as it is known."""
+        return sum(1 for _ in self._cuts())
 
-    def __iter__(self) -> Iterator[Window]:
+    def __iter__(self) -> Iterator[tuple[int, Window]]:
         return self.after(0)
 
-    def after(self, count: int, *, expand: bool = True) -> Iterator[Window]:
+    def after(self, count: int) -> Iterator[tuple[int, Window]]:
         """Ground the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
 
-        Parameters
-        ----------
-        count : int
-        expand : bool
-            Whether the first windows have to grow templates; they need not in later passes.
+        Yields
+        ------
+        tuple of int and Window
+            The pass, from 0, and the window.
         """
-        for number, start in enumerate(range(0, len(self.examples), self.size)):
-            examples = self.examples[start : start + self.size]
-            if number >= count:
-                yield self._window(examples)
-            elif expand:
+        for place, (number, examples) in enumerate(self._cuts()):
+            if place >= count:
+                window = self._window(examples)
+                if self.later is None:
+                    self.later = _fitting(window.network)
+                yield number, window
+            elif number == 0:
+                # In later passes all constants have been met.
                 with self.program.only(examples) as table:
                     self.program.expand(table)
+
+    def examples_of(self, count: int) -> int:
+        """Return how many examples the first `count` windows have."""
+        return sum(len(examples) for _, examples in islice(self._cuts(), count))
+
+    def _cuts(self) -> Iterator[tuple[int, IntArray]]:
+        # The examples of each window with the number of their pass; how many the second has is looked up after the first.
+        for number, examples in enumerate(self.passes):
+            begin = 0
+            while begin < len(examples):
+                first = number == 0 and begin == 0
+                end = begin + (self.first if first or self.later is None else self.later)
+                yield number, examples[begin:end]
+                begin = end
 
     def _window(self, examples: IntArray) -> Window:
         program = self.program
@@ -91,3 +125,9 @@ class Windows:
             network = ground_network(program, table, limit=self.limit)
             truth, labelled = read_labels(program.engine, program.layout, network.atoms, table)
         return Window(examples, network, truth, labelled)
+
+
+def _fitting(network: Network) -> int:
+    # How many examples a later window shall have, by the network of the first: a multiple of it, which pools divide.
+    entries = len(network.atoms) + len(network.literals) + int(network.units.nnz)
+    return min(max(ENTRIES // max(entries, 1), 1) * FIRST, MOST)

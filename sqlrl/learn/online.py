@@ -40,7 +40,7 @@ _SHARED = ("ties", "on_infeasible_truth", "record_history", "inference")
 class Common(TypedDict, total=False):
     """The parameters of all online learners; see `OnlineEstimator`."""
 
-    window: int
+    window: int | None
     passes: int
     order: Order
     random_state: int | None
@@ -63,9 +63,10 @@ class OnlineEstimator(Fitted):
 
     Parameters
     ----------
-    window : int
-        Examples that are grounded together. It costs memory and saves time; every example is still a step of its own. A window takes
-        about a tenth of a second whatever is in it: a hundred thousand examples of few atoms want thousands in each.
+    window : int, optional
+        Examples that are grounded together. It costs memory and saves time; every example is still a step of its own. By default 512,
+        and after the first window up to 8,192 if that one shows that examples are small: a window takes about a tenth of a second
+        whatever is in it.
     passes : int
         Passes over the examples.
     order : {"file", "shuffle"}
@@ -127,7 +128,7 @@ class OnlineEstimator(Fitted):
     def __init__(
         self,
         *,
-        window: int = 512,
+        window: int | None = None,
         passes: int = 1,
         order: Order = "file",
         random_state: int | None = None,
@@ -159,7 +160,8 @@ class OnlineEstimator(Fitted):
         InputError
             A parameter is out of range; the message says which.
         """
-        check_integer("window", self.window, 1)
+        if self.window is not None:
+            check_integer("window", self.window, 1)
         check_integer("passes", self.passes, 1)
         check_choice("order", self.order, ("file", "shuffle"))
         if self.random_state is not None:

@@ -23,7 +23,7 @@ Order = Literal["file", "shuffle"]
 class Ordering(TypedDict):
     """How examples come in windows; see `TrainingDatabase.training_windows`."""
 
-    size: int
+    size: int | None
     order: Order
     seed: int
     passes: int
@@ -223,7 +223,7 @@ class TrainingDatabase(Protocol):
     """What `fit` needs of its database."""
 
     def training_windows(
-        self, model: Model, *, examples: object, size: int, order: Order, seed: int, passes: int
+        self, model: Model, *, examples: object, size: int | None, order: Order, seed: int, passes: int
     ) -> AbstractContextManager[TrainingStream]:
         """Hold a model against the data and stream the examples in windows.
 
@@ -233,8 +233,8 @@ class TrainingDatabase(Protocol):
             What to learn.
         examples : object
             A query, a list of names, or None for all examples.
-        size : int
-            Examples in a window. A window never spans two passes.
+        size : int or None
+            Examples in a window, chosen by the first ones if None. A window never spans two passes.
         order : {"file", "shuffle"}
             Order of first appearance in the data, or random orders.
         seed : int

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.ground.network import FloatArray
+from sqlrl.ground.windows import FIRST
 from sqlrl.learn.labels import Names
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Parameters
@@ -53,8 +54,9 @@ class OSL(OnlineEstimator):
         Do not follow paths of which no extension can suffice any more, by an upper bound on delta n. What is learned is the
         same.
     **common
-        See `OnlineEstimator`, also for the attributes. `weights_` has the model's own clauses first, then the added ones. With
-        `record_history` the weights of added clauses after each step are in `sqlrl.weight_history`.
+        See `OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
+        model's own clauses first, then the added ones. With `record_history` the weights of added clauses after each step are in
+        `sqlrl.weight_history`.
 
     Notes
     -----
@@ -147,6 +149,8 @@ class OSL(OnlineEstimator):
     def _windows(
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
     ) -> AbstractContextManager[TrainingStream]:
+        # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
+        order["size"] = order["size"] or FIRST
         return cast(GrowingDatabase, db).training_windows(model, examples=examples, modes=self._modes(), **order)
 
     def _learner(

@@ -270,7 +270,7 @@ def test_templates_grow_window_by_window() -> None:
     catalog.load("Token", facts["Token"], example="bib")
     catalog.load("Topic", facts["Topic"], example="bib", target=True)
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    found = [(len(w.network.clauses), w.truth.tolist()) for w in Windows(program, np.arange(3), 1)]
+    found = [(len(w.network.clauses), w.truth.tolist()) for _, w in Windows(program, [np.arange(3)], 1)]
     assert found == [(2, [True]), (2, [False]), (3, [False])]
     assert program.expand() == 0
     catalog.engine.close()

@@ -245,7 +245,7 @@ def grown(
 ) -> Iterator[tuple[GrowingWindow, np.ndarray]]:
     """Learn window by window; yield each window with the predicted world."""
     layout = program.layout
-    for window in Windows(program, order, size):
+    for _, window in Windows(program, [order], size):
         with program.only(window.examples) as examples:
             facts = read_facts(program, learner.modes.in_paths(), examples, window.examples)
             bindings = WindowBindings(program, examples, window.examples, window.network.atoms)

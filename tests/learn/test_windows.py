@@ -1,0 +1,85 @@
+"""How many examples a window has where nobody says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sqlrl
+import sqlrl.ground.windows as module
+from sqlrl.errors import InfeasibleTruthWarning
+from sqlrl.learn import Progress
+from tests.learn.stopped import OPTIONS, load, model
+
+UNSAID: dict[str, Any] = {**OPTIONS, "window": None}
+warned = pytest.mark.filterwarnings(f"ignore::{InfeasibleTruthWarning.__module__}.{InfeasibleTruthWarning.__name__}")
+
+
+@pytest.fixture
+def db(monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database:
+    """40 documents; the first window has 4 and about 30 atoms and literals of units."""
+    monkeypatch.setattr(module, "FIRST", 4)
+    monkeypatch.setattr(module, "MOST", 12)
+    database = sqlrl.connect()
+    load(database)
+    return database
+
+
+def sizes(db: sqlrl.Database, entries: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    monkeypatch.setattr(module, "ENTRIES", entries)
+    with db.training_windows(model(), passes=2) as stream:
+        stream.begin("sizes", {}, 0)
+        windows = list(stream)
+        assert len(stream) == len(windows)
+        first = windows[0].network
+    assert 24 < len(first.atoms) + len(first.literals) + first.units.nnz < 200
+    return [len(window.examples) for window in windows]
+
+
+def test_small_examples_come_in_larger_windows(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sizes(db, 10_000, monkeypatch) == [4, 12, 12, 12, 12, 12, 12, 4]
+    assert sizes(db, 1, monkeypatch) == [4] * 20
+
+
+def test_a_window_of_average_examples_stays_below_the_bound(
+    db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.training_windows(model(), size=4) as stream:
+        stream.begin("sizes", {}, 0)
+        network = next(iter(stream)).network
+    entries = len(network.atoms) + len(network.literals) + network.units.nnz
+    assert sizes(db, 2 * entries, monkeypatch)[:3] == [4, 8, 8]
+    assert sizes(db, 2 * entries - 1, monkeypatch)[:3] == [4, 4, 4]
+
+
+@warned
+def test_windows_do_not_change_what_is_learned(db: sqlrl.Database) -> None:
+    chosen, given = sqlrl.CDA(**UNSAID).fit(db, model()), sqlrl.CDA(**OPTIONS).fit(db, model())
+    assert chosen.steps_["loss"] == given.steps_["loss"]
+    found = [
+        {row["clause"]: row["weight"] for row in fit.clauses().to_pylist() if not row["hard"]}
+        for fit in (chosen, given)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-12, abs=1e-12)
+
+
+@warned
+@pytest.mark.parametrize("after", [1, 2, 5])
+def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: int) -> None:
+    seen: list[Progress] = []
+
+    def stop(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.window == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sqlrl.AdaGrad(**UNSAID).fit(db, model(), on_window=stop, checkpoint=True)
+    resumed = sqlrl.AdaGrad(**UNSAID).fit(db, model(), on_window=seen.append, resume=1)
+    assert [(p.window, p.windows) for p in seen] == [(k, 8) for k in range(1, 9)]
+    assert [p.steps for p in seen] == [4, 16, 28, 40, 52, 64, 76, 80]
+    whole = sqlrl.AdaGrad(**UNSAID).fit(db, model())
+    assert resumed.weights_.tobytes() == whole.weights_.tobytes()
+    assert resumed.last_weights_.tobytes() == whole.last_weights_.tobytes()
+    assert resumed.steps_ == whole.steps_
