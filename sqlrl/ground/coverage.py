@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from math import prod
 from types import TracebackType
@@ -25,11 +26,14 @@ from sqlrl.logic.components import Component, Components
 from sqlrl.plan.coverage import (
     CoverageTables,
     Heads,
+    Pattern,
     bindings_from,
     count_bindings,
+    facts_of_constants,
     layer_bindings,
     layer_columns,
     layer_counts,
+    wanted_bindings,
 )
 from sqlrl.plan.sql import table
 from sqlrl.wording import counted
@@ -167,9 +171,9 @@ class Coverage:
         # Whatever happens, a number is used once.
         self._next += len(steps)
         keys = {pattern.touched: self._key_table(pattern.touched) for pattern in patterns if pattern.touched}
-        layer = self._create("layer", _layer_table(found, first))
+        scratch = [self._create("layer", _layer_table(found, first))]
         try:
-            tables = CoverageTables(layer, self._bindings_table(), keys, self._values.shape[1])
+            tables = self._shared(patterns, scratch, keys)
             if keep:
                 query = layer_bindings(patterns, self.layout, tables, self.limit + 1)
                 insert = exp.Insert(this=table(tables.bindings), expression=query)
@@ -179,8 +183,26 @@ class Coverage:
             else:
                 counts = self._counted(layer_counts(patterns, self.layout, tables), steps)
         finally:
-            self._drop(layer)
+            for name in scratch:
+                self._drop(name)
         self._take(steps, found, counts, first, keep=keep)
+
+    def _shared(
+        self, patterns: Sequence[Pattern], scratch: list[TableName], keys: Mapping[Heads, TableName]
+    ) -> CoverageTables:
+        """Make the tables that the branches of a layer share; `scratch`, which has the layer, gets their names."""
+        bindings = self._bindings_table()
+        tables = CoverageTables(scratch[0], bindings, keys, self._values.shape[1], bindings, {})
+        wanted = wanted_bindings(patterns, tables)
+        if wanted is not None:
+            scratch.append(self._create("wanted", wanted))
+            tables = replace(tables, wanted=scratch[-1])
+        constants: dict[int, TableName] = {}
+        for i, pattern in enumerate(patterns):
+            if pattern.facts_first:
+                scratch.append(self._create("constants", facts_of_constants(i, pattern, self.layout, tables)))
+                constants[i] = scratch[-1]
+        return replace(tables, constants=constants)
 
     def _placed(self, step: Step) -> Placed:
         """Place a step; one with constants begins with their facts if these are fewer than the bindings of a parent."""

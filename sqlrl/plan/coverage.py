@@ -1,4 +1,4 @@
-"""Bindings of components of clause bodies: a whole layer of them in one query.
+"""Bindings of components of clause bodies: a whole layer of them in one query, after what its branches share.
 
 A component is made of components that are known (its *parents*) and of one more literal. Parents keep their bindings in one table:
 `component`, `key` (a number for the values of the head's arguments that the component touches), `h0, h1, ...` (these values, NULL
@@ -15,14 +15,14 @@ from enum import Enum
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, join, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.sql import table
 
 Heads = tuple[int, ...]
 """Arguments of the head, ascending; one past them stands for the example, where facts have a column for it."""
 
-_FACTS, _LAYER, _KEYS, _WANTED, _CONSTANTS = "f", "r", "k", "wanted", "constants"
+_FACTS, _LAYER, _KEYS = "f", "r", "k"
 
 
 class Kind(Enum):
@@ -111,12 +111,23 @@ class CoverageTables:
         For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
     heads : int
         The number of columns `h0, h1, ...`.
+    wanted : TableName
+        What `wanted_bindings` says: the bindings of the parents.
+    constants : mapping of int to TableName
+        For each pattern that begins with facts, by its number, what `facts_of_constants` says.
+
+    Notes
+    -----
+    The last two are tables, not steps of one query: DuckDB 2.0 can wait for itself for ever where a limit stands above a union whose
+    branches read common table expressions.
     """
 
     layer: TableName
     bindings: TableName
     keys: Mapping[Heads, TableName]
     heads: int
+    wanted: TableName
+    constants: Mapping[int, TableName]
 
 
 def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
@@ -153,7 +164,8 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
     Examples
     --------
     >>> from sqlrl.plan.sample import people, table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {(0,): table_name("keys")}, 1)
+    >>> keys = {(0,): table_name("keys")}
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("head", 0), Argument("new", 0)), ())
     >>> print(layer_bindings([pattern], people(), tables, 9).sql("duckdb").replace('"', ""))
     SELECT b.component, b.key, b.h0, b.places FROM (SELECT r.component AS component, k.key AS key, f.a0 AS h0,
@@ -161,9 +173,9 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
     ON k.h0 = f.a0 WHERE r.pattern = 0) AS b LIMIT 9
     """
     branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
-    names = ["component", "key", *(f"h{j}" for j in range(tables.heads)), "places"]
+    names = _binding_columns(tables)
     found = exp.select(*(column(name, "b") for name in names)).from_(subquery(union_all(branches), "b"), copy=False)
-    return _with_steps(found.limit(integer(most), copy=False), patterns, layout, tables)
+    return found.limit(integer(most), copy=False)
 
 
 def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables) -> exp.Select:
@@ -184,48 +196,72 @@ def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTa
     Examples
     --------
     >>> from sqlrl.plan.sample import people, table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {(0,): table_name("keys")}, 1)
+    >>> keys = {(0,): table_name("keys")}
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
     >>> print(layer_counts([pattern], people(), tables).sql("duckdb").replace('"', ""))
-    WITH wanted AS (SELECT b.* FROM db.main.bindings AS b
-    WHERE b.component IN (SELECT q.p0 AS component FROM db.main.layer AS q))
     SELECT b.component, b.key, b.n FROM (SELECT r.component AS component, p0.key AS key, COUNT(*) AS n
-    FROM db.main.layer AS r INNER JOIN wanted AS p0 ON p0.component = r.p0 INNER JOIN db.main.friends AS f
+    FROM db.main.layer AS r INNER JOIN db.main.wanted AS p0 ON p0.component = r.p0 INNER JOIN db.main.friends AS f
     ON f.a0 = p0.places[r.x0] WHERE r.pattern = 0 GROUP BY 1, 2) AS b ORDER BY b.component, b.key
     """
     branches = [_branch(i, pattern, layout, tables, counted=True) for i, pattern in enumerate(patterns)]
     query = exp.select(*(column(name, "b") for name in ("component", "key", "n")))
     query = query.from_(subquery(union_all(branches), "b"), copy=False)
     order = [exp.Ordered(this=column(name, "b"), nulls_first=False) for name in ("component", "key")]
-    return _with_steps(query.order_by(*order, copy=False), patterns, layout, tables)
+    return query.order_by(*order, copy=False)
 
 
-def _with_steps(query: exp.Select, patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables) -> exp.Select:
-    """Add what branches share or need first as named steps: the bindings of the parents, facts of constants."""
+def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.Select | None:
+    """Plan the bindings of the parents: every branch reads them, and the table has those of all components.
+
+    Returns
+    -------
+    exp.Select or None
+        Columns as the table of bindings has them; None if no component of the layer has parents.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
+    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
+    >>> print(wanted_bindings([pattern], tables).sql("duckdb").replace('"', ""))
+    SELECT b.component, b.key, b.h0, b.places FROM db.main.bindings AS b
+    WHERE b.component IN (SELECT q.p0 AS component FROM db.main.layer AS q)
+    """
     parents = max(len(pattern.parents) for pattern in patterns)
-    if parents:
-        query = query.with_(exp.to_identifier(_WANTED, quoted=True), as_=_wanted(parents, tables), copy=False)
-    for i, pattern in enumerate(patterns):
-        if pattern.facts_first:
-            found = _facts_of_constants(i, pattern, layout, tables)
-            # The database would join the parents first: it cannot know that many components share one.
-            name = exp.to_identifier(f"{_CONSTANTS}{i}", quoted=True)
-            query = query.with_(name, as_=found, materialized=True, copy=False)
-    return query
-
-
-def _wanted(parents: int, tables: CoverageTables) -> exp.Select:
-    """Select the bindings of the parents: every branch reads them, and the table has those of all components."""
+    if not parents:
+        return None
     named_parents = [
         exp.select(named(column(f"p{i}", "q"), "component")).from_(table(tables.layer, "q")) for i in range(parents)
     ]
     known = exp.In(this=column("component", "b"), query=exp.Subquery(this=union_all(named_parents)))
-    every = exp.Column(this=exp.Star(), table=exp.to_identifier("b", quoted=True))
-    return exp.select(every).from_(table(tables.bindings, "b")).where(known, copy=False)
+    shown = [column(name, "b") for name in _binding_columns(tables)]
+    return exp.select(*shown).from_(table(tables.bindings, "b")).where(known, copy=False)
 
 
-def _facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
-    """Select the components of a pattern with the facts that have their constants."""
+def _binding_columns(tables: CoverageTables) -> list[str]:
+    return ["component", "key", *(f"h{j}" for j in range(tables.heads)), "places"]
+
+
+def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
+    """Plan the components of a pattern that begins with facts, with the facts that have their constants.
+
+    The database would join the parents first: it cannot know that many components share one.
+
+    Returns
+    -------
+    exp.Select
+        Columns `component`, `p0, p1, ...`, then those of the facts.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
+    >>> pattern = Pattern("Friends", (Argument("bound", 0, 1), Argument("constant")), ((0,),), True)
+    >>> print(facts_of_constants(0, pattern, people(), tables).sql("duckdb").replace('"', ""))
+    SELECT r.component, r.p0, f.a0, f.a1 FROM db.main.layer AS r INNER JOIN db.main.friends AS f ON f.a1 = r.x1
+    WHERE r.pattern = 0
+    """
     info = layout.predicates[pattern.predicate]
     names = argument_columns(info)
     constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == Kind.CONSTANT.value]
@@ -259,10 +295,9 @@ def _branch(
                 (parts[argument.number] if first else conditions).append(_is(here, value))
             case Kind.CONSTANT:
                 conditions += [] if first else _equal(here, column(f"x{i}", _LAYER))
-    layer = cte(f"{_CONSTANTS}{number}", _LAYER) if first else table(tables.layer, _LAYER)
-    query = exp.select().from_(layer, copy=False)
+    query = exp.select().from_(table(tables.constants[number] if first else tables.layer, _LAYER), copy=False)
     for i, part in enumerate(parts):
-        join(query, cte(_WANTED, f"p{i}"), conjunction(part), "INNER")
+        join(query, table(tables.wanted, f"p{i}"), conjunction(part), "INNER")
     on = conjunction(conditions)
     if not first:
         join(query, table(info.facts, _FACTS), on, "CROSS" if on is None else "INNER")

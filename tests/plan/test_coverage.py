@@ -15,7 +15,16 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.logic.bias import Mode, Place
-from sqlrl.plan.coverage import Argument, CoverageTables, Pattern, count_bindings, layer_bindings, layer_counts
+from sqlrl.plan.coverage import (
+    Argument,
+    CoverageTables,
+    Pattern,
+    count_bindings,
+    facts_of_constants,
+    layer_bindings,
+    layer_counts,
+    wanted_bindings,
+)
 from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.sample import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
@@ -83,12 +92,20 @@ MODES = [
 def planned(name: str) -> exp.Expression:
     heads = [(0,), (1,), (0, 1), (0, 2)]
     keys = {touched: table_name("keys_" + "".join(map(str, touched))) for touched in heads}
-    tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 3)
+    constants = {i: table_name(f"constants{i}") for i in range(2)}
+    tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 3, table_name("wanted"), constants)
     known = SaturationTables(table_name("seeds"), table_name("known"), {"person": 0, "word": 1})
     if name in PATTERNS:
         return layer_bindings(PATTERNS[name], layout(), tables, 100)
     if name.startswith("counted_"):
         return layer_counts(PATTERNS[name.removeprefix("counted_")], layout(), tables)
+    if name == "wanted":
+        merged = wanted_bindings(PATTERNS["merged"], tables)
+        assert merged is not None
+        return merged
+    if name.startswith("facts_"):
+        number = int(name.removeprefix("facts_"))
+        return facts_of_constants(number, PATTERNS["constants"][number], layout(), tables)
     if name == "kept":
         return count_bindings(table_name("bindings"), 7)
     query = reached(
@@ -101,6 +118,9 @@ def planned(name: str) -> exp.Expression:
 CASES = [
     *PATTERNS,
     *(f"counted_{name}" for name in PATTERNS),
+    "wanted",
+    "facts_0",
+    "facts_1",
     "kept",
     "reached",
     "reached_further",
@@ -115,6 +135,9 @@ def connection() -> duckdb.DuckDBPyConnection:
     for name, columns in {
         "layer": "pattern INT, component INT, p0 INT, p1 INT, x0 INT, x1 INT, x2 INT",
         "bindings": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
+        "wanted": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
+        "constants0": "component INT, p0 INT, a0 INT, a1 INT",
+        "constants1": "component INT, p0 INT, example INT, a0 INT, a1 INT",
         "friends": "a0 INT, a1 INT",
         "says": "example INT, a0 INT, a1 INT",
         "rains": "one INT",
@@ -141,7 +164,8 @@ def test_golden(name: str, connection: duckdb.DuckDBPyConnection) -> None:
     duckdb_text, spark = path.read_text().removeprefix("-- duckdb\n").split("-- spark\n")
     rows = connection.sql(duckdb_text.rstrip().rstrip(";")).to_arrow_table()
     assert rows.num_columns == len(query.selects)  # type: ignore[attr-defined]
-    assert "MATERIALIZED" not in spark
+    # DuckDB 2.0 can wait for itself for ever where a limit stands above a union of branches that read common table expressions.
+    assert not list(query.find_all(exp.With))
     again = sqlglot.parse_one(spark, dialect="spark")
     assert not list(again.find_all(exp.Anonymous)), "Spark knows every function"
 

@@ -1,38 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-), "constants0" AS MATERIALIZED (
-  SELECT
-    "r"."component",
-    "r"."p0",
-    "f"."a0",
-    "f"."a1"
-  FROM "db"."main"."layer" AS "r"
-  INNER JOIN "db"."main"."friends" AS "f"
-    ON "f"."a1" = "r"."x1"
-  WHERE
-    "r"."pattern" = 0
-), "constants1" AS MATERIALIZED (
-  SELECT
-    "r"."component",
-    "r"."p0",
-    "f"."example",
-    "f"."a0",
-    "f"."a1"
-  FROM "db"."main"."layer" AS "r"
-  INNER JOIN "db"."main"."says" AS "f"
-    ON "f"."a1" = "r"."x2"
-  WHERE
-    "r"."pattern" = 1
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -48,8 +14,8 @@ FROM (
     CAST(NULL AS INT) AS "h1",
     CAST(NULL AS INT) AS "h2",
     "p0"."places" AS "places"
-  FROM "constants0" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  FROM "db"."main"."constants0" AS "r"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0" AND "r"."a0" = "p0"."places"[2]
   UNION ALL
   SELECT
@@ -59,8 +25,8 @@ FROM (
     CAST(NULL AS INT) AS "h1",
     "r"."example" AS "h2",
     "p0"."places" AS "places"
-  FROM "constants1" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  FROM "db"."main"."constants1" AS "r"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0" AND "r"."a0" = "p0"."places"[1]
   INNER JOIN "db"."main"."keys_02" AS "k"
     ON "k"."h0" = "p0"."h0" AND "k"."h2" = "r"."example"
@@ -73,7 +39,7 @@ FROM (
     CAST(NULL AS INT) AS "h2",
     "p0"."places" AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "r"."x1"
@@ -83,40 +49,6 @@ FROM (
 LIMIT 100;
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-), `constants0` AS (
-  SELECT
-    `r`.`component`,
-    `r`.`p0`,
-    `f`.`a0`,
-    `f`.`a1`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`friends` AS `f`
-    ON `f`.`a1` = `r`.`x1`
-  WHERE
-    `r`.`pattern` = 0
-), `constants1` AS (
-  SELECT
-    `r`.`component`,
-    `r`.`p0`,
-    `f`.`example`,
-    `f`.`a0`,
-    `f`.`a1`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`says` AS `f`
-    ON `f`.`a1` = `r`.`x2`
-  WHERE
-    `r`.`pattern` = 1
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -132,8 +64,8 @@ FROM (
     CAST(NULL AS INT) AS `h1`,
     CAST(NULL AS INT) AS `h2`,
     `p0`.`places` AS `places`
-  FROM `constants0` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  FROM `db`.`main`.`constants0` AS `r`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0` AND `r`.`a0` = ELEMENT_AT(`p0`.`places`, 2)
   UNION ALL
   SELECT
@@ -143,8 +75,8 @@ FROM (
     CAST(NULL AS INT) AS `h1`,
     `r`.`example` AS `h2`,
     `p0`.`places` AS `places`
-  FROM `constants1` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  FROM `db`.`main`.`constants1` AS `r`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0` AND `r`.`a0` = ELEMENT_AT(`p0`.`places`, 1)
   INNER JOIN `db`.`main`.`keys_02` AS `k`
     ON `k`.`h0` = `p0`.`h0` AND `k`.`h2` = `r`.`example`
@@ -157,7 +89,7 @@ FROM (
     CAST(NULL AS INT) AS `h2`,
     `p0`.`places` AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`) AND `f`.`a1` = `r`.`x1`

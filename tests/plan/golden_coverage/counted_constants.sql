@@ -1,38 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-), "constants0" AS MATERIALIZED (
-  SELECT
-    "r"."component",
-    "r"."p0",
-    "f"."a0",
-    "f"."a1"
-  FROM "db"."main"."layer" AS "r"
-  INNER JOIN "db"."main"."friends" AS "f"
-    ON "f"."a1" = "r"."x1"
-  WHERE
-    "r"."pattern" = 0
-), "constants1" AS MATERIALIZED (
-  SELECT
-    "r"."component",
-    "r"."p0",
-    "f"."example",
-    "f"."a0",
-    "f"."a1"
-  FROM "db"."main"."layer" AS "r"
-  INNER JOIN "db"."main"."says" AS "f"
-    ON "f"."a1" = "r"."x2"
-  WHERE
-    "r"."pattern" = 1
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -42,8 +8,8 @@ FROM (
     "r"."component" AS "component",
     "p0"."key" AS "key",
     COUNT(*) AS "n"
-  FROM "constants0" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  FROM "db"."main"."constants0" AS "r"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0" AND "r"."a0" = "p0"."places"[2]
   GROUP BY
     1,
@@ -53,8 +19,8 @@ FROM (
     "r"."component" AS "component",
     "k"."key" AS "key",
     COUNT(*) AS "n"
-  FROM "constants1" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  FROM "db"."main"."constants1" AS "r"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0" AND "r"."a0" = "p0"."places"[1]
   INNER JOIN "db"."main"."keys_02" AS "k"
     ON "k"."h0" = "p0"."h0" AND "k"."h2" = "r"."example"
@@ -67,7 +33,7 @@ FROM (
     "p0"."key" AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "r"."x1"
@@ -82,40 +48,6 @@ ORDER BY
   "b"."key";
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-), `constants0` AS (
-  SELECT
-    `r`.`component`,
-    `r`.`p0`,
-    `f`.`a0`,
-    `f`.`a1`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`friends` AS `f`
-    ON `f`.`a1` = `r`.`x1`
-  WHERE
-    `r`.`pattern` = 0
-), `constants1` AS (
-  SELECT
-    `r`.`component`,
-    `r`.`p0`,
-    `f`.`example`,
-    `f`.`a0`,
-    `f`.`a1`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`says` AS `f`
-    ON `f`.`a1` = `r`.`x2`
-  WHERE
-    `r`.`pattern` = 1
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -125,8 +57,8 @@ FROM (
     `r`.`component` AS `component`,
     `p0`.`key` AS `key`,
     COUNT(*) AS `n`
-  FROM `constants0` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  FROM `db`.`main`.`constants0` AS `r`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0` AND `r`.`a0` = ELEMENT_AT(`p0`.`places`, 2)
   GROUP BY
     1,
@@ -136,8 +68,8 @@ FROM (
     `r`.`component` AS `component`,
     `k`.`key` AS `key`,
     COUNT(*) AS `n`
-  FROM `constants1` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  FROM `db`.`main`.`constants1` AS `r`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0` AND `r`.`a0` = ELEMENT_AT(`p0`.`places`, 1)
   INNER JOIN `db`.`main`.`keys_02` AS `k`
     ON `k`.`h0` = `p0`.`h0` AND `k`.`h2` = `r`.`example`
@@ -150,7 +82,7 @@ FROM (
     `p0`.`key` AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`) AND `f`.`a1` = `r`.`x1`

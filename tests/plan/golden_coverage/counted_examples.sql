@@ -1,15 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -34,7 +23,7 @@ FROM (
     "p0"."key" AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."says" AS "f"
     ON "f"."example" = "p0"."h2" AND "f"."a1" = "p0"."places"["r"."x2"]
@@ -49,17 +38,6 @@ ORDER BY
   "b"."key";
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -84,7 +62,7 @@ FROM (
     `p0`.`key` AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`says` AS `f`
     ON `f`.`example` = `p0`.`h2` AND `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x2`)

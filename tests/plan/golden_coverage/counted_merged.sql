@@ -1,19 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-      UNION ALL
-      SELECT
-        "q"."p1" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -24,9 +9,9 @@ FROM (
     "k"."key" AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
-  INNER JOIN "wanted" AS "p1"
+  INNER JOIN "db"."main"."wanted" AS "p1"
     ON "p1"."component" = "r"."p1"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p1"."places"["r"."x1"]
@@ -43,9 +28,9 @@ FROM (
     "p0"."key" AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
-  INNER JOIN "wanted" AS "p1"
+  INNER JOIN "db"."main"."wanted" AS "p1"
     ON "p1"."component" = "r"."p1" AND "p1"."h1" = "p0"."h1"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p1"."places"["r"."x1"]
@@ -60,21 +45,6 @@ ORDER BY
   "b"."key";
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-      UNION ALL
-      SELECT
-        `q`.`p1` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -85,9 +55,9 @@ FROM (
     `k`.`key` AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `wanted` AS `p1`
+  INNER JOIN `db`.`main`.`wanted` AS `p1`
     ON `p1`.`component` = `r`.`p1`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
@@ -105,9 +75,9 @@ FROM (
     `p0`.`key` AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `wanted` AS `p1`
+  INNER JOIN `db`.`main`.`wanted` AS `p1`
     ON `p1`.`component` = `r`.`p1` AND `p1`.`h1` = `p0`.`h1`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)

@@ -1,15 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -20,7 +9,7 @@ FROM (
     "p0"."key" AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"]
@@ -35,7 +24,7 @@ FROM (
     "k"."key" AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"]
@@ -52,7 +41,7 @@ FROM (
     0 AS "key",
     COUNT(*) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p0"."places"["r"."x1"]
@@ -67,17 +56,6 @@ ORDER BY
   "b"."key";
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -88,7 +66,7 @@ FROM (
     `p0`.`key` AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
@@ -103,7 +81,7 @@ FROM (
     `k`.`key` AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
@@ -120,7 +98,7 @@ FROM (
     0 AS `key`,
     COUNT(*) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)

@@ -1,15 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -40,7 +29,7 @@ FROM (
     "p0"."h2" AS "h2",
     LIST_CONCAT("p0"."places", ["f"."a0"]) AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."says" AS "f"
     ON "f"."example" = "p0"."h2" AND "f"."a1" = "p0"."places"["r"."x2"]
@@ -50,17 +39,6 @@ FROM (
 LIMIT 100;
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -91,7 +69,7 @@ FROM (
     `p0`.`h2` AS `h2`,
     CONCAT(`p0`.`places`, ARRAY(`f`.`a0`)) AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`says` AS `f`
     ON `f`.`example` = `p0`.`h2` AND `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x2`)

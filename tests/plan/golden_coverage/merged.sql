@@ -1,19 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-      UNION ALL
-      SELECT
-        "q"."p1" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -30,9 +15,9 @@ FROM (
     CAST(NULL AS INT) AS "h2",
     LIST_CONCAT("p0"."places", "p1"."places") AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
-  INNER JOIN "wanted" AS "p1"
+  INNER JOIN "db"."main"."wanted" AS "p1"
     ON "p1"."component" = "r"."p1"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p1"."places"["r"."x1"]
@@ -49,9 +34,9 @@ FROM (
     CAST(NULL AS INT) AS "h2",
     LIST_CONCAT("p0"."places", "p1"."places") AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
-  INNER JOIN "wanted" AS "p1"
+  INNER JOIN "db"."main"."wanted" AS "p1"
     ON "p1"."component" = "r"."p1" AND "p1"."h1" = "p0"."h1"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p1"."places"["r"."x1"]
@@ -61,21 +46,6 @@ FROM (
 LIMIT 100;
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-      UNION ALL
-      SELECT
-        `q`.`p1` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -92,9 +62,9 @@ FROM (
     CAST(NULL AS INT) AS `h2`,
     CONCAT(`p0`.`places`, `p1`.`places`) AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `wanted` AS `p1`
+  INNER JOIN `db`.`main`.`wanted` AS `p1`
     ON `p1`.`component` = `r`.`p1`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
@@ -112,9 +82,9 @@ FROM (
     CAST(NULL AS INT) AS `h2`,
     CONCAT(`p0`.`places`, `p1`.`places`) AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `wanted` AS `p1`
+  INNER JOIN `db`.`main`.`wanted` AS `p1`
     ON `p1`.`component` = `r`.`p1` AND `p1`.`h1` = `p0`.`h1`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)

@@ -1,15 +1,4 @@
 -- duckdb
-WITH "wanted" AS (
-  SELECT
-    "b".*
-  FROM "db"."main"."bindings" AS "b"
-  WHERE
-    "b"."component" IN (
-      SELECT
-        "q"."p0" AS "component"
-      FROM "db"."main"."layer" AS "q"
-    )
-)
 SELECT
   "b"."component",
   "b"."key",
@@ -26,7 +15,7 @@ FROM (
     CAST(NULL AS INT) AS "h2",
     LIST_CONCAT("p0"."places", ["f"."a1"]) AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"]
@@ -41,7 +30,7 @@ FROM (
     CAST(NULL AS INT) AS "h2",
     "p0"."places" AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"]
@@ -58,7 +47,7 @@ FROM (
     CAST(NULL AS INT) AS "h2",
     "p0"."places" AS "places"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "wanted" AS "p0"
+  INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN "db"."main"."friends" AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p0"."places"["r"."x1"]
@@ -68,17 +57,6 @@ FROM (
 LIMIT 100;
 
 -- spark
-WITH `wanted` AS (
-  SELECT
-    `b`.*
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` IN (
-      SELECT
-        `q`.`p0` AS `component`
-      FROM `db`.`main`.`layer` AS `q`
-    )
-)
 SELECT
   `b`.`component`,
   `b`.`key`,
@@ -95,7 +73,7 @@ FROM (
     CAST(NULL AS INT) AS `h2`,
     CONCAT(`p0`.`places`, ARRAY(`f`.`a1`)) AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
@@ -110,7 +88,7 @@ FROM (
     CAST(NULL AS INT) AS `h2`,
     `p0`.`places` AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
@@ -127,7 +105,7 @@ FROM (
     CAST(NULL AS INT) AS `h2`,
     `p0`.`places` AS `places`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `wanted` AS `p0`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN `db`.`main`.`friends` AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
