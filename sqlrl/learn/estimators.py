@@ -190,7 +190,9 @@ class ContrastiveDivergence(OnlineEstimator):
     ----------
     counts : {"gibbs", "mpe"}
         Learn from the world after some sweeps of Gibbs sampling that starts at the labels, or from the most probable world.
-        Sampling draws blocks as one; where hard clauses are left that are no blocks, it takes steps of MC-SAT.
+        Sampling draws blocks as one; where hard clauses are left that are no blocks, it takes steps of MC-SAT. The predicted world
+        then serves progressive validation alone: what only a long search could prove is the linear relaxation's world, rounded and
+        improved by local search.
     learning_rate : float
         The factor of each difference of counts.
     sweeps : int

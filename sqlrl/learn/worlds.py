@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -26,16 +27,24 @@ from sqlrl.solve.weighed import FREE, Weighed, weigh
 
 
 def exact_world(
-    network: Network, weights: FloatArray, loss: FloatArray | None, *, seed: int, describe: Describe | None
+    network: Network,
+    weights: FloatArray,
+    loss: FloatArray | None,
+    *,
+    seed: int,
+    describe: Describe | None,
+    prove: bool = True,
 ) -> BoolArray:
-    """The most probable world; with `loss`, shape (n,), added for each true atom. Raises what `mpe` raises."""
-    return mpe(network, weights, loss=loss, seed=seed, describe=describe).world
+    """The most probable world; with `loss`, shape (n,), added for each true atom. Arguments and errors are those of `mpe`."""
+    return mpe(network, weights, loss=loss, seed=seed, describe=describe, prove=prove).world
 
 
 def two_worlds(
     network: Network, weights: FloatArray, loss: FloatArray | None, parameters: Parameters, describe: Describe
 ) -> tuple[BoolArray, BoolArray]:
     """The predicted world and the one that is learned from: the same without a loss, or where one has to serve both.
+
+    Where samples are learned from, the predicted world is no more than shown: no search proves it.
 
     Parameters
     ----------
@@ -62,7 +71,7 @@ def two_worlds(
     >>> [x.tolist() for x in two_worlds(one, np.array([-0.5]), np.ones(1), PerceptronParameters(), lambda *_: "")]
     [[False], [True]]
     """
-    find = relaxed_world if parameters.inference == "relaxed" else exact_world
+    find = relaxed_world if parameters.inference == "relaxed" else partial(exact_world, prove=parameters.sweeps == 0)
     first = find(network, weights, loss if parameters.one_world else None, seed=parameters.seed, describe=describe)
     if loss is None or parameters.one_world:
         return first, first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +12,17 @@ import pytest
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner
 from sqlrl.learn.settings import AdaGradParameters
-from sqlrl.learn.worlds import relaxed_world, sampled_world
+from sqlrl.learn.settings import ContrastiveDivergenceParameters as CDParameters
+from sqlrl.learn.worlds import relaxed_world, sampled_world, two_worlds
+from sqlrl.solve import choose
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import score
+from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.randomness import streams
 from sqlrl.solve.sample import chains, network
+from sqlrl.solve.solution import Solution
+from sqlrl.solve.weighed import Weighed
 from tests.solve.networks import Problem, worlds
 
 CASES = {
@@ -141,3 +147,23 @@ def test_relaxed_worlds_agree_with_enumeration_where_the_bound_is_met() -> None:
         assert value <= best + 1e-12
         integral += value > best - 1e-9
     assert integral > 25
+
+
+def test_samples_are_learned_from_without_a_proof_of_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Atoms that attract or repel each other at random: a wide component whose relaxation is fractional."""
+    n, draw = 24, np.random.default_rng(2)
+    net = network(n, [(0 if draw.random() < 0.5 else 1, [-(a + 1), -(b + 1)]) for a in range(n) for b in range(a)])
+    asked: list[int] = []
+
+    def counted(part: Weighed, **options: Any) -> Solution:
+        asked.append(len(part.atoms))
+        return solve_cpsat(part, **options)
+
+    monkeypatch.setattr(choose, "solve_cpsat", counted)
+    weights, unused = np.array([1.3, -1.0]), CDParameters("gibbs")
+    shown, learned = two_worlds(net, weights, None, unused, lambda *_: "")
+    assert asked == []
+    assert np.array_equal(shown, learned)
+    best, _ = two_worlds(net, weights, None, CDParameters("mpe", ties="first"), lambda *_: "")
+    assert len(asked) == 1
+    assert score(net, weights, best) >= score(net, weights, shown) > score(net, weights, np.zeros(n, dtype=bool))
