@@ -52,6 +52,10 @@ class _Counts(NamedTuple):
     n: IntArray
 
 
+class _TogetherError(GroundingLimitError):
+    """Several components have too many bindings together; none of them may have."""
+
+
 class Coverage:
     """Evaluates components at the atoms of a target. A context: its scratch tables are dropped at its end.
 
@@ -68,8 +72,8 @@ class Coverage:
     example : int64 array, shape (n,)
         Their examples.
     limit : int
-        The most bindings of a layer of components that is kept. When all that is kept is more than that, the oldest is
-        forgotten, and evaluated again if it is needed.
+        The most bindings of components that are evaluated together; a layer that has more of them is evaluated in parts. When all that
+        is kept is more than that, the oldest is forgotten, and evaluated again if it is needed.
 
     Raises
     ------
@@ -142,20 +146,32 @@ class Coverage:
         Raises
         ------
         GroundingLimitError
-            If a layer that is kept has more bindings than the limit; names the literal with most of them.
+            If a component that is kept has more bindings than the limit; names its last literal.
         CountOverflowError
             If a count does not fit into 64 bits.
         """
-        asked = [component for component in dict.fromkeys(layer) if component not in self._counts]
-        if asked:
-            self._forget()
-            layers = self._refiner.layers(asked, self._stored.keys())
-            parents = {parent for steps in layers for step in steps for parent in step.parents}
-            unkept = set() if keep else set(asked) - parents
+        self._evaluate_all(list(dict.fromkeys(layer)), keep=keep)
+        return self._at_atoms([self._counts[component] for component in layer])
+
+    def _evaluate_all(self, layer: Sequence[Component], *, keep: bool) -> None:
+        """Evaluate what is not known yet, in two halves if it has too many bindings together."""
+        asked = [component for component in layer if component not in self._counts]
+        if not asked:
+            return
+        self._forget()
+        layers = self._refiner.layers(asked, self._stored.keys())
+        parents = {parent for steps in layers for step in steps for parent in step.parents}
+        unkept = set() if keep else set(asked) - parents
+        try:
             for steps in layers:
                 self._evaluate([step for step in steps if step.component not in unkept], keep=True)
                 self._evaluate([step for step in steps if step.component in unkept], keep=False)
-        return self._at_atoms([self._counts[component] for component in layer])
+        except _TogetherError as error:
+            if len(asked) == 1:
+                raise GroundingLimitError(str(error)) from None
+            half = len(asked) // 2
+            self._evaluate_all(asked[:half], keep=keep)
+            self._evaluate_all(asked[half:], keep=keep)
 
     # ---- in the database ---------------------------------------------------------------------------------
 
@@ -246,7 +262,7 @@ class Coverage:
             if len(steps) == 1
             else f"{len(steps):,} components that are evaluated together, it first of all, have"
         )
-        raise GroundingLimitError(
+        raise (GroundingLimitError if len(steps) == 1 else _TogetherError)(
             f"the literal {text.literal(step.literal)} explodes in the body {text}: {together} more than "
             f"{counted(self.limit, 'binding')} at {counted(len(self._values), 'target atom')}: lower the recall in its mode, "
             "use constants (#) where it brings in variables (-), shorten clauses, or raise limit="

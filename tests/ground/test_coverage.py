@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from itertools import permutations
@@ -168,6 +169,32 @@ def test_the_literal_that_explodes_is_named() -> None:
         assert coverage.evaluate(known.split(large[0][:2])).of(0)[1].tolist() == [100] * 100
         assert coverage.evaluate(large, keep=False).of(0)[1].tolist() == [1_000] * 100
     assert not scratch_tables(catalog)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_layer_that_is_too_large_together_is_evaluated_in_parts(monkeypatch: pytest.MonkeyPatch, keep: bool) -> None:
+    """Nine components of a thousand bindings, of parents that have a hundred or a thousand; two of them are within the limit."""
+    catalog, layout = crowd()
+    known, p = Components(2), PREDICATES.index("P")
+    someone = [constant(i) for i in sorted(constants(catalog, layout, "t").values())]
+    asked = [
+        component
+        for x, y in itertools.product(someone[:3], repeat=2)
+        for component in known.split(
+            [BodyLiteral(p, (0, 2)), BodyLiteral(p, (2, x)), BodyLiteral(p, (3, y)), BodyLiteral(p, (2, 3))]
+        )
+    ]
+    with opened(catalog, layout, known) as coverage:
+        expected = dense(coverage.evaluate(asked, keep=keep), 100)
+        most = max(coverage._rows.values())
+    assert expected.any()
+    stored: list[int] = []
+    with opened(catalog, layout, known, limit=2 * most) as coverage:
+        forget = coverage._forget
+        monkeypatch.setattr(coverage, "_forget", lambda: stored.append(sum(coverage._rows.values())) or forget())
+        assert (dense(coverage.evaluate(asked, keep=keep), 100) == expected).all()
+    assert len(stored) > 1
+    assert max(stored) < 7 * most
 
 
 def test_a_count_beyond_64_bits_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
