@@ -9,7 +9,12 @@ from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.ground.assemble import plans
 from sqlrl.ground.counts import Counts, violated_by_evidence
 from sqlrl.ground.program import Program
+from sqlrl.ground.running import run_counts
 from sqlrl.plan import violations
+from sqlrl.plan.counting import count_violated
+from sqlrl.plan.outside import loose_literal
+from sqlrl.plan.slots import bind
+from sqlrl.plan.worlds import POSSIBLE
 
 
 def decided_false(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
@@ -35,9 +40,14 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
     """
     found = violated_by_evidence(program, examples, limit=limit)
     for shape_plan in plans(program, examples):
-        use = shape_plan.use
+        use, foreign = shape_plan.use, frozenset(shape_plan.use.foreign)
+        if loose_literal(bind(use.shape, program.layout, foreign, use.parameters)) is not None:
+            counted = count_violated(use.shape, program.layout, POSSIBLE, parameters=use.parameters, examples=examples)
+            for clause, n in run_counts(program, use, counted):
+                found[clause] += n
+            continue
         query = violations.violated_by_evidence(
-            use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=frozenset(use.foreign)
+            use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign
         )
         number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))
         if use.parameters is not None:

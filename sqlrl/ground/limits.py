@@ -12,9 +12,10 @@ from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.running import rule_place, run_counts
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated
 from sqlrl.plan.counting import enumerated_by_count
+from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.parts import domain_size
 from sqlrl.plan.slots import bind
-from sqlrl.plan.worlds import World
+from sqlrl.plan.worlds import POSSIBLE, World
 from sqlrl.wording import counted
 
 ADVICE = "pass fewer examples=, or raise limit="
@@ -58,6 +59,8 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
                 f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
                 f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
             )
+    if loose_literal(bind(use.shape, program.layout, foreign, use.parameters)) is not None:
+        check_count(program, use, limit, POSSIBLE, examples)
 
 
 def check_count(program: Program, use: ShapeUse, limit: int, world: World, examples: TableName | None = None) -> None:

@@ -13,6 +13,7 @@ from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.plan.counted import CountedPart, counted_parts, item_slots, reduced, without_parts
 from sqlrl.plan.expansion import freed
 from sqlrl.plan.multiplicity import present
+from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.parts import Context, domain_size
 from sqlrl.plan.semiring import Factor, Steps, is_acyclic
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
@@ -85,7 +86,8 @@ def enumerated(
     """
     whole = bind(shape, layout, foreign, parameters)
     parts, main, variables = _uncounted(whole)
-    must = _negative(main)
+    loose = loose_literal(whole)
+    must = [*_negative(main), *([] if loose is None else [loose])]
     found = [_joined(whole, must, variables, examples, parts)]
     for group in main.shape.exists:
         if any(whole.info(x).open for x in group.literals):

@@ -19,6 +19,7 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted import counted_parts, without_parts
 from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.outside import loose_literal, with_outside
 from sqlrl.plan.parameters import parameter_source
 from sqlrl.plan.parts import domain_size
 from sqlrl.plan.semiring import BIGINT_LIMIT
@@ -133,10 +134,11 @@ def ground(
     counted = Multiplicity(whole, body, parts, examples)
     bound = without_parts(whole, parts)
     open_ = open_literals(bound)
-    aliases, absent = clause_body(bound, body, parameters, examples, counted=counted, truths=truths)
+    loose = not raw and truths is None and loose_literal(whole) is not None
+    aliases, absent = clause_body(bound, body, parameters, examples, undecided=loose, counted=counted, truths=truths)
     atoms: list[exp.Expression] = [column("atom", alias) for alias in aliases]
     atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
-    may_be_zero = {i for i, x in enumerate(open_) if i in absent or bound.info(x).has_given}
+    may_be_zero = {i for i, x in enumerate(open_) if i in absent or (bound.info(x).has_given and not loose)}
     repeated = False
     if not raw:
         exclude_tautologies(bound, body)
@@ -154,13 +156,16 @@ def ground(
     query = body.select([*columns, *multiplicity])
     if merges and columns:
         query = query.group_by(*(c.this.copy() for c in columns))
+    if loose:
+        rows = query if multiplicity else query.select(named(integer(1), "multiplicity"), copy=False)
+        query = with_outside(rows, whole, parameters=parameters, examples=examples)
     return GroundingQuery(
         query,
         tuple(1 if x.positive else -1 for x in open_),
         list_signs,
         parameters is not None,
-        merges or bool(parts),
-        bool(may_be_zero),
+        merges or bool(parts) or loose,
+        bool(may_be_zero) or loose,
         not raw and (repeated or bool(list_signs)),
     )
 

@@ -16,6 +16,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
+from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.truths import Item, Truth, Truths
 
@@ -107,6 +108,8 @@ def few(
     True
     """
     bound = bind(shape, layout, foreign, parameters)
+    if loose_literal(bound) is not None:
+        return ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign)
     opened = open_literals(bound)
     found = []
     for same in _about_one_atom(bound, opened):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,6 +50,9 @@ CASES = {
     "ground_counted_template": ("ground", CITATIONS, "Token(+w, p, c) ^ Token(v, q, c) => InField(c, +f, r)"),
     "ground_template": ("ground", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "ground_local": ("ground", CITATIONS, "1 InField(c, f, p) ^ p != q => InField(c, f, q) v Next(p, q)"),
+    "scoped_unit": ("scoped", PEOPLE, "1 Cancer(x)"),
+    "scoped_loose": ("scoped", PEOPLE, "1 Friends(x, y) => Cancer(z) v y = z"),
+    "scoped_template": ("scoped", CITATIONS, "Token(+w, p, c) => InField(c, +f, r)"),
     "evidence_violates": ("violated", PEOPLE, "Friends(x, y) => Smokes(y)."),
     "expand_template": ("expand", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "expand_counted": ("expand", CITATIONS, "Token(+w, p, c) ^ Token(v, q, d) => InField(c, +f, p)"),
@@ -110,6 +114,9 @@ def planned(kind: str, program: Program) -> exp.Expression:
     match kind:
         case "ground":
             return ground(shape, layout, parameters=parameters).query
+        case "scoped":
+            some = {x.name: replace(x, full_scope=False) if x.open else x for x in layout.predicates.values()}
+            return ground(shape, replace(layout, predicates=some), parameters=parameters).query
         case "violated":
             return violated_by_evidence(shape, layout, parameters=parameters)
         case "expand":

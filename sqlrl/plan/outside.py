@@ -1,0 +1,83 @@
+"""Groundings outside of a scope: where they are all that a variable ranges over, they are counted, not enumerated.
+
+A positive open literal is false outside of its scope, so that the evidence violates a clause that has no other open literal there. As many
+such groundings as there are, their number is all that anyone asks for.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.logic.shapes import ShapeLiteral
+from sqlrl.plan.counting import count_violated
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.worlds import POSSIBLE
+
+
+def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
+    """Return the literal outside of whose atoms the groundings of a clause are counted; None if all are enumerated.
+
+    It is the only open one, positive, and has a variable that no literal with evidence joins.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from sqlrl.logic.shapes import Shape, Slot
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> layout = people()
+    >>> some = replace(layout.predicates["Smokes"], full_scope=False)
+    >>> layout = replace(layout, predicates={**layout.predicates, "Smokes": some})
+    >>> unit = Shape(("person",), (), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),))
+    >>> [str(loose_literal(bind(shape, layout))) for shape in (unit, friends_smoke())]
+    ['Smokes(v0)', 'None']
+    """
+    shape = bound.shape
+    open_ = [x for x in shape.literals if bound.info(x).open]
+    if len(open_) != 1 or shape.exists:
+        return None
+    (literal,) = open_
+    if not literal.positive or bound.covers(literal):
+        return None
+    joined = {slot for x in shape.literals if not (x.positive or bound.info(x).open) for _, slot in bound.columns(x)}
+    loose = any(not slot.parameter and slot not in joined for slot in literal.terms)
+    return literal if loose else None
+
+
+def with_outside(
+    rows: exp.Select, bound: BoundShape, *, parameters: TableName | None, examples: TableName | None
+) -> exp.Select:
+    """Add to the rows about atoms of a loose literal one for each clause: what the evidence violates, `l0` 0.
+
+    Parameters
+    ----------
+    rows : exp.Select
+        Columns `clause` (if the shape has parameters), `l0`, `multiplicity`.
+    bound : BoundShape
+    parameters, examples
+        As for `plan.grounding.ground`.
+
+    Notes
+    -----
+    The evidence violates what is violated even where every query atom is true.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape, Slot
+    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.slots import bind
+    >>> unit = Shape(("person",), (), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),))
+    >>> atoms = exp.select("atom AS l0", "1 AS multiplicity").from_("atoms")
+    >>> print(with_outside(atoms, bind(unit, people()), parameters=None, examples=None).sql("duckdb").replace('"', ""))
+    SELECT g.l0, g.multiplicity FROM (SELECT atom AS l0, 1 AS multiplicity FROM atoms UNION ALL
+    SELECT 0 AS l0, q.n AS multiplicity FROM (SELECT ...) AS q WHERE q.n > 0) AS g
+    """
+    violated = count_violated(bound.shape, bound.layout, POSSIBLE, parameters=parameters, examples=examples)
+    shown = [column("clause", "q")] if parameters is not None else []
+    outside = exp.select(*shown, named(integer(0), "l0"), named(column("n", "q"), "multiplicity"))
+    outside = outside.from_(subquery(violated, "q")).where(exp.GT(this=column("n", "q"), expression=integer(0)))
+    names = [*(["clause"] if parameters is not None else []), "l0", "multiplicity"]
+    together = subquery(union_all([rows, outside]), "g")
+    return exp.select(*(column(name, "g") for name in names)).from_(together)
