@@ -43,8 +43,14 @@ class Slices:
     place: IntArray
 
 
-def _grouped(example: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    # Things that belong to each wanted example: (start of each group, positions ascending inside it).
+def of_examples(example: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the places of the things that belong to each wanted example: where each group starts, and the places, ascending inside it.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in of_examples(np.array([7, 8, 7]), np.array([8, 7, 8]))]
+    [[0, 1, 3, 4], [1, 0, 2, 1]]
+    """
     order = np.argsort(example, kind="stable")
     own = example[order]
     first = np.searchsorted(own, wanted)
@@ -121,16 +127,16 @@ def cut(network: Network, examples: IntArray) -> Slices:
     """
     rows = row_examples(network)
     own = np.unique(network.example)
-    start, atom = _grouped(network.example, own)
+    start, atom = of_examples(network.example, own)
     place = np.empty(len(network.atoms), dtype=np.int64)
     place[atom] = ragged_ranges(np.zeros(len(own), dtype=np.int64), np.diff(start))
     unit_example = network.example[np.abs(network.hard_units[:, 1]) - 1]
     return Slices(
         network,
         examples,
-        *_grouped(network.example, examples),
-        *_grouped(rows, examples),
-        *_grouped(unit_example, examples),
+        *of_examples(network.example, examples),
+        *of_examples(rows, examples),
+        *of_examples(unit_example, examples),
         place,
     )
 

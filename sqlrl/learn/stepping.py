@@ -26,6 +26,7 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import State
+from sqlrl.learn.sampling import learn_sampled, sample, soft_examples, start_chain
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.solve.components import split
@@ -100,25 +101,42 @@ class _Pass:
         self.rows = new_step_rows(len(slices.examples))
         self.changes: Changes = no_changes()
         self.used = 0
+        self.chain = start_chain(slices, truth) if parameters.sweeps > 0 else None
+        self.soft = soft_examples(slices) if parameters.sweeps > 0 else np.ones(len(slices.examples), dtype=np.bool_)
         arrays = self.components.forest.arrays
         self.theta = (np.empty(len(arrays.state_atom)), np.empty(len(arrays.pair_cell)))
 
     def compiled(self, begin: int, end: int) -> None:
         """Take the steps of a run of examples in compiled code."""
         chosen = self.parameters
-        stuck, self.changes, self.used = learn_compiled(
-            self.window, self.components, begin, end, self.state, self.tally, chosen.rates, self.work,
-            self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.record_history,
-        )  # fmt: skip
+        learned = (
+            self.state,
+            self.tally,
+            chosen.rates,
+            self.work,
+            self.state.steps + begin,
+            self.rows,
+            self.changes,
+            self.used,
+        )
+        if self.chain is None:
+            stuck, self.changes, self.used = learn_compiled(
+                self.window, self.components, begin, end, *learned, chosen.augmentation, chosen.record_history
+            )
+        else:
+            stuck, self.changes, self.used = learn_sampled(
+                self.window, self.components, self.chain, begin, end, *learned, chosen.sweeps, self.random,
+                chosen.record_history,
+            )  # fmt: skip
         self._check(stuck)
 
     def sampled(self, k: int) -> None:
-        """Take the step of an example that compiled code predicts, against a sampled world."""
+        """Take the step of an example with hard clauses that compiled code predicts, against a sampled world."""
         self._refresh(k)
         window, work = self.window, self.work
         self._check(predict(window, self.components, k, *self.theta, window.prior, work.now, work.predicted))
         network, atoms, clauses = example_network(self.slices, k)
-        self._sample(network, atoms, clauses)
+        self._sample(k, network, atoms, clauses)
         self._finish(k)
 
     def other(self, k: int) -> None:
@@ -133,10 +151,13 @@ class _Pass:
         except InfeasibleError as error:
             raise self._placed(error, int(self.slices.examples[k])) from None
         if chosen.sweeps > 0:
-            self._sample(network, atoms, clauses)
+            self._sample(k, network, atoms, clauses)
         self._finish(k)
 
-    def _sample(self, network: Network, atoms: IntArray, clauses: IntArray) -> None:
+    def _sample(self, k: int, network: Network, atoms: IntArray, clauses: IntArray) -> None:
+        if self.chain is not None and self.soft[k]:
+            sample(self.window, self.chain, k, self.work.now, self.parameters.sweeps, self.random, self.work.target)
+            return
         self.work.target[atoms] = sampled_world(
             network,
             self.work.now[clauses],
@@ -209,12 +230,12 @@ def learn_examples(
     run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"
     fast = ~flagged_examples(slices, run.general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
-    for begin, end, at_once in _runs(fast):
-        if at_once and parameters.sweeps == 0:
+    for begin, end, at_once in _runs(fast & run.soft):
+        if at_once:
             run.compiled(begin, end)
         else:
             for k in range(begin, end):
-                (run.sampled if at_once else run.other)(k)
+                (run.sampled if fast[k] else run.other)(k)
     changes, used = run.changes, run.used
     kept = Changes(changes.step[:used], changes.clause[:used], changes.delta_n[:used], changes.weight[:used])
     return Learned(run.rows, run.work.predicted, kept)

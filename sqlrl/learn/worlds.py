@@ -178,7 +178,7 @@ def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sw
     >>> world.tolist()
     [False, True]
     """
-    weighed, start = weigh(network, weights), _start(network, truth)
+    weighed, start = weigh(network, weights), start_world(network, truth)
     broken = weighed.hard & weighed.violated(start)
     if broken.any():
         weighed = keep_rows(weighed, ~broken)
@@ -191,8 +191,15 @@ def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sw
     return world
 
 
-def _start(network: Network, truth: BoolArray) -> BoolArray:
-    # The labels, with one true atom at most in each block, and one in each exactly-one block.
+def start_world(network: Network, truth: BoolArray) -> BoolArray:
+    """Return the labels, with one true atom at most in each block, and one in each exactly-one block.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> start_world(network(3, [], blocks=[([0, 1], True)]), np.array([False, False, True])).tolist()
+    [True, False, True]
+    """
     start = truth.copy()
     inside = np.flatnonzero(network.block >= 0)
     # True members first, then by atom: the first of each block.

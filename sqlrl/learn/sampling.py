@@ -1,0 +1,168 @@
+"""Steps against sampled worlds, compiled: one Markov chain for a window, of which each example runs its own part from its labels.
+
+For examples without hard clauses; the worlds are those of `sqlrl.learn.worlds.sampled_world`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.kernels import kernel
+from sqlrl.learn.arrays import Changes, Components, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.kernel import finish, record, refresh
+from sqlrl.learn.prediction import predict
+from sqlrl.learn.rules import AnyRates, State
+from sqlrl.learn.slices import Slices, flagged_examples, of_examples
+from sqlrl.learn.worlds import start_world
+from sqlrl.solve.occurrences import Int32Array, occurrences
+from sqlrl.solve.randomness import Stream
+from sqlrl.solve.sampling.chains import State as ChainState
+from sqlrl.solve.sampling.chains import start_state, toggle
+from sqlrl.solve.sampling.gibbs import Sweep, start_sweep, sweep_once
+from sqlrl.solve.weighed import Weighed
+
+
+class Chain(NamedTuple):
+    """The chain of a window, between two examples always at its start.
+
+    Parameters
+    ----------
+    state : ChainState
+        Costs and linear terms are written before an example runs.
+    start : bool array, shape (n,)
+        Where each example starts.
+    visit_start, visit : int64 and int32 arrays
+        Example k draws `visit[visit_start[k]:visit_start[k + 1]]`, as in `Sweep`.
+    gain, fixes : float and int64 arrays
+        As in `Sweep`.
+    total, square : float arrays, shape (n,)
+        Sums that a sweep adds to, of no use here.
+    """
+
+    state: ChainState
+    start: BoolArray
+    visit_start: IntArray
+    visit: Int32Array
+    gain: FloatArray
+    fixes: IntArray
+    total: FloatArray
+    square: FloatArray
+
+
+def start_chain(slices: Slices, truth: BoolArray) -> Chain:
+    """Return the chain of a window with these labels."""
+    network = slices.network
+    n, r = len(network.atoms), len(network.row_clause)
+    rows = Weighed(
+        np.arange(n, dtype=np.int64),
+        np.zeros(n),
+        network.indptr,
+        network.literals,
+        np.zeros(r),
+        network.row_clause,
+        network.block,
+        network.block_exact,
+        0.0,
+        0.0,
+    )
+    start = start_world(network, truth)
+    sweep, (member_start, members) = start_sweep(rows), rows.block_members
+    block = -sweep.visit.astype(np.int64) - 1
+    # There is nothing to draw for a block of one atom that must be true.
+    sure = network.block_exact & (np.diff(member_start) == 1)
+    drawn = np.append(~sure, True)[np.maximum(block, -1)]
+    visit, block = sweep.visit[drawn], block[drawn]
+    first = np.append(members, 0)[member_start]
+    leader = np.where(block < 0, visit, first[np.maximum(block, -1)])
+    visit_start, place = of_examples(network.example[leader], slices.examples)
+    state = start_state(rows, occurrences(rows), start)
+    return Chain(state, start, visit_start, visit[place], sweep.gain, sweep.fixes, *np.zeros((2, n)))
+
+
+def soft_examples(slices: Slices) -> BoolArray:
+    """Return which examples of the sequence have no hard ground clause, shape (e,)."""
+    network = slices.network
+    hard = np.zeros(len(network.atoms), dtype=np.bool_)
+    inside = np.repeat(network.hard[network.row_clause], np.diff(network.indptr))
+    hard[np.abs(network.literals[inside]) - 1] = True
+    hard[np.abs(network.hard_units[:, 1]) - 1] = True
+    return ~flagged_examples(slices, hard)
+
+
+@kernel
+def sample(
+    window: WindowArrays, chain: Chain, k: int, now: FloatArray, sweeps: int, random: Stream, world: BoolArray
+) -> None:
+    """Write the world of the k-th example after some sweeps from its start, under the current weights `now`, to `world`."""
+    state, units = chain.state, window.units
+    first, last = window.atom_start[k], window.atom_start[k + 1]
+    for a in range(first, last):
+        atom = window.atom[a]
+        value = 0.0
+        for u in range(units.indptr[atom], units.indptr[atom + 1]):
+            value += units.data[u] * now[units.indices[u]]
+        state.atom[atom].linear = value + window.prior[atom]
+    for r in range(window.row_start[k], window.row_start[k + 1]):
+        row = window.row[r]
+        clause = window.row_clause[row]
+        state.row[row].cost = now[clause] * (window.sign[clause] * window.multiplicity[row])
+    sweep = Sweep(chain.visit[chain.visit_start[k] : chain.visit_start[k + 1]], chain.gain, chain.fixes)
+    for _ in range(sweeps):
+        sweep_once(state, sweep, random, chain.total, chain.square)
+    for a in range(first, last):
+        world[window.atom[a]] = state.atom[window.atom[a]].true
+    # Back to the start; what becomes false first, so that no block has two true atoms in between.
+    for value in (False, True):
+        for a in range(first, last):
+            atom = window.atom[a]
+            if state.atom[atom].true != value and chain.start[atom] == value:
+                toggle(state, atom)
+
+
+@kernel
+def learn_sampled(
+    window: WindowArrays,
+    components: Components,
+    chain: Chain,
+    begin: int,
+    end: int,
+    state: State,
+    tally: Tally,
+    rates: AnyRates,
+    work: Scratch,
+    done: int,
+    rows: StepRows,
+    changes: Changes,
+    used: int,
+    sweeps: int,
+    random: Stream,
+    recording: bool,
+) -> tuple[int, Changes, int]:
+    """As `learn_compiled`, with delta n from a sampled world; the examples have no hard clauses.
+
+    Parameters
+    ----------
+    chain, sweeps, random
+        As for `sample`; the others are those of `learn_compiled`.
+
+    Returns
+    -------
+    tuple of int, Changes and int
+        As `learn_compiled`.
+    """
+    trees = components.forest.arrays
+    theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))
+    for k in range(begin, end):
+        step = done + 1 + k - begin
+        refresh(window, k, state, tally, rates, work, step)
+        stuck = predict(window, components, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        if stuck >= 0:
+            return stuck, changes, used
+        sample(window, chain, k, work.now, sweeps, random, work.target)
+        count = finish(window, k, state, tally, rates, work, step, rows)
+        if recording:
+            changes, used = record(changes, used, state, rates, work, step, count)
+    return -1, changes, used
