@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.catalog.readable import unique_name
 from sqlrl.catalog.records import Records
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column
@@ -99,6 +100,10 @@ class Inferred:
 
 
 def into_tables(layout: Layout, into: str) -> dict[str, str]:
-    """Return, by open predicate, the tables into which predictions are written."""
+    """Return, by open predicate, the tables into which predictions are written.
+
+    The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
+    """
     names = sorted(info.name for info in layout.predicates.values() if info.open)
-    return {name: into if len(names) == 1 else f"{into}_{name}" for name in names}
+    taken = set[str]()
+    return {name: into if len(names) == 1 else unique_name(f"{into}_{name}", taken) for name in names}

@@ -49,6 +49,23 @@ def test_a_table_that_exists_is_replaced_only_on_request(db: Any, monkeypatch: p
     assert count(db, "another") == 1
 
 
+def test_predicates_that_differ_in_case_alone_have_a_table_each() -> None:
+    with sqlrl.connect() as db:
+        db.load("K", [("a",), ("A",)], types=["t"])
+        db.load("p", [("a",)], types=["t"], target=True)
+        db.load("P", [("A",)], types=["t"], target=True)
+        model = parse_mln("K(t)\np(t)\nP(t)\n1 K(x) => p(x)\n-1 P(x)")
+        prediction = db.predict(model, into="out")
+        db.marginals(model, into="chance")
+        for _ in range(2):
+            assert (count(db, '"out_P"'), count(db, '"out_p_2"')) == (0, 2)
+            for name, mean in (("chance_P", 0.27), ("chance_p_2", 0.73)):
+                found = db.sql(f'select avg(probability) from "{name}"').fetchall()
+                assert found == [(pytest.approx(mean, abs=0.01),)]
+            prediction.write("out", replace=True)
+            db.marginals(model, into="chance", replace=True)
+
+
 def test_a_view_is_never_replaced(db: Any) -> None:
     db.sql("create view seen as select 1 as x")
     with pytest.raises(InputError, match="there is a view seen already: choose another name, or drop the view"):

@@ -82,7 +82,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
 
 
 def unique_name(name: str, taken: set[str]) -> str:
-    """Return a column name that is not taken, and take it; case is ignored as in the database."""
+    """Return a name of a column or table that is not taken, and take it; case is ignored as in the database."""
     free, number = name or "column", 1
     while free.casefold() in taken:
         number += 1
