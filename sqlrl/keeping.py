@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
-from sqlrl.ground.clauses import clause_table, shape_table
+from sqlrl.ground.clauses import clause_table, shape_table, stated_model
 from sqlrl.ground.decided import decided_false
 from sqlrl.ground.network import Network
 from sqlrl.ground.passing import observed_counts
@@ -40,7 +40,7 @@ def keep_prediction(prediction: Prediction, program: Program, parameters: Mappin
     with records.ending(run):
         listed = clause_table(program)
         shown = listed.column("clause").to_numpy()
-        model = records.save_model("predict", program.model, listed, shape_table(program), origin="given")
+        model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
         for name in prediction.open_predicates:
             mine = prediction.result.world & prediction.of_predicate(name)
             true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}
@@ -59,7 +59,7 @@ def keep_marginals(found: Marginals, program: Program, parameters: Mapping[str, 
     run = records.begin_run("marginals", parameters, seed)
     with records.ending(run):
         model = records.save_model(
-            "marginals", program.model, clause_table(program), shape_table(program), origin="given"
+            "marginals", stated_model(program), clause_table(program), shape_table(program), origin="given"
         )
         for name in found.open_predicates:
             mine = found.of_predicate(name)

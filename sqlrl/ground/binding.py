@@ -14,9 +14,9 @@ from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.independence import check_independence, check_templates
 from sqlrl.ground.program import BoundFeature, Program
-from sqlrl.ground.running import placed
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.plain import plain_model
+from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Shaper
 from sqlrl.logic.terms import Clause, Feature
 
@@ -72,10 +72,12 @@ def bind_program(
     (1, [1.0])
     """
     opened = frozenset(p.name for p in layout.predicates.values() if p.open)
-    model, owners = plain_model(model, opened)
+    model, owners, repeated = plain_model(model, opened)
     compiling = (known or CompiledRules()).of(model, layout)
-    found = [(rule, each) for rule in model.rules for each in compiling(rule)]
-    compiled = [(rule, each.feature) for rule, each in found]
+    found = [
+        (rule, each, beside) for rule, beside in zip(model.rules, repeated, strict=True) for each in compiling(rule)
+    ]
+    compiled = [(rule, each.feature) for rule, each, _ in found]
     for rule, feature in compiled:
         check_independence(layout, rule, feature)
         check_templates(layout, rule, feature)
@@ -95,8 +97,8 @@ def bind_program(
     layout = tables.layout
     shaper = Shaper(lambda predicate, position: layout.predicates[predicate].types[position])
     features = [
-        BoundFeature(rule, each.feature, each.instances(shaper))
-        for i, (rule, each) in enumerate(found)
+        BoundFeature(rule, each.feature.repeated(beside), each.instances(shaper))
+        for i, (rule, each, beside) in enumerate(found)
         if i not in stated
     ]
     for clause in defining:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,8 @@ from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.terms import Constant
+from sqlrl.logic.terms import Constant, Variable
+from sqlrl.logic.variables import terms_of
 from sqlrl.plan.sql import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
@@ -150,7 +152,8 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
     Returns
     -------
     Model
-        Its rules are those of the program in order, signs chosen; rules that only state a block come as they were.
+        Its rules are those of the program in order, signs chosen; rules that only state a block come as they were. A rule that
+        stands there several times (see `sqlrl.logic.alchemy.normal_rules`) has the sum of its weights.
 
     Examples
     --------
@@ -189,5 +192,48 @@ def _weighted(
     if not bound.feature.plus:
         return Rule(rule.formula, float(weights[first[feature]]), line=rule.line, path=rule.path)
     clauses, rows = expansion_names(program, feature)
-    listed = Expansions(bound.feature.plus, tuple(rows), tuple(float(weights[c]) for c in clauses))
+    places = [j for j, name in enumerate(bound.feature.plus) if name not in _unmentioned(bound)]
+    sums: dict[tuple[str, ...], float] = {}
+    if len(places) == len(bound.feature.plus):
+        listed = Expansions(bound.feature.plus, tuple(rows), tuple(float(weights[c]) for c in clauses))
+        return Rule(rule.formula, None, expansions=listed, line=rule.line, path=rule.path)
+    for clause, row in zip(clauses, rows, strict=True):
+        key = tuple(row[j] for j in places)
+        sums[key] = sums.get(key, 0.0) + float(weights[clause])
+    if not places:
+        return Rule(rule.formula, sums.get((), 0.0), line=rule.line, path=rule.path)
+    listed = Expansions(tuple(bound.feature.plus[j] for j in places), tuple(sums), tuple(sums.values()))
     return Rule(rule.formula, None, expansions=listed, line=rule.line, path=rule.path)
+
+
+def _unmentioned(bound: BoundFeature) -> dict[str, str]:
+    """Return the `+` variables, with their types, for each combination of whose constants a rule stands there once more."""
+    if bound.rule is None or not bound.feature.plus:
+        return {}
+    mentioned = {term.name for term in terms_of(bound.rule.formula) if isinstance(term, Variable)}
+    kinds = dict(bound.feature.variables)
+    return {name: kinds[name] for name in bound.feature.plus if name not in mentioned}
+
+
+def stated_model(program: Program) -> Model:
+    r"""Return the program's model, in which a rule that stands there several times has the sum of its weights.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> stated_model(program) == program.model
+    True
+    """
+    times = {
+        id(bound.rule): prod(program.layout.types[kind].size for kind in _unmentioned(bound).values())
+        for bound in program.features
+    }
+    return program.model.with_rules(
+        tuple(
+            rule
+            if rule.weight is None or times.get(id(rule), 1) == 1
+            else replace(rule, weight=rule.weight * times[id(rule)])
+            for rule in program.model.rules
+        )
+    )

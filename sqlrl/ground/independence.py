@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.errors import ModelError, UnsupportedError
-from sqlrl.ground.running import placed
 from sqlrl.logic.model import Rule
+from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Slot, in_given_order
 from sqlrl.logic.terms import (
     And,

@@ -10,8 +10,7 @@ from sqlglot import exp
 from sqlrl.errors import CountOverflowError, EngineError
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.logic.compile import clause_text
-from sqlrl.logic.model import Rule
-from sqlrl.logic.printer import format_formula
+from sqlrl.logic.printer import format_formula, placed
 from sqlrl.logic.terms import Literal
 
 
@@ -49,18 +48,6 @@ def rule_place(program: Program, feature: int) -> str:
     if rule is None:
         return rule_text(program, feature)
     return f"{prefix}{placed(rule)}"
-
-
-def placed(rule: Rule) -> str:
-    """Return where a rule stands and its formula.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
-    >>> placed(sample_program(PEOPLE, ["Smokes"], FRIENDS).model.rules[0])
-    '<text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y)'
-    """
-    return f"{f'{rule.path}:{rule.line}: ' if rule.line else ''}{format_formula(rule.formula)}"
 
 
 def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:

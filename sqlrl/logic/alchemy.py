@@ -4,23 +4,30 @@ As in Alchemy 2 (`zzcreateClauses`), unit clauses of one normal form are taken t
 one negated clause (`H ^ S` is `!H v !S` with the negated weight), so that k counts them once. Universal quantifiers
 become grounding variables; EXIST is the disjunction over its groundings. Hard formulas mean what they say: each
 clause must hold (Alchemy 2 turns the hard `H ^ S.` into its negation, which is no reading of the language).
+
+A template means what its formulas mean that are written out, constant by constant: each has a normal form of its own, and
+a clause that lacks a `+` variable stands there once for each of its constants, so that the weights add up.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from sqlrl.errors import UnsupportedError
+from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.logic.boolean import Node, Signed, Witness, prenex
 from sqlrl.logic.decisions import conjuncts
+from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import normalise
-from sqlrl.logic.printer import format_formula
+from sqlrl.logic.printer import format_formula, placed
 from sqlrl.logic.signs import split_rule
 from sqlrl.logic.terms import (
     And,
     Atom,
     ClauseLiteral,
+    Constant,
     Equal,
     EqualityLiteral,
     Exist,
@@ -30,8 +37,29 @@ from sqlrl.logic.terms import (
     Literal,
     Not,
     Or,
+    Variable,
 )
+from sqlrl.logic.variables import subformulas, terms_of
 from sqlrl.logic.witnesses import Emitter
+
+
+@dataclass(frozen=True, slots=True)
+class NormalRule:
+    """A rule of exact semantics, and how often it stands there.
+
+    Parameters
+    ----------
+    rule : Rule
+    repeated : tuple of (str, str)
+        `+` variables, with their types, that it does not mention: it stands there once for each combination of their constants.
+    """
+
+    rule: Rule
+    repeated: tuple[tuple[str, str], ...] = ()
+
+
+_OWN = "constant of +{}"
+"""Stands for any constant that a formula does not name."""
 
 
 def features(formula: Formula, hard: bool, model: Model, open_predicates: frozenset[str]) -> tuple[Feature, ...]:
@@ -97,7 +125,7 @@ def _clauses(node: Node, formula: Formula) -> list[tuple[Signed, ...]]:
     return clauses
 
 
-def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[Rule, ...]:
+def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[NormalRule, ...]:
     r"""Return the rules of exact semantics that mean what a rule means under `semantics="alchemy"`.
 
     Parameters
@@ -109,22 +137,113 @@ def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
 
     Returns
     -------
-    tuple of Rule
+    tuple of NormalRule
         One for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
         clauses, each with its share.
+
+    Raises
+    ------
+    ModelError
+        The formulas of a template have different normal forms: which clauses there are, or how many, depends on whether two `+`
+        variables have the same constant or one has a constant that the template names. Such formulas are to be written as rules
+        of their own.
 
     Examples
     --------
     >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", semantics="alchemy")
     >>> found = normal_rules(model.rules[0], model, frozenset({"H", "S"}))
-    >>> [(format_formula(rule.formula), rule.weight) for rule in found]
+    >>> [(format_formula(each.rule.formula), each.rule.weight) for each in found]
     [('H(x) v !S(x)', 0.5), ('!H(x) v S(x)', 0.5)]
+    >>> model = parse_mln(
+    ...     "Token(t, word)\nH(t)\nIn(t, field)\n1 Token(t, +w) => (H(t) ^ In(t, +f))", semantics="alchemy"
+    ... )
+    >>> found = normal_rules(model.rules[0], model, frozenset({"H", "In"}))
+    >>> [(format_formula(each.rule.formula), each.repeated) for each in found]
+    [('!Token(t, +w) v H(t)', (('f', 'field'),)), ('!Token(t, +w) v In(t, +f)', ())]
     """
-    return tuple(
-        _share(each, feature)
-        for each in split_rule(rule)
-        for feature in features(each.formula, each.hard, model, open_predicates)
+    found: list[NormalRule] = []
+    for each in split_rule(rule):
+        parts = features(each.formula, each.hard, model, open_predicates)
+        shares = [_share(each, feature) for feature in parts]
+        if not each.hard:
+            _check_alike(each, shares, model, open_predicates)
+        found += [NormalRule(share, _repeated(share, feature)) for share, feature in zip(shares, parts, strict=True)]
+    return tuple(found)
+
+
+def _repeated(share: Rule, feature: Feature) -> tuple[tuple[str, str], ...]:
+    """Return the `+` variables that a clause of a normal form lacks; a hard clause counts once, listed clauses as listed."""
+    if share.hard or share.expansions is not None:
+        return ()
+    mentioned = {term.name for term in terms_of(share.formula) if isinstance(term, Variable)}
+    return tuple((name, kind) for name, kind in feature.variables if name in feature.plus and name not in mentioned)
+
+
+def _check_alike(rule: Rule, shares: list[Rule], model: Model, open_predicates: frozenset[str]) -> None:
+    """Refuse a template whose formulas have different normal forms.
+
+    Literals can become the same, or an equality known, where two `+` variables have one constant, or one has a constant of the
+    formula. That matters only to several clauses: of one alone only constant terms change.
+    """
+    atoms = [part for part in subformulas(rule.formula) if isinstance(part, Atom)]
+    equalities = any(isinstance(part, Equal) for part in subformulas(rule.formula))
+    if len(shares) < 2 or (not equalities and len({atom.predicate for atom in atoms}) == len(atoms)):
+        return
+
+    def parts(rules: list[Rule], same: dict[str, str]) -> dict[tuple[bool, frozenset[str]], Fraction]:
+        """Return how much of the weight each clause has, with constants in place of `+` variables."""
+        found: dict[tuple[bool, frozenset[str]], Fraction] = {}
+        for each in rules:
+            weight = Fraction(each.weight or 0).limit_denominator()
+            for feature in features(fill(each.formula, same), False, model, open_predicates):
+                (clause,) = feature.clauses
+                if clause.literals:
+                    key = feature.negated, frozenset(map(str, clause.literals))
+                    share = weight * Fraction(feature.factor).limit_denominator()
+                    found[key] = found.get(key, Fraction()) + share
+        return found
+
+    plus = {name: kind for name, kind in normalise(rule.formula, model).variables if name in _plus(rule.formula)}
+    named = tuple(dict.fromkeys(term.name for term in terms_of(rule.formula) if isinstance(term, Constant)))
+    whole, shared = [replace(rule, weight=1.0)], [replace(each, weight=1 / len(shares)) for each in shares]
+    for row in _patterns(plus, named):
+        if parts(whole, row) != parts(shared, row):
+            raise ModelError(
+                f"{placed(rule)}: where {_in_words(row, named)} the normal form has other clauses, over which "
+                "semantics='alchemy' divides the weight: write the formula as several rules, with constants in place of +, or use "
+                "semantics='exact'"
+            )
+
+
+def _plus(formula: Formula) -> set[str]:
+    """Return the names of the `+` variables of a formula."""
+    return {term.name for term in terms_of(formula) if isinstance(term, Variable) and term.plus}
+
+
+def _patterns(plus: Mapping[str, str], named: Sequence[str]) -> list[dict[str, str]]:
+    """Return constants for `+` variables, given with their types, for each way in which some of them can coincide.
+
+    A variable has one of the constants that the formula names, or that of a variable before it, or one of its own.
+    """
+    rows: list[dict[str, str]] = [{}]
+    for name, kind in plus.items():
+        own = {other: _OWN.format(other) for other, its in plus.items() if its == kind}
+        rows = [
+            {**row, name: constant}
+            for row in rows
+            for constant in (*named, *(own[x] for x in own if row.get(x) == own[x]), own[name])
+        ]
+    return rows
+
+
+def _in_words(row: Mapping[str, str], named: Sequence[str]) -> str:
+    """Return which `+` variables have the same constant, and which one if the formula names it."""
+    groups: dict[str, list[str]] = {}
+    for name, constant in row.items():
+        groups.setdefault(constant, [str(Constant(constant))] if constant in named else []).append(f"+{name}")
+    return (
+        " and ".join(" = ".join(sorted(group)) for group in groups.values() if len(group) > 1) or "all constants differ"
     )
 
 

@@ -46,7 +46,8 @@ def parse_mln(
     fold_case : bool
         Read all other constants in lower case.
     semantics : {"exact", "alchemy"}
-        "exact": each formula is one feature. "alchemy": its weight is divided over the clauses of its normal form.
+        "exact": each formula is one feature. "alchemy": its weight is divided over the clauses of its normal form; a template is the
+        formulas that it stands for, and one whose formulas have different normal forms is refused.
     learned : bool
         The weights were learned from other data: constants of the rules that the data lack are only counted.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlrl.logic.alchemy import normal_rules
+from sqlrl.logic.alchemy import NormalRule, normal_rules
 from sqlrl.logic.model import Model
 from sqlrl.logic.signs import split_rule
 
 
-def plain_model(model: Model, open_predicates: frozenset[str]) -> tuple[Model, tuple[int, ...]]:
+def plain_model(
+    model: Model, open_predicates: frozenset[str]
+) -> tuple[Model, tuple[int, ...], tuple[tuple[tuple[str, str], ...], ...]]:
     r"""Return a model of exact semantics without `*` that means what a model means, and the rule that each of its rules is of.
 
     Parameters
@@ -24,6 +26,9 @@ def plain_model(model: Model, open_predicates: frozenset[str]) -> tuple[Model, t
         form; then the next rule's.
     tuple of int
         For each of its rules the place in `model`.
+    tuple of tuple of (str, str)
+        For each of its rules the `+` variables, with their types, that it does not mention and for each combination of whose
+        constants it stands once more; see `normal_rules`.
 
     Raises
     ------
@@ -34,12 +39,15 @@ def plain_model(model: Model, open_predicates: frozenset[str]) -> tuple[Model, t
     --------
     >>> from sqlrl.logic.mln import parse_mln
     >>> from sqlrl.logic.printer import format_formula
-    >>> plain, owners = plain_model(parse_mln("P(t)\nQ(t)\n*P(x) => Q(x)\nQ(x)"), frozenset({"Q"}))
+    >>> plain, owners, _ = plain_model(parse_mln("P(t)\nQ(t)\n*P(x) => Q(x)\nQ(x)"), frozenset({"Q"}))
     >>> [format_formula(rule.formula) for rule in plain.rules], owners
     (['P(x) => Q(x)', '!P(x) => Q(x)', 'Q(x)'], (0, 0, 1))
     """
-    exact = model.semantics != "alchemy"
-    parts = [split_rule(rule) if exact else normal_rules(rule, model, open_predicates) for rule in model.rules]
-    rules = tuple(rule for part in parts for rule in part)
+    if model.semantics == "alchemy":
+        parts = [normal_rules(rule, model, open_predicates) for rule in model.rules]
+    else:
+        parts = [tuple(NormalRule(each) for each in split_rule(rule)) for rule in model.rules]
+    rules = tuple(each.rule for part in parts for each in part)
     owners = tuple(place for place, part in enumerate(parts) for _ in part)
-    return replace(model, rules=rules, semantics="exact"), owners
+    repeated = tuple(each.repeated for part in parts for each in part)
+    return replace(model, rules=rules, semantics="exact"), owners, repeated

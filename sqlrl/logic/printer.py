@@ -229,6 +229,26 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
     return text
 
 
+def placed(rule: Rule) -> str:
+    r"""Return where a rule stands and its formula.
+
+    Parameters
+    ----------
+    rule : Rule
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> placed(parse_mln("P(t)\n1 P(x)").rules[0])
+    '<text>:2: P(x)'
+    """
+    return f"{f'{rule.path}:{rule.line}: ' if rule.line else ''}{format_formula(rule.formula)}"
+
+
 def format_model(model: RuleSet) -> str:
     r"""Return a model as the text of an `.mln` file.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _PLAIN_CONSTANT = re.compile(r"[A-Z][A-Za-z0-9_]*\Z|-?[0-9]+\Z")
 
@@ -304,7 +304,7 @@ class Feature:
     variables : tuple of (str, str)
         The grounding variables of the formula with their types; `+` variables included.
     plus : tuple of str
-        The `+` variables: one clause id for each combination of their constants.
+        The `+` variables: one clause id for each combination of their constants, also of those that no clause mentions.
     clauses : tuple of Clause
     negated : bool
         True for a conjunction, which is its negated clause with the negated weight.
@@ -320,3 +320,16 @@ class Feature:
     negated: bool = False
     helpers: tuple[Helper, ...] = ()
     factor: float = 1.0
+
+    def repeated(self, variables: tuple[tuple[str, str], ...]) -> Feature:
+        """Return the feature once for each combination of the constants of further `+` variables, with their types.
+
+        Examples
+        --------
+        >>> Feature((("x", "t"),), (), ()).repeated((("w", "word"),)).plus
+        ('w',)
+        """
+        if not variables:
+            return self
+        plus = (*self.plus, *(name for name, _ in variables))
+        return replace(self, variables=(*self.variables, *variables), plus=plus)
