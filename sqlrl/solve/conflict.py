@@ -11,7 +11,9 @@ from ortools.sat.python import cp_model
 from sqlrl.errors import InfeasibleError
 from sqlrl.solve.components import Component, block_members, row_literals
 from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver, run_solver
+from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.structure import Structure
+from sqlrl.wording import counted
 
 Describe = Callable[[int, Sequence[int]], str]
 
@@ -68,6 +70,11 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
     -------
     list of (clause, literals)
         In the order of the network, rows first. Blocks always hold and are not listed.
+
+    Raises
+    ------
+    UnsolvedError
+        The component has a world: what said that it has none was no proof.
     """
     network = structure.network
     rows = component.rows[network.hard[network.row_clause[component.rows]]]
@@ -81,7 +88,12 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
     add_blocks(model.proto, structure, component, references)
     for z, (_, literals) in enumerate(ground, k):
         add_or(model.proto, [references[x] for x in literals], only_if=[z])
-    core = _solve(model, list(range(k, k + len(ground))), seed) or []
+    core = _solve(model, list(range(k, k + len(ground))), seed)
+    if core is None:
+        raise UnsolvedError(
+            f"a solver found no world for a component of {counted(k, 'atom')}, but its hard clauses can all hold: its numbers are not "
+            "exact; choose another method, as method='cpsat'"
+        )
     needed: list[int] = []
     while core:
         candidate, rest = core[-1], core[:-1]
@@ -110,6 +122,11 @@ def conflict_error(
     -------
     ConflictError
         To be raised by the caller.
+
+    Raises
+    ------
+    UnsolvedError
+        As `conflicting_set`.
     """
     network = structure.network
     conflict = conflicting_set(structure, component, seed=seed)

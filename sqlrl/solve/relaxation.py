@@ -242,7 +242,8 @@ def _ortools(program: LinearProgram, solver: str) -> tuple[FloatArray, FloatArra
     in_background(lambda: runner.solve(helper), runner.interrupt_solve)
     status = runner.status()
     if status == model_builder_helper.SolveStatus.INFEASIBLE:
-        return None
+        # A first-order method says so also of programs that have solutions: only the simplex method's word counts.
+        return _ortools(program, "glop") if solver == "pdlp" else None
     if not runner.has_solution():
         raise UnsolvedError(f"{solver.upper()} did not solve the linear relaxation: {runner.status_string()}")
     return np.asarray(runner.variable_values()), np.asarray(runner.dual_values())
@@ -256,8 +257,9 @@ def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
     weighed : Weighed
         n atoms, r rows, of any form.
     solver : {"highs", "glop", "pdlp", "flow"}
-        HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones, or a maximum flow, which solves the
-        relaxation of pairwise networks exactly (`solve.cut.persistent`): atoms are true, false or one half.
+        HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones (where that finds no truths, GLOP is asked
+        whether there are any), or a maximum flow, which solves the relaxation of pairwise networks exactly
+        (`solve.cut.persistent`): atoms are true, false or one half.
 
     Returns
     -------

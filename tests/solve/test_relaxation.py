@@ -70,3 +70,23 @@ def test_rounding_follows_the_algorithm_from_the_last_atom() -> None:
 def test_an_unknown_solver_is_named() -> None:
     with pytest.raises(InputError, match="simplex"):
         relax(weigh(Problem(1, [], []).network(), []), solver="simplex")  # type: ignore[arg-type]
+
+
+def test_truths_that_the_first_order_solver_does_not_find_are_found() -> None:
+    """PDLP of OR-Tools 9.15 says of this program, which has solutions, that it has none."""
+    ground = [
+        (0, [4], 3), (1, [-6], 2), (2, [7, 8, 6, -3], 1), (2, [-5, 7, 2, 3], 1), (2, [-1], 2), (3, [3, 8, 1, -4], 1),
+    ]  # fmt: skip
+    weights = [-0.3, 1e-3, 100.0, 0.0]
+    blocks = [([2], False), ([0, 7], False), ([1], True)]
+    problem = Problem(8, ground, weights, hard=[3], blocks=blocks, prior=[0.5, 0.5, -1, 0, 0.5, -1, 0, 0.5])
+    weighed = weigh(problem.network(), weights)
+    for solver in ("pdlp", "glop", "highs"):
+        assert relax(weighed, solver=solver).bound == pytest.approx(401.502)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("solver", ["pdlp", "glop", "highs"])
+def test_that_there_are_no_truths_is_still_an_error(solver: str) -> None:
+    problem = Problem(2, [(0, [1, 2], 1), (0, [-1], 1), (0, [-2], 1)], [0.0], hard=[0])
+    with pytest.raises(UnsatisfiableError):
+        relax(weigh(problem.network(), [0.0]), solver=solver)  # type: ignore[arg-type]
