@@ -9,7 +9,7 @@ _NAME = re.compile(rf"\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?\s*")
 
 
 class WrittenName:
-    """A text that may name a table: `t`, `schema.t` or `catalog.schema.t`, case ignored.
+    """A text that may name a table: `t`, `schema.t`, `catalog.t` or `catalog.schema.t`, case ignored.
 
     Its parts may be quoted as in SQL (`"my schema"."my table"`); without quotes they may hold any character.
 
@@ -40,3 +40,16 @@ class WrittenName:
             return True
         size = len(self._parts)
         return size > (0 if short else 1) and self._parts == full[-size:]
+
+    def names_in_database(self, catalog: str, schema: str, table: str) -> bool:
+        """Return whether the text names this table as one in the schema `main` of a database: `catalog.t`.
+
+        Examples
+        --------
+        >>> WrittenName("Other.t").names_in_database("other", "main", "t")
+        True
+        """
+        named = (catalog.casefold(), table.casefold())
+        return schema.casefold() == "main" and (
+            self._parts == named or ("." not in table and self._plain == ".".join(named))
+        )

@@ -301,13 +301,25 @@ def _searched(engine: DuckDBEngine) -> tuple[str, str]:
 
 
 def _first(listed: Iterable[_Named], searched: tuple[str, str], name: str) -> tuple[exp.Table, str] | None:
-    """Return the first of the tables and views that a text names."""
-    wanted = WrittenName(name)
-    for catalog, schema, table, kind in sorted(listed, key=lambda f: (f[0] != "temp", f[:2] != searched, f)):
-        short = (catalog, schema) == searched or catalog == "temp"
-        if wanted.names(catalog, schema, table, short=short):
-            return exp.table_(table, db=schema, catalog=catalog, quoted=True), kind
-    return None
+    """Return the first of the tables and views that a text names.
+
+    `a.t` is the table of a schema in the database in use, else that of another database, else that of a schema there.
+    """
+    wanted, near = WrittenName(name), (searched[0], "temp")
+
+    def rank(found: _Named) -> int | None:
+        """Return how far away a table is that the text names; None if it does not name it."""
+        catalog, schema, table, _ = found
+        if wanted.names(catalog, schema, table, short=(catalog, schema) == searched or catalog == "temp"):
+            return 0 if catalog in near else 2
+        return 1 if wanted.names_in_database(catalog, schema, table) else None
+
+    ordered = sorted(listed, key=lambda f: (f[0] != "temp", f[:2] != searched, f))
+    ranked = [(place, found) for found in ordered if (place := rank(found)) is not None]
+    if not ranked:
+        return None
+    _, (catalog, schema, table, kind) = min(ranked, key=lambda each: each[0])
+    return exp.table_(table, db=schema, catalog=catalog, quoted=True), kind
 
 
 def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:

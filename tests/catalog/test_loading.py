@@ -462,3 +462,28 @@ def test_more_constants_than_a_row_group_load_with_two_threads() -> None:
     assert catalog.types()["p"].size == 130_000
     query = 'select count(*) from sqlrl."fact_F" f join sqlrl."dictionary_p" d on d.id = f.a0'
     assert catalog.engine.connection.execute(query).fetchall() == [(130_000,)]
+
+
+def test_a_table_of_another_database_is_named_as_the_database_reads_it(catalog: Catalog) -> None:
+    engine = catalog.engine
+    for name in ("oth", "aaa"):
+        engine.connection.execute(f"attach ':memory:' as {name}; create schema {name}.oth")
+    engine.connection.execute("create table oth.main.t as select 'main' as a")
+    engine.connection.execute("create table oth.oth.t as select 'other schema' as a")
+    engine.connection.execute("create view oth.\"my view\" as select 'view' as a")
+    # A schema of some other database is not meant.
+    engine.connection.execute("create table aaa.oth.t as select 'other database' as a")
+    wanted = {
+        "oth.t": "main", "Oth.T": "main", '"oth"."t"': "main", "oth.main.t": "main", "oth.oth.t": "other schema",
+        'oth."my view"': "view", "oth.my view": "view", "aaa.oth.t": "other database",
+    }  # fmt: skip
+    for text, found in wanted.items():
+        catalog.load("P", text, types=["s"])
+        assert facts(catalog) == [(found,)]
+        assert not changed_sources(catalog.store)
+    with pytest.raises(LoadError, match="neither a file, nor a table"):
+        catalog.load("P", "aaa.t", types=["s"])
+    # A schema of the database in use comes first.
+    engine.connection.execute("create schema oth; create table memory.oth.t as select 'here' as a")
+    catalog.load("P", "oth.t", types=["s"])
+    assert facts(catalog) == [("here",)]
