@@ -51,8 +51,10 @@ class OSL(OnlineEstimator):
     longest_only : bool
         Do not add clauses that are sub-clauses of longer ones that are added at the same step (the paper's future work).
     look_ahead : bool
-        Do not follow paths of which no extension can suffice any more, by an upper bound on delta n. What is learned is the
-        same.
+        Do not follow paths of which no extension can suffice any more, by an upper bound on delta n. The clauses that are added are
+        the same, with the same steps, delta n and weights. But other patterns are met, and in another order, so that rules of
+        `model_`, and the ids of clauses that one step adds, may come in another order, and sums of weights may differ in
+        their last digit.
     **common
         See `OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
         model's own clauses first, then the added ones. With `record_history` the weights of added clauses after each step are in

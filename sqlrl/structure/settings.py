@@ -25,7 +25,7 @@ class OSLParameters(AdaGradParameters):
         Drop candidates that are sub-clauses of longer ones that are added (the paper's future work).
     look_ahead : bool
         Follow only paths of which some extension may still suffice, by an upper bound on delta n (not in the paper). It
-        changes no result but the patterns that are met.
+        changes no result but the patterns that are met, and so the order of clauses that are added together.
 
     Raises
     ------
