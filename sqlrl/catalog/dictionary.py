@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
 from sqlrl.engine.nodes import column, named
+from sqlrl.errors import LoadWarning, warn
 
 NEAREST = 3
 
@@ -153,6 +154,35 @@ def extend(
     result = replace(record, size=total)
     store.save_type(result)
     return result
+
+
+def warn_of_points(store: Store, record: TypeRecord, before: int) -> None:
+    """Warn of names such as `2.0` beside `2` if one of them is new, and no other name has a point, as it would in texts.
+
+    Parameters
+    ----------
+    store : Store
+    record : TypeRecord
+    before : int
+        How many constants the type had; ids from there are new.
+    """
+    pointed, whole = column("name", "d"), column("name", "w")
+    last = _call("max", _call("greatest", column("id", "d"), column("id", "w")))
+    query = exp.select(named(_call("min", whole), "whole")).from_(store.table(record.dictionary, "d"))
+    same = whole.copy().eq(_call("left", pointed, -2))
+    query = query.join(store.table(record.dictionary, "w"), on=same, join_type="left")
+    query = query.where(_call("contains", pointed.copy(), ".")).having(
+        _call("bool_and", _call("regexp_full_match", pointed.copy(), "-?[0-9]+[.]0")),
+        exp.GTE(this=last, expression=exp.convert(before)),
+        exp.GT(this=exp.Count(this=whole.copy()), expression=exp.convert(0)),
+    )
+    for row in store.rows(query, f"look for names such as 2.0 in {record.type}"):
+        name = row["whole"]
+        warn(
+            f"{name!r} and {name + '.0'!r} are two constants of the type {record.type}, which do not join: if they are one number, write "
+            f"it alike in all sources, or call db.set_numeric({record.type!r}) in another database before its data are loaded.",
+            LoadWarning,
+        )
 
 
 def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first_seen: exp.Query | None) -> exp.Select:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import extend, no_number, numeric_name
+from sqlrl.catalog.dictionary import extend, no_number, numeric_name, warn_of_points
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
@@ -63,7 +63,9 @@ def encode(
     for name, queries in by_type.items():
         places = [i for i, t in enumerate(types) if t == name]
         seen = _first_seen(raw, places) if name == example_type and not records[name].numeric else None
-        records[name] = extend(store, records[name], queries, first_seen=seen)
+        before, records[name] = records[name].size, extend(store, records[name], queries, first_seen=seen)
+        if before < records[name].size and not records[name].numeric:
+            warn_of_points(store, records[name], before)
     if example_column:
         _extend_examples(store, raw)
     _write(store, raw, storage, types, records, extra, example_column)

@@ -142,7 +142,7 @@ def _array(values: list[Any], position: int, label: str) -> pa.Array:
         return pa.array([None if v is None else bool(v) for v in values], pa.bool_())
     if kinds and all(issubclass(kind, float) for kind in kinds):
         return pa.array(values, pa.float64())
-    texts = [None if v is None else str(v) for v in values]
+    texts = [None if v is None else _text(v) for v in values]
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError as error:
@@ -151,6 +151,17 @@ def _array(values: list[Any], position: int, label: str) -> pa.Array:
             f"row {number} of {label} has {texts[number - 1]!r} as value {position + 1}, which no database can store: half a character "
             "(a surrogate) comes from reading text in another encoding than it was written in."
         ) from error
+
+
+def _text(value: Any) -> str:
+    """Return a value as text; a whole number is written as an integer, as it is in a column of floats or decimals."""
+    if isinstance(value, float | np.floating):
+        digits = np.finfo(type(value)).nmant if isinstance(value, np.floating) else 52
+        # Of larger ones several integers are the same float.
+        exact = math.isfinite(value) and value.is_integer() and abs(int(value)) < 2 ** (int(digits) + 1)
+    else:
+        exact = isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    return str(int(value)) if exact else str(value)
 
 
 def _unicode(text: str) -> bool:

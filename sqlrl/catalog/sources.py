@@ -27,6 +27,8 @@ PARQUET = {".parquet", ".parq", ".pq"}
 # These say nothing of the source, only of the machine.
 _OURS = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException, duckdb.TransactionException)
 
+_EXACT = {"FLOAT": 2**24 - 1, "DOUBLE": 2**53 - 1}
+"""Up to these every integer is a float of its own."""
 
 _Named = tuple[str, str, str, str]
 """Database, schema, name and kind (table or view)."""
@@ -74,13 +76,26 @@ class Source:
     def text(self, name: str, alias: str | None = None) -> exp.Expr:
         """Return a column (of the source under an alias) as text that is compared exactly, whatever the column's collation.
 
-        NaN, with which arrays and frames mark a missing number, is NULL as None is.
+        NaN, with which arrays and frames mark a missing number, is NULL as None is. A number that is whole has the name of that
+        integer, `2`, also where its column has fractions: integers beside a missing value become floats in pandas.
         """
-        value: exp.Expr = column(name, alias)
-        if self.columns[name] in ("FLOAT", "DOUBLE"):
-            value = exp.Case().when(exp.IsNan(this=value.copy()), exp.null()).else_(value)
         # A cast keeps a collation, under which The and the may be one constant; DuckDB does not tell which columns have one.
-        return exp.Collate(this=exp.cast(value, "varchar"), expression=exp.var("POSIX"))
+        return exp.Collate(this=_written(column(name, alias), self.columns[name]), expression=exp.var("POSIX"))
+
+
+def _written(value: exp.Expr, kind: str) -> exp.Expr:
+    """Return a value of a type of the database as text; NaN is NULL."""
+    text = exp.cast(value, "varchar")
+    if kind in _EXACT:
+        integer: exp.Cast = exp.TryCast(this=value.copy(), to=exp.DataType.build("bigint"))
+        # Of larger ones several integers are the same float: which one was meant is not known.
+        exact = exp.LTE(this=exp.Abs(this=value.copy()), expression=exp.convert(_EXACT[kind]))
+        case = exp.Case().when(exp.IsNan(this=value.copy()), exp.null())
+        return case.when(exp.and_(exact, integer.eq(value.copy())), exp.cast(integer.copy(), "varchar")).else_(text)
+    if kind.startswith("DECIMAL"):
+        integer = exp.cast(value.copy(), "hugeint")
+        return exp.Case().when(integer.eq(value.copy()), exp.cast(integer.copy(), "varchar")).else_(text)
+    return text
 
 
 @contextmanager
