@@ -277,21 +277,25 @@ class Predicting(Asking):
             program.expand(chosen)
             add_observed(self.records, run, program, chosen, limit=limit)
 
-    def evaluate(self, prediction: Prediction) -> Scores:
-        r"""Compare a prediction with the labels; see `Prediction.evaluate`.
+    def evaluate(self, prediction: Prediction, *, outside: str = "missed") -> Scores:
+        r"""Compare a prediction with the labels.
 
         Parameters
         ----------
         prediction : Prediction
+        outside : {"missed", "ignore"}
+            What a true label outside the scope counts as, which has no query atom: as missed, or not at all, as where a scope splits one
+            network into a part to learn from and a part to predict.
 
         Returns
         -------
         Scores
+            Over atoms that have a label.
 
         Raises
         ------
         InputError
-            No predicted atom has a label, or the prediction was made in another database.
+            No predicted atom has a label, `outside` is another word, or the prediction was made in another database.
 
         Examples
         --------
@@ -302,6 +306,12 @@ class Predicting(Asking):
         >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
         >>> print(db.evaluate(db.predict(rules)))
         F1 100.00 (precision 100.00, recall 100.00); 2 of 2 examples all right
+        >>> import warnings
+        >>> db.scope("Liked", [("d2",)])
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     prediction = db.predict(rules)
+        >>> [db.evaluate(prediction, outside=each).total.false_negatives for each in ("missed", "ignore")]
+        [1, 0]
         """
         prediction.check_current(self.engine)
-        return prediction.evaluate()
+        return prediction.evaluate(outside=outside)

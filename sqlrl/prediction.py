@@ -220,30 +220,38 @@ class Prediction(Inferred):
             )
         return self.on_why(self, atom, example, neutral)
 
-    def evaluate(self) -> Scores:
+    def evaluate(self, *, outside: str = "missed") -> Scores:
         """Compare with the labels.
+
+        Parameters
+        ----------
+        outside : {"missed", "ignore"}
+            What a true label outside the scope counts as, which has no query atom: as missed, or not at all.
 
         Returns
         -------
         Scores
-            Over atoms that have a label. A true label outside the scope, which has no query atom, counts as missed.
+            Over atoms that have a label.
 
         Raises
         ------
         InputError
             No atom has one.
         """
+        if outside not in ("missed", "ignore"):
+            raise InputError(f"outside={outside!r} must be 'missed' or 'ignore'.")
         with self.console.progress("evaluating"):
-            return self._scores()
+            return self._scores(outside)
 
-    def _scores(self) -> Scores:
+    def _scores(self, counted: str) -> Scores:
         """Do what `evaluate` does."""
         self.check_current()
         real = ~self.network.helper
         atoms = self.network.atoms[real]
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
         names = self.open_predicates
-        missed = [labels_outside(self.engine, self.layout, name, self.examples) for name in names]
+        examples = self.examples if counted == "missed" else np.zeros(0, np.int64)
+        missed = [labels_outside(self.engine, self.layout, name, examples) for name in names]
         outside = np.concatenate(missed) if missed else np.zeros(0, np.int64)
         if not labelled.any() and not len(outside):
             raise InputError(

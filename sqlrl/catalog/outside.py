@@ -61,7 +61,8 @@ def warn_outside(store: Store, predicates: Iterable[str]) -> None:
         them, they = ("it", "it is") if number == 1 else ("them", "they are")
         warn(
             f"{counted(number, 'label')} of {name} {lies} outside the scope, such as {shown}: learners and predictions do not see "
-            f"{them}, and evaluate counts {them} as missed. To predict {them}, {remedy}; if {they} evidence, load {them} with given=True.",
+            f"{them}, and evaluate counts {them} as missed (not with outside='ignore'). To predict {them}, {remedy}; if {they} evidence, "
+            f"load {them} with given=True.",
             ScopeWarning,
         )
 

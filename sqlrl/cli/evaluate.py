@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
     from sqlrl.database import Database
     from sqlrl.evaluate import Scores
 
+
+class Outside(StrEnum):
+    """What true labels outside the scope count as."""
+
+    missed = "missed"
+    ignore = "ignore"
+
+
 ByExample = Annotated[bool, typer.Option("--by-example", metavar=FLAG, help="A row for each example, the worst first.")]
+InOutside = Annotated[Outside, typer.Option("--outside", help="True labels outside the scope.")]
 
 
 @grouped
@@ -27,6 +37,7 @@ def evaluate(
     output: Output,
     examples: Examples = None,
     by_example: ByExample = False,
+    outside: InOutside = Outside.missed,
     read_only: ReadOnly = False,
 ) -> None:
     """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels.
@@ -35,7 +46,7 @@ def evaluate(
     """
     with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
         prediction = solver.predict(job)
-        scores = job.db.evaluate(prediction)
+        scores = job.db.evaluate(prediction, outside=outside.value)
         if by_example:
             job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")
         else:

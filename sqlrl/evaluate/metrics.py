@@ -117,7 +117,7 @@ class Scores:
         Sorted by name.
     examples : ExampleScores
     outside : int
-        True labels outside the scope, which no prediction can find: they are among the false negatives.
+        True labels outside the scope, which no prediction can find: they are among the false negatives. 0 if they are ignored.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class Scores:
             return ""
         one = self.outside == 1
         verb, end = ("lies", "s as missed") if one else ("lie", " as missed")
-        return f"; {self.outside:,} label{'' if one else 's'} {verb} outside the scope and count{end}"
+        return f"; {self.outside:,} label{'' if one else 's'} {verb} outside the scope and count{end} (not with outside='ignore')"
 
     def __repr__(self) -> str:
         if len(self.predicates) < 2:

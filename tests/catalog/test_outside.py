@@ -100,11 +100,46 @@ def test_evaluate_counts_labels_outside_as_missed() -> None:
     assert (scores.total.true_positives, scores.total.false_positives, scores.total.false_negatives) == (2, 1, 2)
     assert scores.recall == 0.5
     assert scores.outside == 2
-    assert str(scores).endswith("; 2 labels lie outside the scope and count as missed")
+    assert str(scores).endswith("; 2 labels lie outside the scope and count as missed (not with outside='ignore')")
     assert scores.examples.false_negatives.tolist() == [1, 1]
     one = db.evaluate(db.predict(model, examples=["d1"]))
     assert (one.total.false_negatives, one.outside, one.total.true_positives) == (1, 1, 1)
-    assert str(one).endswith("; 1 label lies outside the scope and counts as missed")
+    assert str(one).endswith("; 1 label lies outside the scope and counts as missed (not with outside='ignore')")
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
+def test_a_part_of_one_network_is_evaluated_alone() -> None:
+    db = sqlrl.connect()
+    db.load("F", [(str(i), str(i + 1)) for i in range(20)], types=["p", "p"])
+    db.load("S", [(str(i),) for i in range(20) if i % 3], types=["p"], target=True)
+    model = sqlrl.parse_mln("F(p, p)\nS(p)\n1 F(x, y) => S(x)")
+    everything = db.predict(model)
+    whole = db.evaluate(everything)
+    assert str(db.evaluate(everything, outside="ignore")) == str(whole)
+    parts = []
+    for half in (0, 1):
+        db.scope("S", [(str(i),) for i in range(21) if i % 2 == half])
+        prediction = db.predict(model)
+        missing = db.evaluate(prediction)
+        part = db.evaluate(prediction, outside="ignore")
+        assert missing.outside > 0 == part.outside
+        assert part.total.false_negatives == missing.total.false_negatives - missing.outside
+        assert "outside" not in str(part)
+        parts.append(part.total)
+    for count in ("true_positives", "false_positives", "false_negatives", "true_negatives"):
+        assert sum(getattr(part, count) for part in parts) == getattr(whole.total, count)
+    with pytest.raises(sqlrl.errors.InputError, match=r"outside='ignored' must be 'missed' or 'ignore'"):
+        db.evaluate(prediction, outside="ignored")
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
+def test_labels_that_are_all_ignored_compare_with_nothing() -> None:
+    db = chain(["C"])
+    db.load("S", [("A",), ("B",)], given=True)
+    prediction = db.predict(CHAIN)
+    assert db.evaluate(prediction).outside == 1
+    with pytest.raises(sqlrl.errors.InputError, match="no predicted atom has a label"):
+        db.evaluate(prediction, outside="ignore")
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")

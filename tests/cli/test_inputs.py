@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import sqlrl
 from sqlrl.cli.inputs import chosen_examples, split_files
 from tests.cli.conftest import EVIDENCE, Project, Run
 
@@ -66,6 +67,19 @@ def test_one_shot_evidence_may_repeat_itself_and_be_empty(run: Run, project: Pro
     assert again.rows() == once.rows()
     assert "warning" in again.err
     assert "empty.db" in again.err
+
+
+def test_evaluate_leaves_labels_outside_the_scope_out(run: Run, tmp_path: Path) -> None:
+    with sqlrl.connect(tmp_path / "people.duckdb") as db:
+        db.load("Friends", [("Anna", "Bob")], types=("person", "person"))
+        db.load("Smokes", [("Anna",), ("Bob",)], types=("person",), target=True)
+        db.scope("Smokes", "select 'Anna'")
+    model = tmp_path / "model.mln"
+    model.write_text("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(x)\n")
+    arguments = ["evaluate", tmp_path / "people.duckdb", "--model", model, "--json"]
+    assert run(*arguments).rows()[0]["false_negatives"] == 1
+    assert run(*arguments, "--outside", "ignore").rows()[0]["false_negatives"] == 0
+    assert run(*arguments, "--outside", "other").code == 2
 
 
 def test_evaluate_takes_the_labels_from_evidence(run: Run, project: Project) -> None:
