@@ -30,6 +30,7 @@ class Defining(Data):
         types: Types | None = None,
         *,
         duplicates: str = "error",
+        nulls: str = "error",
         empty: str = "error",
         fold_case: bool = False,
         constants: Mapping[str, str] | None = None,
@@ -46,7 +47,7 @@ class Defining(Data):
         types : Bias or mapping of str to sequence of str, optional
             The types of the arguments. With a bias only the predicates are loaded that its bodies have, with the types of their
             modes; with a mapping those that it leaves out wait for a model to say their types, as with `load`.
-        duplicates, empty, fold_case, constants, header, delimiter, quote
+        duplicates, nulls, empty, fold_case, constants, header, delimiter, quote
             For all of them, as for `load`.
 
         Returns
@@ -78,6 +79,7 @@ class Defining(Data):
                     source,
                     types=known,
                     duplicates=duplicates,
+                    nulls=nulls,
                     empty=empty,
                     fold_case=fold_case,
                     constants=constants,

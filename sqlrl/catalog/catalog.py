@@ -73,6 +73,7 @@ class Catalog:
         truth: str | int | None = None,
         probability: str | int | None = None,
         duplicates: str = "error",
+        nulls: str = "error",
         empty: str = "error",
         fold_case: bool = False,
         constants: Mapping[str, str] | None = None,
@@ -108,6 +109,8 @@ class Catalog:
             A column of probabilities: soft evidence. 0 and 1 are hard evidence.
         duplicates : {"error", "drop"}
             What to do with facts that occur more than once.
+        nulls : {"error", "drop"}
+            What to do with rows that have NULL for an argument or the example; the log says how many were dropped.
         empty : {"error", "allow"}
             What to do with a source that has no rows.
         fold_case : bool
@@ -150,6 +153,7 @@ class Catalog:
             header=header,
             delimiter=delimiter,
             quote=quote,
+            nulls=nulls,
         )
         options = checked_options(predicate, given_options)
         known = self.store.types()

@@ -221,7 +221,7 @@ def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: s
         texts.insert(
             0,
             f"{counted(number, 'row')} {'has' if one else 'have'} {null} for {_word(key)}{row_numbers(store, raw, empty)}: fill or remove "
-            f"{'it' if one else 'them'}.",
+            f'{"it" if one else "them"}, or pass nulls="drop".',
         )
     return texts
 
@@ -319,7 +319,8 @@ def _repetitions(
     numbered = exp.select(*names, *map(column, values), column(ROW)).from_(source.subquery("raw")).subquery("numbered")
     faults = _contradictions(store, numbered, keys, soft=soft) if values else []
     rows = store.count(table, "count the rows")
-    distinct = exp.select("*").from_(table.copy()).distinct().subquery("distinct_rows")
+    columns = map(column, (*keys, *values)) if keys or values else [exp.Star()]
+    distinct = exp.select(*columns).from_(table.copy()).distinct().subquery("distinct_rows")
     if store.count(distinct, "look for equal rows") == rows:
         return faults  # those that were equal are dropped
     outputs = [
@@ -375,10 +376,17 @@ def drop_duplicates(store: Store, storage: str) -> None:
     store.create(storage, exp.select("*").from_(store.table(storage)).distinct(), f"drop duplicates of {storage}")
 
 
-def first_rows(raw: exp.Query, columns: Sequence[str]) -> exp.Select:
-    """Return the query of the first of each set of equal rows, in their order, with its number in the column `ROW`."""
-    numbered = number_rows(raw).subquery("numbered")
+def without_nulls(raw: exp.Query, keys: Sequence[str]) -> exp.Select:
+    """Return the query of the rows without NULL in a key, with their numbers in the column `ROW`."""
+    there = [exp.Not(this=exp.Is(this=column(key), expression=exp.null())) for key in keys]
+    return exp.select("*").from_(number_rows(raw).subquery("every_row")).where(*there)
+
+
+def first_rows(raw: exp.Query, columns: Sequence[str], *, numbered: bool = False) -> exp.Select:
+    """Return the query of the first of each set of equal rows, in their order, with its number in the column `ROW`.
+
+    `numbered` rows have their numbers already.
+    """
+    rows = (raw if numbered else number_rows(raw)).subquery("numbered")
     least = named(exp.Min(this=column(ROW)), ROW)
-    return (
-        exp.select(*map(column, columns), least).from_(numbered).group_by(*map(column, columns)).order_by(column(ROW))
-    )
+    return exp.select(*map(column, columns), least).from_(rows).group_by(*map(column, columns)).order_by(column(ROW))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.columns import Mapped, map_columns, raw_query
-from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns
+from sqlrl.catalog.encoding import (
+    ROW,
+    check_rows,
+    drop_duplicates,
+    encode,
+    first_rows,
+    key_columns,
+    without_nulls,
+)
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.readable import show_loaded
@@ -18,6 +27,8 @@ from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, S
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError
 from sqlrl.wording import counted, shortened
+
+logger = logging.getLogger(__name__)
 
 _DIRECT = ("table", "object")
 
@@ -154,26 +165,41 @@ def write_rows(
     storage = store.free_name(role, record.predicate)
     known = all(t is not None for t in record.types)
     staged: str | None = None
-    if known and again:
-        _encode(store, raw, storage, record, extra, example)
-    else:
+    if not (known and again):
         # A query may be costly or yield other rows the second time, and rows without types must wait.
         staged = store.free_name("staged", record.predicate)
         store.create(staged, raw, f"read {where}")
         raw = exp.select("*").from_(store.table(staged))
-        if known:
-            _encode(store, raw, storage, record, extra, example)
-        elif options.duplicates == "drop":
-            # Messages number the rows of the source: those stay until they are checked, and what is kept knows its number.
-            storage = store.free_name("staged", record.predicate)
-            store.create(storage, first_rows(raw, [*keys, *extra]), f"drop duplicates of {where}")
-        else:
-            storage = staged
+    numbered = options.nulls == "drop" and bool(keys)
+    if numbered:
+        raw = _present(store, raw, keys, where)
+    if known:
+        _encode(store, raw, storage, record, extra, example)
+    elif options.duplicates == "drop" or numbered:
+        # Messages number the rows of the source: those stay until they are checked, and what is kept knows its number.
+        storage = store.free_name("staged", record.predicate)
+        kept = first_rows(raw, [*keys, *extra], numbered=numbered) if options.duplicates == "drop" else raw
+        store.create(storage, kept, f"drop rows of {where}")
+    else:
+        assert staged is not None, "what has no types is staged"
+        storage = staged
     if options.duplicates == "drop" and known:
         drop_duplicates(store, storage)
     sizes = _sizes(store, record, example) if known else []
     numeric, null = _numeric(store, record), "an empty field" if source.delimited else "NULL"
-    check_rows(store, storage, keys, where, signed=signed, soft=soft, raw=raw, sizes=sizes, numeric=numeric, null=null)
+    check_rows(
+        store,
+        storage,
+        keys,
+        where,
+        signed=signed,
+        soft=soft,
+        raw=raw,
+        sizes=sizes,
+        numeric=numeric,
+        null=null,
+        numbered=numbered,
+    )
     if storage != staged:
         store.drop(staged)
     rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
@@ -190,6 +216,15 @@ def write_rows(
         options.to_json(),
         rows,
     )
+
+
+def _present(store: Store, raw: exp.Query, keys: Sequence[str], where: str) -> exp.Select:
+    """Return the query of the rows that no key misses, with their numbers; the log says how many there are beside them."""
+    kept = without_nulls(raw, keys)
+    number = store.count(raw.subquery("every_row"), f"count the rows of {where}")
+    number -= store.count(kept.subquery("kept"), f"count the rows of {where} without NULL")
+    logger.info("%s: %s with NULL dropped", where, counted(number, "row"))
+    return kept
 
 
 def _encode(
@@ -318,9 +353,10 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
     """Encode one staged table."""
     extra = [*(["truth"] if source.signed else []), *(["prior"] if source.role == "soft" else [])]
     raw = exp.select("*").from_(store.table(source.storage))
-    dropped = LoadOptions.from_json(source.options).duplicates == "drop"
+    options = LoadOptions.from_json(source.options)
+    dropped = options.duplicates == "drop"
     # Files of earlier versions have no numbers of rows beside what was kept of duplicates.
-    numbered = dropped and ROW in store.columns(raw, "describe what was loaded")
+    numbered = (dropped or options.nulls == "drop") and ROW in store.columns(raw, "describe what was loaded")
     example = source.example or moved is not None
     if moved is not None:
         old = [i for i in range(len(record.arguments) + 1) if i != moved]

@@ -37,6 +37,7 @@ class LoadOptions:
     header: bool = True
     delimiter: str | None = None
     quote: str = '"'
+    nulls: str = "error"
     files: Sequence[str] = ()
 
     @classmethod
@@ -139,6 +140,8 @@ def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
         raise LoadError(f"{predicate}: target=True makes facts labels, given=True makes them evidence: choose one.")
     if options.duplicates not in ("error", "drop"):
         raise LoadError(f"{predicate}: duplicates={options.duplicates!r} must be 'error' or 'drop'.")
+    if options.nulls not in ("error", "drop"):
+        raise LoadError(f"{predicate}: nulls={options.nulls!r} must be 'error' or 'drop'.")
     if options.empty not in ("error", "allow"):
         raise LoadError(f"{predicate}: empty={options.empty!r} must be 'error' or 'allow'.")
     if options.truth is not None and options.probability is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sqlrl.cli.failures import in_options
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
@@ -51,7 +52,7 @@ def evaluate(
             job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")
         else:
             job.run.show(scores.table(), title="scores")
-        job.run.message(str(scores))
+        job.run.message(in_options(str(scores)))
 
 
 def named_examples(db: Database, scores: Scores) -> pa.Table:

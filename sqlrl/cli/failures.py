@@ -43,7 +43,19 @@ _OPTIONS = {
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
-            *("columns", "types", "truth", "probability", "target", "given", "fold_case", "duplicates", "empty"),
+            *(
+                "columns",
+                "types",
+                "truth",
+                "probability",
+                "target",
+                "given",
+                "fold_case",
+                "duplicates",
+                "nulls",
+                "empty",
+            ),
+            "outside",
             *("delimiter", "quote"),
             *(
                 "query",

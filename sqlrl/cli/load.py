@@ -34,6 +34,13 @@ class Duplicates(StrEnum):
     drop = "drop"
 
 
+class Nulls(StrEnum):
+    """What to do with rows that have NULL for an argument or the example."""
+
+    error = "error"
+    drop = "drop"
+
+
 class Empty(StrEnum):
     """What to do with a source that has no facts."""
 
@@ -80,6 +87,9 @@ Scope = Annotated[
     ),
 ]
 InDuplicates = Annotated[Duplicates, typer.Option("--duplicates", help="Facts that occur more than once.")]
+InNulls = Annotated[
+    Nulls, typer.Option("--nulls", help="Rows with NULL (in CSV files an empty field) for an argument or the example.")
+]
 InEmpty = Annotated[Empty, typer.Option("--empty", help="A source without facts.")]
 FoldCase = Annotated[bool, typer.Option("--fold-case", metavar=FLAG, help="Lower the case of all constants.")]
 Rename = Annotated[
@@ -175,6 +185,7 @@ class Facts:
     scope: Scope = None
     fold_case: FoldCase = False
     rename: Rename = None
+    nulls: InNulls = Nulls.error
     no_header: NoHeader = False
     delimiter: Delimiter = None
     quote: Quote = '"'
@@ -192,6 +203,7 @@ class Facts:
             folder,
             None if bias is None else read_bias(bias),
             duplicates=duplicates.value,
+            nulls=self.nulls.value,
             empty=empty.value,
             fold_case=self.fold_case,
             constants=_renamed(self.rename or []),
@@ -227,6 +239,7 @@ class Facts:
                 truth=_place(self.truth),
                 probability=_place(self.probability),
                 duplicates=duplicates.value,
+                nulls=self.nulls.value,
                 empty=empty.value,
                 fold_case=self.fold_case,
                 constants=_renamed(self.rename or []),
@@ -329,8 +342,8 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
     own = (facts.types, facts.columns, facts.example, facts.truth, facts.probability, facts.scope)
     if others or any(x is not None for x in own):
         raise typer.BadParameter(
-            "--folder loads closed predicates: it takes --bias, --duplicates, --empty, --fold-case, --rename, --no-header, "
-            "--delimiter and --quote; load a predicate that needs more by itself"
+            "--folder loads closed predicates: it takes --bias, --duplicates, --nulls, --empty, --fold-case, --rename, "
+            "--no-header, --delimiter and --quote; load a predicate that needs more by itself"
         )
 
 
@@ -355,8 +368,8 @@ def check_usage(
     if (files or refresh) and facts != Facts():
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
-            "(--types, --columns, --example, --truth, --probability, --scope, --fold-case, --rename, --no-header, "
-            "--delimiter, --quote)"
+            "(--types, --columns, --example, --truth, --probability, --scope, --fold-case, --rename, --nulls, "
+            "--no-header, --delimiter, --quote)"
         )
     if replace and not files:
         raise typer.BadParameter(

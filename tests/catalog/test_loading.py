@@ -164,7 +164,7 @@ def test_truth_and_probability(catalog: Catalog) -> None:
 FAULTS: list[tuple[dict[str, Any], str]] = [
     (
         {"source": [("a", "b"), (None, "c"), ("d", None)]},
-        r"1 row has NULL for argument 1 \(row 2\): fill or remove it\.\n  1 row has NULL for argument 2 \(row 3\)",
+        r"1 row has NULL for argument 1 \(row 2\): fill or remove it, or pass nulls=\"drop\"\.\n  1 row has NULL for argument 2 \(row 3\)",
     ),
     (
         {"source": [("a", "b"), ("c", "d"), ("a", "b")]},

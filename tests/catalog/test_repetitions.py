@@ -105,7 +105,7 @@ def test_numbers_that_are_equal(catalog: Catalog) -> None:
         (
             [("x",), (None,), ("1",), (None,)],
             (
-                "2 rows have NULL for argument 1 (rows 2, 4): fill or remove them.\n"
+                '2 rows have NULL for argument 1 (rows 2, 4): fill or remove them, or pass nulls="drop".\n'
                 "  1 row has an argument 1 that is no number, such as 'x' (row 1): correct or remove it."
             ),
         ),
@@ -148,7 +148,10 @@ def test_sources_held_in_python_name_rows(label: str, types: list[str] | None) -
     """More rows than one thread takes at a time: their numbers are those of the source all the same."""
     right: list[Row] = [(f"x{i}", f"y{i}", True) for i in range(150_000)]
     faults: list[tuple[dict[int, Row], str]] = [
-        ({140_000: ("x", None, True)}, "1 row has NULL for argument 2 (row 140001): fill or remove it."),
+        (
+            {140_000: ("x", None, True)},
+            '1 row has NULL for argument 2 (row 140001): fill or remove it, or pass nulls="drop".',
+        ),
         (
             {140_000: ("x130000", "y130000", False), 149_000: right[100]},
             (

@@ -144,3 +144,15 @@ def test_a_folder_is_loaded_at_once(run: Run, tmp_path: Path) -> None:
         done = run("load", db, *options)
         assert done.code != 0
         assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_rows_with_empty_fields_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "likes.csv").write_text("a,b\nAnna,Bob\nBob,\n", encoding="utf-8")
+    arguments = ("load", tmp_path / "d.duckdb", "Likes", tmp_path / "likes.csv", "--types", "person,person")
+    refused = run(*arguments)
+    assert refused.code == 1
+    assert "1 row has an empty field for argument 2 (row 2): fill or remove it, or pass --nulls drop." in refused.err
+    done = run(*arguments, "--nulls", "drop")
+    assert done.code == 0, done.err
+    assert "Anna" in run("sql", tmp_path / "d.duckdb", "from sqlrl.named_Likes", "--json").out
+    assert run("load", tmp_path / "d.duckdb", "--refresh", "--nulls", "drop").code == 2
