@@ -1,8 +1,8 @@
-"""Data in a database: loading, scopes, examples, and plain SQL."""
+"""Data in a database: scopes, examples, and plain SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,15 +17,15 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
-from sqlrl.logic.model import Model
+from sqlrl.loading import Loading
 from sqlrl.plan.sql import table
-from sqlrl.report import Console, QuietConsole, Table
+from sqlrl.report import Console, Table
 
 if TYPE_CHECKING:
     import duckdb
 
 
-class Data:
+class Data(Loading):
     """Predicates with their facts in one DuckDB database; `sqlrl.database.Database` adds models.
 
     Parameters
@@ -36,79 +36,10 @@ class Data:
     """
 
     def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
-        self.catalog, self.engine = catalog, catalog.engine
-        self.console = console or QuietConsole()
+        super().__init__(catalog, console)
         self.records = Records(catalog.store)
         self.records.end_killed()
         self._closed = False
-
-    def load(
-        self,
-        predicate: str,
-        source: Any,
-        *,
-        columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
-        types: Sequence[str] | None = None,
-        example: str | int | None = None,
-        target: bool = False,
-        given: bool = False,
-        truth: str | int | None = None,
-        probability: str | int | None = None,
-        duplicates: str = "error",
-        nulls: str = "error",
-        empty: str = "error",
-        fold_case: bool = False,
-        constants: Mapping[str, str] | None = None,
-        header: bool = True,
-        delimiter: str | None = None,
-        quote: str = '"',
-    ) -> None:
-        """Load the facts of a predicate; see `sqlrl.catalog.catalog.Catalog.load` for every option."""
-        with self.console.progress(f"loading {predicate}"):
-            self.catalog.load(
-                predicate,
-                source,
-                columns=columns,
-                types=types,
-                example=example,
-                target=target,
-                given=given,
-                truth=truth,
-                probability=probability,
-                duplicates=duplicates,
-                nulls=nulls,
-                empty=empty,
-                fold_case=fold_case,
-                constants=constants,
-                header=header,
-                delimiter=delimiter,
-                quote=quote,
-            )
-
-    def load_evidence(
-        self,
-        source: Any,
-        model: Model,
-        *,
-        given: bool = False,
-        target: bool = False,
-        duplicates: str = "error",
-        empty: str = "error",
-        replace: bool = False,
-        drop: Iterable[str] = (),
-    ) -> None:
-        """Load Alchemy's `.db` files, one or a list; see `sqlrl.catalog.catalog.Catalog.load_evidence` for every option."""
-        with self.console.progress("loading evidence"):
-            self.catalog.load_evidence(
-                source,
-                model,
-                given=given,
-                target=target,
-                duplicates=duplicates,
-                empty=empty,
-                replace=replace,
-                drop=drop,
-            )
 
     def scope(self, predicate: str, source: Any) -> None:
         r"""Set which tuples of an open predicate have atoms.

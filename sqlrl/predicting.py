@@ -84,6 +84,8 @@ class Predicting(Asking):
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
             predicted atom has a label, `evaluate` adds the counts of the observed world.
+        drop, query : iterable of str
+            As in `ground`.
 
         Raises
         ------

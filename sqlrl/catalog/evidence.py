@@ -36,7 +36,7 @@ Evidence = Iterable[EvidenceAtom] | Iterable[str | Path] | str | Path
 
 @dataclass(frozen=True, slots=True)
 class EvidenceOptions:
-    """The options of `Catalog.load_evidence`, which explains them."""
+    """The options of `sqlrl.Database.load_evidence`, which explains them."""
 
     given: bool = False
     target: bool = False
@@ -67,7 +67,7 @@ _Groups = Mapping[tuple[str, str], list[_Found]]
 
 
 def load_evidence(store: Store, evidence: Evidence, model: Model, options: EvidenceOptions) -> None:
-    """Load evidence atoms; `Catalog.load_evidence` explains it."""
+    """Load evidence atoms; `sqlrl.Database.load_evidence` explains the options."""
     _check_options(options)
     kept = drop_predicates(model, options.drop)
     # Facts of dropped predicates are read as the model declares them, and skipped.

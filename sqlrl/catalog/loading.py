@@ -34,7 +34,7 @@ _DIRECT = ("table", "object")
 
 
 def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> None:
-    """Load the facts of a predicate; `Catalog.load` explains the options.
+    """Load the facts of a predicate; `sqlrl.Database.load` explains the options.
 
     Facts with the same role that were loaded before are replaced.
 

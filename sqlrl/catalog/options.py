@@ -21,7 +21,7 @@ _WHOLE = (int, np.integer)
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The options of `Catalog.load`, which explains them; `files` are those that `Catalog.load_evidence` read together."""
+    """The options of `sqlrl.Database.load`, which explains them; `files` are those that `load_evidence` read together."""
 
     columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
     types: Sequence[str] | None = None

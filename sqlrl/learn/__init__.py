@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sqlrl.learn.batch.estimator import BatchEstimator
     from sqlrl.learn.estimators import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
     from sqlrl.learn.learner import OnlineLearner
     from sqlrl.learn.online import OnlineEstimator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdaGrad": "sqlrl.learn.estimators",
     "AdaGradParameters": "sqlrl.learn.settings",
+    "BatchEstimator": "sqlrl.learn.batch.estimator",
     "CDA": "sqlrl.learn.estimators",
     "ContrastiveDivergence": "sqlrl.learn.estimators",
     "MIRA": "sqlrl.learn.estimators",
@@ -35,6 +37,7 @@ __all__ = [
     "MIRA",
     "AdaGrad",
     "AdaGradParameters",
+    "BatchEstimator",
     "ContrastiveDivergence",
     "OnlineEstimator",
     "OnlineLearner",

@@ -37,7 +37,7 @@ class AdaGrad(OnlineEstimator):
     loss_augmented : bool
         Learn from the world that is most probable when each wrong atom adds 1, instead of the most probable one.
     **common
-        See `OnlineEstimator`, also for the attributes.
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class CDA(OnlineEstimator):
         What the labels should score above the other world: its number of wrong atoms, or 1 - F1 of its true atoms. The
         maximal loss label needs Hamming loss, since 1 - F1 is no sum over atoms.
     **common
-        See `OnlineEstimator`, also for the attributes.
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
     Notes
     -----
@@ -122,7 +122,7 @@ class MIRA(OnlineEstimator):
     label_loss : {"hamming", "f1"}
         As for `CDA`.
     **common
-        See `OnlineEstimator`, also for the attributes.
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class Subgradient(OnlineEstimator):
     sigma, update
         As for `CDA`.
     **common
-        See `OnlineEstimator`, also for the attributes.
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class Perceptron(OnlineEstimator):
     Parameters
     ----------
     **common
-        See `OnlineEstimator`, also for the attributes.
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class ContrastiveDivergence(OnlineEstimator):
     sweeps : int
         Sweeps of sampling in each step.
     **common
-        See `OnlineEstimator`, also for the attributes.
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class OSL(OnlineEstimator):
         `model_`, and the ids of clauses that one step adds, may come in another order, and sums of weights may differ in
         their last digit.
     **common
-        See `OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
         model's own clauses first, then the added ones. With `record_history` the weights of added clauses after each step are in
         `sqlrl.weight_history`.
 

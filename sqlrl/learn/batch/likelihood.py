@@ -52,7 +52,7 @@ class Likelihood(BatchEstimator):
         Done when the optimality condition is violated by at most this share of the largest gradient at weights of 0.
     max_iterations : int
     **common
-        See `BatchEstimator`, also for more attributes.
+        See `sqlrl.learn.BatchEstimator`, also for more attributes.
 
     Attributes
     ----------

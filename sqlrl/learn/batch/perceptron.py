@@ -68,7 +68,7 @@ class VotedPerceptron(BatchEstimator):
         Which of several most probable worlds to learn from: the one farthest from the labels, so that a tie counts as an
         error, or the solver's own. At first, with all weights 0, all worlds tie.
     **common
-        See `BatchEstimator`, also for the attributes.
+        See `sqlrl.learn.BatchEstimator`, also for the attributes.
 
     Notes
     -----

@@ -47,7 +47,7 @@ class PSCG(BatchEstimator):
     moments : {"mcsat", "exact"}
         "exact" needs a model whose ground clauses have one query atom each, blocks aside, such as non-recursive clauses.
     **common
-        See `BatchEstimator`, also for the attributes.
+        See `sqlrl.learn.BatchEstimator`, also for the attributes.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ class MaxMargin(BatchEstimator):
         Of several values of C (one alone is refused), take the one with the best average F1 on mega-examples that are held out: in turn each of so many
         parts of them. Costs as many trainings more for each C, but weights that merely fit the training examples are not taken for good ones.
     **common
-        See `BatchEstimator`.
+        See `sqlrl.learn.BatchEstimator`.
 
     Attributes
     ----------
