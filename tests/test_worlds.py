@@ -229,7 +229,7 @@ def test_numbers_are_named_as_they_were_loaded(tmp_path: Path) -> None:
 
 
 @given(smokes=people, cancer=people)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, cancer: People) -> None:
     model = sqlrl.parse_mln(
         """

@@ -75,10 +75,13 @@ class Narrow(NamedTuple):
 
 
 class Components(NamedTuple):
-    """The components of a window whose best worlds compiled code finds."""
+    """The components of a window whose best worlds compiled code finds.
+
+    Without narrow ones there is None for them, for which kernels are compiled without what they take.
+    """
 
     forest: Forest
-    narrow: Narrow
+    narrow: Narrow | None
 
 
 class Tally(NamedTuple):
@@ -181,15 +184,18 @@ def component_arrays(forest: ForestProgram, narrow: NarrowProgram, examples: Int
         _integers(arrays.forbidden_start),
         _integers(arrays.forbidden_cell),
     )
+    found = Forest(
+        trees,
+        csr(forest.unary),
+        csr(forest.pairs),
+        _integers(forest.variable),
+        *_ranges(forest.examples, forest.example_start, examples),
+    )
     tables = narrow.buckets
+    if len(tables.parent) == 0:
+        return Components(found, None)
     return Components(
-        Forest(
-            trees,
-            csr(forest.unary),
-            csr(forest.pairs),
-            _integers(forest.variable),
-            *_ranges(forest.examples, forest.example_start, examples),
-        ),
+        found,
         Narrow(
             tables,
             _integers(narrow.row),

@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.arrays import Changes, Components, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
 
@@ -175,7 +175,8 @@ def record(
 @kernel
 def learn_compiled(
     window: WindowArrays,
-    components: Components,
+    forest: Forest,
+    narrow: Narrow | None,
     begin: int,
     end: int,
     state: State,
@@ -193,7 +194,7 @@ def learn_compiled(
 
     Parameters
     ----------
-    window, components
+    window, forest, narrow
         The window.
     begin, end : int
         Places in the sequence of examples.
@@ -213,15 +214,15 @@ def learn_compiled(
     tuple of int, Changes and int
         -1 or a variable whose component has no world; the changes; how many of them are used.
     """
-    trees = components.forest.arrays
+    trees = forest.arrays
     theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))
     with_loss = window.prior + augmentation * window.loss
     for k in range(begin, end):
         step = done + 1 + k - begin
         refresh(window, k, state, tally, rates, work, step)
-        stuck = predict(window, components, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck < 0 and augmentation > 0:
-            stuck = predict(window, components, k, theta_unary, theta_pair, with_loss, work.now, work.target)
+            stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, with_loss, work.now, work.target)
         if stuck >= 0:
             return stuck, changes, used
         count = finish(window, k, state, tally, rates, work, step, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.arrays import Components, Forest, Narrow, WindowArrays
+from sqlrl.learn.arrays import Forest, Narrow, WindowArrays
 from sqlrl.solve.maxsum import solve_range, weigh_range
 from sqlrl.solve.treewidth.messages import best_world
 
@@ -67,7 +67,8 @@ def _predict_narrow(
 @kernel
 def predict(
     window: WindowArrays,
-    components: Components,
+    forest: Forest,
+    narrow: Narrow | None,
     k: int,
     theta_unary: FloatArray,
     theta_pair: FloatArray,
@@ -80,7 +81,8 @@ def predict(
     Parameters
     ----------
     window : WindowArrays
-    components : Components
+    forest : Forest
+    narrow : Narrow or None
         Its tables are overwritten.
     k : int
         Place of the example in the sequence.
@@ -97,7 +99,9 @@ def predict(
     int
         -1, or a variable of `Structure.variables` whose component has no world.
     """
-    stuck: int = _predict_forest(components.forest, k, theta_unary, theta_pair, linear, now, world)
-    if stuck < 0:
-        stuck = _predict_narrow(window, components.narrow, k, linear, now, world)
+    stuck: int = _predict_forest(forest, k, theta_unary, theta_pair, linear, now, world)
+    # Alone, so that numba leaves it out where there is None.
+    if narrow is not None:  # noqa: SIM102
+        if stuck < 0:
+            stuck = _predict_narrow(window, narrow, k, linear, now, world)
     return stuck

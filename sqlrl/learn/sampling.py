@@ -11,7 +11,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.arrays import Changes, Components, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.kernel import finish, record, refresh
 from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import AnyRates, State
@@ -125,7 +125,8 @@ def sample(
 @kernel
 def learn_sampled(
     window: WindowArrays,
-    components: Components,
+    forest: Forest,
+    narrow: Narrow | None,
     chain: Chain,
     begin: int,
     end: int,
@@ -153,12 +154,12 @@ def learn_sampled(
     tuple of int, Changes and int
         As `learn_compiled`.
     """
-    trees = components.forest.arrays
+    trees = forest.arrays
     theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))
     for k in range(begin, end):
         step = done + 1 + k - begin
         refresh(window, k, state, tally, rates, work, step)
-        stuck = predict(window, components, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck >= 0:
             return stuck, changes, used
         sample(window, chain, k, work.now, sweeps, random, work.target)

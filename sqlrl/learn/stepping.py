@@ -108,25 +108,17 @@ class _Pass:
 
     def compiled(self, begin: int, end: int) -> None:
         """Take the steps of a run of examples in compiled code."""
-        chosen = self.parameters
-        learned = (
-            self.state,
-            self.tally,
-            chosen.rates,
-            self.work,
-            self.state.steps + begin,
-            self.rows,
-            self.changes,
-            self.used,
-        )
-        if self.chain is None:
+        chosen, (forest, narrow) = self.parameters, self.components
+        window, chain, done = self.window, self.chain, self.state.steps + begin
+        if chain is None:
             stuck, self.changes, self.used = learn_compiled(
-                self.window, self.components, begin, end, *learned, chosen.augmentation, chosen.record_history
-            )
+                window, forest, narrow, begin, end, self.state, self.tally, chosen.rates, self.work, done, self.rows,
+                self.changes, self.used, chosen.augmentation, chosen.record_history,
+            )  # fmt: skip
         else:
             stuck, self.changes, self.used = learn_sampled(
-                self.window, self.components, self.chain, begin, end, *learned, chosen.sweeps, self.random,
-                chosen.record_history,
+                window, forest, narrow, chain, begin, end, self.state, self.tally, chosen.rates, self.work, done, self.rows,
+                self.changes, self.used, chosen.sweeps, self.random, chosen.record_history,
             )  # fmt: skip
         self._check(stuck)
 
@@ -134,7 +126,7 @@ class _Pass:
         """Take the step of an example with hard clauses that compiled code predicts, against a sampled world."""
         self._refresh(k)
         window, work = self.window, self.work
-        self._check(predict(window, self.components, k, *self.theta, window.prior, work.now, work.predicted))
+        self._check(predict(window, *self.components, k, *self.theta, window.prior, work.now, work.predicted))
         network, atoms, clauses = example_network(self.slices, k)
         self._sample(k, network, atoms, clauses)
         self._finish(k)

@@ -68,13 +68,14 @@ class Data:
 
     @contextmanager
     def training_windows(
-        self, model: Model, *, examples: Any, size: int, order: Order, seed: int, passes: int
+        self, model: Model, *, examples: Any, size: int | None, order: Order, seed: int, passes: int
     ) -> Iterator[TrainingStream]:
         chosen = self.whole.examples if examples is None else np.array(examples, dtype=np.int64)
         rng, windows = np.random.default_rng(seed), []
         for _ in range(passes):
             ordered = rng.permutation(chosen) if order == "shuffle" else chosen
-            windows += [replace(self.whole, examples=ordered[i : i + size]) for i in range(0, len(ordered), size)]
+            step = size or max(len(ordered), 1)
+            windows += [replace(self.whole, examples=ordered[i : i + step]) for i in range(0, len(ordered), step)]
         self.stream = Stream(windows)
         try:
             yield self.stream

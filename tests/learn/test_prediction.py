@@ -30,7 +30,7 @@ def predicted(problem: Problem, linear: list[float]) -> tuple[int, Structure, Na
     theta = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))
     now = np.where(net.hard, 0.0, np.array(problem.weights))
     world = np.zeros(problem.atoms, dtype=np.bool_)
-    stuck = predict(window, components, 0, *theta, net.prior + np.array(linear), now, world)
+    stuck = predict(window, *components, 0, *theta, net.prior + np.array(linear), now, world)
     return stuck, structure, narrow, tuple(world.tolist())
 
 
@@ -75,6 +75,7 @@ def test_examples_have_their_own_components() -> None:
     net = network(9, ground, example=[20, 10, 20] * 3)
     narrow = compile_narrow(compile_network(net))
     arrays = component_arrays(compile_forest(compile_network(net)), narrow, np.array([20, 15, 10])).narrow
+    assert arrays is not None
     owned = []
     for first, last in zip(arrays.first, arrays.last, strict=True):
         start = narrow.buckets.component_start
