@@ -13,6 +13,8 @@ from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
+from sqlrl.learn.sampling import Chain, sample
+from sqlrl.solve.randomness import Stream
 
 
 @kernel
@@ -177,6 +179,7 @@ def learn_compiled(
     window: WindowArrays,
     forest: Forest,
     narrow: Narrow | None,
+    chain: Chain | None,
     begin: int,
     end: int,
     state: State,
@@ -188,6 +191,8 @@ def learn_compiled(
     changes: Changes,
     used: int,
     augmentation: float,
+    sweeps: int,
+    random: Stream,
     recording: bool,
 ) -> tuple[int, Changes, int]:
     """Predict, compare and update for the examples begin to end - 1, all of forests and narrow components; in place.
@@ -196,6 +201,8 @@ def learn_compiled(
     ----------
     window, forest, narrow
         The window.
+    chain : Chain or None
+        To learn from samples; the examples then have no hard clauses.
     begin, end : int
         Places in the sequence of examples.
     state, tally, rates, work
@@ -208,6 +215,8 @@ def learn_compiled(
         Appended to if `recording`.
     augmentation : float
         What each wrong atom adds to the world of delta n; 0 for the predicted world.
+    sweeps, random
+        Of the chain.
 
     Returns
     -------
@@ -225,6 +234,9 @@ def learn_compiled(
             stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, with_loss, work.now, work.target)
         if stuck >= 0:
             return stuck, changes, used
+        # Numba leaves this out where there is None.
+        if chain is not None:
+            sample(window, chain, k, work.now, sweeps, random, work.target)
         count = finish(window, k, state, tally, rates, work, step, rows)
         if recording:
             changes, used = record(changes, used, state, rates, work, step, count)

@@ -1,4 +1,4 @@
-"""Steps against sampled worlds, compiled: one Markov chain for a window, of which each example runs its own part from its labels.
+"""Sampled worlds, compiled: one Markov chain for a window, of which each example runs its own part from its labels.
 
 For examples without hard clauses; the worlds are those of `sqlrl.learn.worlds.sampled_world`.
 """
@@ -11,10 +11,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
-from sqlrl.learn.kernel import finish, record, refresh
-from sqlrl.learn.prediction import predict
-from sqlrl.learn.rules import AnyRates, State
+from sqlrl.learn.arrays import WindowArrays
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
 from sqlrl.learn.worlds import start_world
 from sqlrl.solve.occurrences import Int32Array, occurrences
@@ -120,50 +117,3 @@ def sample(
             atom = window.atom[a]
             if state.atom[atom].true != value and chain.start[atom] == value:
                 toggle(state, atom)
-
-
-@kernel
-def learn_sampled(
-    window: WindowArrays,
-    forest: Forest,
-    narrow: Narrow | None,
-    chain: Chain,
-    begin: int,
-    end: int,
-    state: State,
-    tally: Tally,
-    rates: AnyRates,
-    work: Scratch,
-    done: int,
-    rows: StepRows,
-    changes: Changes,
-    used: int,
-    sweeps: int,
-    random: Stream,
-    recording: bool,
-) -> tuple[int, Changes, int]:
-    """As `learn_compiled`, with delta n from a sampled world; the examples have no hard clauses.
-
-    Parameters
-    ----------
-    chain, sweeps, random
-        As for `sample`; the others are those of `learn_compiled`.
-
-    Returns
-    -------
-    tuple of int, Changes and int
-        As `learn_compiled`.
-    """
-    trees = forest.arrays
-    theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))
-    for k in range(begin, end):
-        step = done + 1 + k - begin
-        refresh(window, k, state, tally, rates, work, step)
-        stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
-        if stuck >= 0:
-            return stuck, changes, used
-        sample(window, chain, k, work.now, sweeps, random, work.target)
-        count = finish(window, k, state, tally, rates, work, step, rows)
-        if recording:
-            changes, used = record(changes, used, state, rates, work, step, count)
-    return -1, changes, used

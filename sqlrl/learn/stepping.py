@@ -26,7 +26,7 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import State
-from sqlrl.learn.sampling import learn_sampled, sample, soft_examples, start_chain
+from sqlrl.learn.sampling import sample, soft_examples, start_chain
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.solve.components import split
@@ -109,17 +109,11 @@ class _Pass:
     def compiled(self, begin: int, end: int) -> None:
         """Take the steps of a run of examples in compiled code."""
         chosen, (forest, narrow) = self.parameters, self.components
-        window, chain, done = self.window, self.chain, self.state.steps + begin
-        if chain is None:
-            stuck, self.changes, self.used = learn_compiled(
-                window, forest, narrow, begin, end, self.state, self.tally, chosen.rates, self.work, done, self.rows,
-                self.changes, self.used, chosen.augmentation, chosen.record_history,
-            )  # fmt: skip
-        else:
-            stuck, self.changes, self.used = learn_sampled(
-                window, forest, narrow, chain, begin, end, self.state, self.tally, chosen.rates, self.work, done, self.rows,
-                self.changes, self.used, chosen.sweeps, self.random, chosen.record_history,
-            )  # fmt: skip
+        stuck, self.changes, self.used = learn_compiled(
+            self.window, forest, narrow, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
+            self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.sweeps, self.random,
+            chosen.record_history,
+        )  # fmt: skip
         self._check(stuck)
 
     def sampled(self, k: int) -> None:
