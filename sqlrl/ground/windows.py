@@ -80,7 +80,9 @@ class Windows:
 
     def __len__(self) -> int:
         """Return the number of windows of all passes, as far as it is known."""
-        return sum(1 for _ in self._cuts())
+        later = self.later or self.first
+        beyond = [max(len(examples) - (number == 0) * self.first, 0) for number, examples in enumerate(self.passes)]
+        return sum(-(-size // later) for size in beyond) + any(len(examples) > 0 for examples in self.passes[:1])
 
     def __iter__(self) -> Iterator[tuple[int, Window]]:
         return self.after(0)
