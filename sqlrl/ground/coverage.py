@@ -29,12 +29,11 @@ from sqlrl.plan.coverage import (
     Pattern,
     bindings_from,
     count_bindings,
-    facts_of_constants,
     layer_bindings,
     layer_columns,
     layer_counts,
-    wanted_bindings,
 )
+from sqlrl.plan.shared import facts_of_constants, wanted_bindings
 from sqlrl.plan.sql import table
 from sqlrl.wording import counted
 

@@ -14,6 +14,7 @@ from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally
 from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
 from sqlrl.learn.sampling import Chain, sample
+from sqlrl.learn.weighing import row_cost
 from sqlrl.solve.randomness import Stream
 
 
@@ -58,8 +59,7 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
     for r in range(window.row_start[k], window.row_start[k + 1]):
         row = window.row[r]
         if _violated(window, row, world):
-            clause = window.row_clause[row]
-            score -= window.sign[clause] * window.multiplicity[row] * now[clause]
+            score -= row_cost(window, row, now)
     return score
 
 

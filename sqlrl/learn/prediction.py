@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Forest, Narrow, WindowArrays
+from sqlrl.learn.weighing import row_cost, unit_worth
 from sqlrl.solve.maxsum import solve_range, weigh_range
 from sqlrl.solve.treewidth.messages import best_world
 
@@ -35,21 +36,17 @@ def _predict_forest(
 @kernel
 def _weigh_narrow(window: WindowArrays, narrow: Narrow, c: int, linear: FloatArray, now: FloatArray) -> None:
     # Write what states add and what violated rows cost into the tables of component c.
-    buckets, units = narrow.buckets, window.units
+    buckets = narrow.buckets
     for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
         for s in range(buckets.state_start[i], buckets.state_start[i + 1]):
             atom = buckets.state_atom[s]
             if atom >= 0:
-                value = linear[atom]
-                for u in range(units.indptr[atom], units.indptr[atom + 1]):
-                    value += units.data[u] * now[units.indices[u]]
-                buckets.state_value[s] = value
+                buckets.state_value[s] = unit_worth(window, atom, now) + linear[atom]
         for r in range(buckets.row_start[i], buckets.row_start[i + 1]):
             j = buckets.row[r]
             row = narrow.row[j]
             if row >= 0 and not window.hard[window.row_clause[row]]:
-                clause = window.row_clause[row]
-                buckets.cost[j] = window.sign[clause] * window.multiplicity[row] * now[clause]
+                buckets.cost[j] = row_cost(window, row, now)
 
 
 @kernel

@@ -13,6 +13,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import WindowArrays
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
+from sqlrl.learn.weighing import row_cost, unit_worth
 from sqlrl.learn.worlds import start_world
 from sqlrl.solve.occurrences import Int32Array, occurrences
 from sqlrl.solve.randomness import Stream
@@ -94,18 +95,13 @@ def sample(
     window: WindowArrays, chain: Chain, k: int, now: FloatArray, sweeps: int, random: Stream, world: BoolArray
 ) -> None:
     """Write the world of the k-th example after some sweeps from its start, under the current weights `now`, to `world`."""
-    state, units = chain.state, window.units
+    state = chain.state
     first, last = window.atom_start[k], window.atom_start[k + 1]
     for a in range(first, last):
         atom = window.atom[a]
-        value = 0.0
-        for u in range(units.indptr[atom], units.indptr[atom + 1]):
-            value += units.data[u] * now[units.indices[u]]
-        state.atom[atom].linear = value + window.prior[atom]
+        state.atom[atom].linear = unit_worth(window, atom, now) + window.prior[atom]
     for r in range(window.row_start[k], window.row_start[k + 1]):
-        row = window.row[r]
-        clause = window.row_clause[row]
-        state.row[row].cost = now[clause] * (window.sign[clause] * window.multiplicity[row])
+        state.row[window.row[r]].cost = row_cost(window, window.row[r], now)
     sweep = Sweep(chain.visit[chain.visit_start[k] : chain.visit_start[k + 1]], chain.gain, chain.fixes)
     for _ in range(sweeps):
         sweep_once(state, sweep, random, chain.total, chain.square)

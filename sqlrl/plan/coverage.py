@@ -112,9 +112,9 @@ class CoverageTables:
     heads : int
         The number of columns `h0, h1, ...`.
     wanted : TableName
-        What `wanted_bindings` says: the bindings of the parents.
+        What `plan.shared.wanted_bindings` says: the bindings of the parents.
     constants : mapping of int to TableName
-        For each pattern that begins with facts, by its number, what `facts_of_constants` says.
+        For each pattern that begins with facts, by its number, what `plan.shared.facts_of_constants` says.
 
     Notes
     -----
@@ -128,6 +128,11 @@ class CoverageTables:
     heads: int
     wanted: TableName
     constants: Mapping[int, TableName]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the tables of bindings."""
+        return ("component", "key", *(f"h{j}" for j in range(self.heads)), "places")
 
 
 def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
@@ -173,8 +178,9 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
     ON k.h0 = f.a0 WHERE r.pattern = 0) AS b LIMIT 9
     """
     branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
-    names = _binding_columns(tables)
-    found = exp.select(*(column(name, "b") for name in names)).from_(subquery(union_all(branches), "b"), copy=False)
+    found = exp.select(*(column(name, "b") for name in tables.columns)).from_(
+        subquery(union_all(branches), "b"), copy=False
+    )
     return found.limit(integer(most), copy=False)
 
 
@@ -209,67 +215,6 @@ def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTa
     query = query.from_(subquery(union_all(branches), "b"), copy=False)
     order = [exp.Ordered(this=column(name, "b"), nulls_first=False) for name in ("component", "key")]
     return query.order_by(*order, copy=False)
-
-
-def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.Select | None:
-    """Plan the bindings of the parents: every branch reads them, and the table has those of all components.
-
-    Returns
-    -------
-    exp.Select or None
-        Columns as the table of bindings has them; None if no component of the layer has parents.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample import table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
-    >>> print(wanted_bindings([pattern], tables).sql("duckdb").replace('"', ""))
-    SELECT b.component, b.key, b.h0, b.places FROM db.main.bindings AS b
-    WHERE b.component IN (SELECT q.p0 AS component FROM db.main.layer AS q)
-    """
-    parents = max(len(pattern.parents) for pattern in patterns)
-    if not parents:
-        return None
-    named_parents = [
-        exp.select(named(column(f"p{i}", "q"), "component")).from_(table(tables.layer, "q")) for i in range(parents)
-    ]
-    known = exp.In(this=column("component", "b"), query=exp.Subquery(this=union_all(named_parents)))
-    shown = [column(name, "b") for name in _binding_columns(tables)]
-    return exp.select(*shown).from_(table(tables.bindings, "b")).where(known, copy=False)
-
-
-def _binding_columns(tables: CoverageTables) -> list[str]:
-    return ["component", "key", *(f"h{j}" for j in range(tables.heads)), "places"]
-
-
-def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
-    """Plan the components of a pattern that begins with facts, with the facts that have their constants.
-
-    The database would join the parents first: it cannot know that many components share one.
-
-    Returns
-    -------
-    exp.Select
-        Columns `component`, `p0, p1, ...`, then those of the facts.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample import people, table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("bound", 0, 1), Argument("constant")), ((0,),), True)
-    >>> print(facts_of_constants(0, pattern, people(), tables).sql("duckdb").replace('"', ""))
-    SELECT r.component, r.p0, f.a0, f.a1 FROM db.main.layer AS r INNER JOIN db.main.friends AS f ON f.a1 = r.x1
-    WHERE r.pattern = 0
-    """
-    info = layout.predicates[pattern.predicate]
-    names = argument_columns(info)
-    constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == Kind.CONSTANT.value]
-    on = conjunction([_is(column(names[i], _FACTS), column(f"x{i}", _LAYER)) for i in constants])
-    shown = [column("component", _LAYER), *(column(f"p{i}", _LAYER) for i in range(len(pattern.parents)))]
-    query = exp.select(*shown, *(column(name, _FACTS) for name in names)).from_(table(tables.layer, _LAYER), copy=False)
-    join(query, table(info.facts, _FACTS), on, "INNER")
-    return query.where(_is(column("pattern", _LAYER), integer(number)), copy=False)
 
 
 def _branch(

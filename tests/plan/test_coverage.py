@@ -20,14 +20,13 @@ from sqlrl.plan.coverage import (
     CoverageTables,
     Pattern,
     count_bindings,
-    facts_of_constants,
     layer_bindings,
     layer_counts,
-    wanted_bindings,
 )
 from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.sample import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
+from sqlrl.plan.shared import facts_of_constants, wanted_bindings
 
 FOLDER = Path(__file__).parent / "golden_coverage"
 HEAD, BOUND, NEW, CONSTANT = "head", "bound", "new", "constant"
