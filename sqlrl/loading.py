@@ -121,7 +121,7 @@ class Loading:
                 nulls=nulls,
                 empty=empty,
                 fold_case=fold_case,
-                constants=constants,
+                constants={} if constants is None else constants,
                 header=header,
                 delimiter=delimiter,
                 quote=quote,

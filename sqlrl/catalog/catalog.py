@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -60,52 +60,15 @@ class Catalog:
         self.store = open_store(engine)
         open_layout(self.store)
 
-    def load(
-        self,
-        predicate: str,
-        source: Any,
-        *,
-        columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
-        types: Sequence[str] | None = None,
-        example: str | int | None = None,
-        target: bool = False,
-        given: bool = False,
-        truth: str | int | None = None,
-        probability: str | int | None = None,
-        duplicates: str = "error",
-        nulls: str = "error",
-        empty: str = "error",
-        fold_case: bool = False,
-        constants: Mapping[str, str] | None = None,
-        header: bool = True,
-        delimiter: str | None = None,
-        quote: str = '"',
-    ) -> None:
-        """Load the facts of a predicate; `sqlrl.Database.load` explains the options.
+    def load(self, predicate: str, source: Any, **given: Any) -> None:
+        """Load the facts of a predicate; `given` are `LoadOptions`, which `sqlrl.Database.load` explains.
 
         Raises
         ------
         LoadError
             With all faults, the rows and the remedy; nothing has changed then.
         """
-        given_options = LoadOptions(
-            columns,
-            types,
-            example,
-            target,
-            given,
-            truth,
-            probability,
-            duplicates,
-            empty,
-            fold_case,
-            {} if constants is None else constants,
-            header=header,
-            delimiter=delimiter,
-            quote=quote,
-            nulls=nulls,
-        )
-        options = checked_options(predicate, given_options)
+        options = checked_options(predicate, LoadOptions(**given))
         known = self.store.types()
         with self.store.writing():
             loading.load(self.store, predicate, source, options)
