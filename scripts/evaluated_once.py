@@ -168,6 +168,10 @@ class _Session:
         """Return atoms as text, by id."""
         return self._whole.atom_texts(atoms)
 
+    def passed_over(self) -> str | None:
+        """Say which clauses could not be evaluated."""
+        return self._whole.passed_over()
+
     def progress(self, description: str, total: int) -> AbstractContextManager[Task]:
         """Show progress."""
         return self._whole.progress(description, total)

@@ -168,6 +168,10 @@ class NothingFoundWarning(SqlrlWarning):
     """A learner of clauses found none that is acceptable."""
 
 
+class PassedOverWarning(SqlrlWarning):
+    """A search for clauses passed over some that cannot be evaluated within a limit."""
+
+
 class ValidationWarning(SqlrlWarning):
     """Held-out labels say little about the parameter that they are to choose."""
 

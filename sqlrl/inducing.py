@@ -16,7 +16,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.defining import Defining
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
+from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, Coverage
 from sqlrl.ground.evaluated import ComponentCounts, Saturated
 from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.network import BoolArray, IntArray
@@ -74,7 +74,14 @@ class TargetSource:
         self.arguments: IntArray = np.array(columns, dtype=np.int64).T.reshape(len(data), bias.head.arity)
         self.predicates = bias.predicates()
         self.coverage = Coverage(
-            program.engine, program.layout, components, self.predicates, self.arguments, self._example, limit=limit
+            program.engine,
+            program.layout,
+            components,
+            self.predicates,
+            self.arguments,
+            self._example,
+            limit=limit,
+            pass_over=True,
         )
 
     def saturate(self, seeds: IntArray, depth: int) -> Saturated:
@@ -135,6 +142,18 @@ class Session:
     def atom_texts(self, atoms: Sequence[int]) -> Mapping[int, str]:
         """Return atoms as text, by id."""
         return atom_texts(self._program, np.unique(np.array(atoms, dtype=np.int64)))
+
+    def passed_over(self) -> str | None:
+        """Say which clauses could not be evaluated; see `InducingSession`."""
+        coverage = self.source.coverage
+        if not coverage.passed_over:
+            return None
+        reasons = [coverage.closed[x] for x in dict.fromkeys(coverage.passed_over.values())]
+        others = f", and {counted(len(reasons) - 1, 'other literal')} in other bodies" if len(reasons) > 1 else ""
+        return (
+            f"clauses were passed over because {counted(len(coverage.passed_over), 'part')} of their bodies could not be evaluated: "
+            f"{reasons[0]}{others}; {FEWER_BINDINGS}"
+        )
 
     def progress(self, description: str, total: int) -> Progress:
         """Show progress on work of so many steps."""

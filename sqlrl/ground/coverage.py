@@ -20,8 +20,9 @@ from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError, M
 from sqlrl.ground.body_text import BodyText
 from sqlrl.ground.evaluated import ComponentCounts
 from sqlrl.ground.keys import Keys, distinct
-from sqlrl.ground.network import IntArray
-from sqlrl.ground.refining import Placed, Refiner, Step, Stored, placed
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.refining import Placed, Refiner, Step, Stored, layer_table, placed
+from sqlrl.ground.running import is_overflow
 from sqlrl.logic.components import Component, Components
 from sqlrl.plan.coverage import (
     CoverageTables,
@@ -30,7 +31,6 @@ from sqlrl.plan.coverage import (
     bindings_from,
     count_bindings,
     layer_bindings,
-    layer_columns,
     layer_counts,
 )
 from sqlrl.plan.shared import facts_of_constants, wanted_bindings
@@ -39,6 +39,11 @@ from sqlrl.wording import counted
 
 MOST_BINDINGS = 10_000_000
 """Bindings that are kept, and those of one layer: more fill the memory."""
+
+FEWER_BINDINGS = (
+    "lower the recall in its mode, use constants (#) where it brings in variables (-), shorten clauses, or raise limit="
+)
+"""What helps against a literal that explodes."""
 
 _numbers = count(1)
 
@@ -51,8 +56,8 @@ class _Counts(NamedTuple):
     n: IntArray
 
 
-class _TogetherError(GroundingLimitError):
-    """Several components have too many bindings together; none of them may have."""
+class _AgainError(Exception):
+    """A layer has too many bindings: those of its components that alone have too many are `closed` now, if any."""
 
 
 class Coverage:
@@ -72,7 +77,17 @@ class Coverage:
         Their examples.
     limit : int
         The most bindings of components that are evaluated together; a layer that has more of them is evaluated in parts. When all that
-        is kept is more than that, the oldest is forgotten, and evaluated again if it is needed.
+        is kept is more than that, the oldest is forgotten, and evaluated again if it is needed. A component that alone has more is
+        counted, not kept: it is *closed*, and others are made of what else they consist of.
+    pass_over : bool
+        Whether a component that cannot be made without a closed one holds nowhere and is `passed_over`; else it is an error.
+
+    Attributes
+    ----------
+    closed : dict of Component to str
+        With the sentence that says which literal explodes.
+    passed_over : dict of Component to Component
+        With the closed one that it would be made of.
 
     Raises
     ------
@@ -101,8 +116,12 @@ class Coverage:
         example: IntArray,
         *,
         limit: int = MOST_BINDINGS,
+        pass_over: bool = False,
     ) -> None:
         self.engine, self.layout, self.components, self.limit = engine, layout, components, limit
+        self.closed: dict[Component, str] = {}
+        self.passed_over: dict[Component, Component] = {}
+        self._pass_over = pass_over
         self.predicates = tuple(predicates)
         self._infos = [layout.predicates[name] for name in self.predicates]
         for info in self._infos:
@@ -145,32 +164,52 @@ class Coverage:
         Raises
         ------
         GroundingLimitError
-            If a component that is kept has more bindings than the limit; names its last literal.
+            If a component cannot be made without one that has more bindings than the limit; names the literal that explodes.
         CountOverflowError
             If a count does not fit into 64 bits.
         """
         self._evaluate_all(list(dict.fromkeys(layer)), keep=keep)
         return self._at_atoms([self._counts[component] for component in layer])
 
-    def _evaluate_all(self, layer: Sequence[Component], *, keep: bool) -> None:
-        """Evaluate what is not known yet, in two halves if it has too many bindings together."""
+    def _evaluate_all(self, layer: Sequence[Component], *, keep: bool, apart: bool = False) -> None:
+        """Evaluate what is not known yet, in two halves if it has too many bindings together; `apart`: its parents one by one."""
         asked = [component for component in layer if component not in self._counts]
         if not asked:
             return
         self._forget()
-        layers = self._refiner.layers(asked, self._stored.keys())
+        layers, beyond = self._refiner.layers(asked, self._stored.keys(), self.closed)
+        asked = self._without(asked, beyond)
         parents = {parent for steps in layers for step in steps for parent in step.parents}
         unkept = set() if keep else set(asked) - parents
+        closed = len(self.closed)
         try:
             for steps in layers:
-                self._evaluate([step for step in steps if step.component not in unkept], keep=True)
+                kept = [step for step in steps if step.component not in unkept]
+                for some in [[step] for step in kept] if apart else [kept]:
+                    self._evaluate(some, keep=True)
                 self._evaluate([step for step in steps if step.component in unkept], keep=False)
-        except _TogetherError as error:
-            if len(asked) == 1:
-                raise GroundingLimitError(str(error)) from None
-            half = len(asked) // 2
-            self._evaluate_all(asked[:half], keep=keep)
-            self._evaluate_all(asked[half:], keep=keep)
+        except _AgainError:
+            if len(self.closed) > closed:
+                # There may be other ways to make what was to be made of them.
+                self._evaluate_all(asked, keep=keep)
+            elif len(asked) > 1:
+                half = len(asked) // 2
+                self._evaluate_all(asked[:half], keep=keep)
+                self._evaluate_all(asked[half:], keep=keep)
+            else:
+                self._evaluate_all(asked, keep=keep, apart=True)
+
+    def _without(self, asked: Sequence[Component], beyond: Mapping[Component, Component]) -> list[Component]:
+        """Return what can be made; nothing is known of the others, or there must be none."""
+        nothing = np.zeros(0, np.int64)
+        for component in asked:
+            if component not in beyond:
+                continue
+            if not self._pass_over:
+                raise GroundingLimitError(f"{self.closed[beyond[component]]}: {FEWER_BINDINGS}")
+            self.passed_over[component] = beyond[component]
+            self._counts[component] = _Counts((), nothing, nothing)
+        return [component for component in asked if component not in beyond]
 
     # ---- in the database ---------------------------------------------------------------------------------
 
@@ -186,7 +225,7 @@ class Coverage:
         # Whatever happens, a number is used once.
         self._next += len(steps)
         keys = {pattern.touched: self._key_table(pattern.touched) for pattern in patterns if pattern.touched}
-        scratch = [self._create("layer", _layer_table(found, first))]
+        scratch = [self._create("layer", layer_table(found, first))]
         try:
             tables = self._shared(patterns, scratch, keys)
             if keep:
@@ -194,9 +233,14 @@ class Coverage:
                 insert = exp.Insert(this=table(tables.bindings), expression=query)
                 self.engine.execute(insert, step=f"bind {counted(len(steps), 'component')}")
                 counts = self.engine.fetch(count_bindings(tables.bindings, first), step="count bindings")
-                self._check(steps, counts, first)
+                if counts.num_rows and int(_integers(counts, "n").sum()) > self.limit:
+                    self._drop_bindings(first)
+                    counts = self._counted(layer_counts(patterns, self.layout, tables, _groupable(patterns)), steps)
+                    self._close(steps, found, counts, first)
+                    raise _AgainError
             else:
-                counts = self._counted(layer_counts(patterns, self.layout, tables), steps)
+                grouped = self._grouped(patterns, found)
+                counts = self._counted(layer_counts(patterns, self.layout, tables, grouped), steps)
         finally:
             for name in scratch:
                 self._drop(name)
@@ -233,7 +277,7 @@ class Coverage:
         try:
             return self.engine.fetch(query, step=f"count the bindings of {counted(len(steps), 'component')}")
         except EngineError as error:
-            if "overflow" not in error.reason.lower():
+            if not is_overflow(error):
                 raise
             shown = BodyText(self.engine, self.layout, self.predicates, steps[0].component)
             others = f" or of {counted(len(steps) - 1, 'other component')}" if len(steps) > 1 else ""
@@ -241,39 +285,48 @@ class Coverage:
                 f"the number of bindings of {shown}{others} does not fit into 64 bits: leave out literals that multiply them"
             ) from error
 
-    def _check(self, steps: Sequence[Step], counts: pa.Table, first: int) -> None:
-        """Refuse a layer with more bindings than the limit, and take its bindings away again."""
-        number, n = _integers(counts, "component") - first, _integers(counts, "n")
-        size = int(n.sum())
-        if size <= self.limit:
-            return
-        per_step = np.zeros(len(steps), np.int64)
-        np.add.at(per_step, number, n)
-        worst = int(per_step.argmax())
+    def _grouped(self, patterns: Sequence[Pattern], found: Sequence[Placed]) -> list[int]:
+        """Return the patterns whose facts are counted before they meet the parents, which are more than the facts."""
+        sizes = dict.fromkeys(patterns, 0)
+        for new in found:
+            sizes[new.pattern] += max((self._rows[number] for number in new.parents), default=len(self._values))
+        facts = {pattern: self.layout.predicates[pattern.predicate].rows for pattern in patterns}
+        return [i for i in _groupable(patterns) if facts[patterns[i]] <= sizes[patterns[i]]]
+
+    def _drop_bindings(self, first: int) -> None:
         late = exp.GTE(this=column("component"), expression=integer(first))
         self.engine.execute(
             exp.Delete(this=table(self._bindings_table()), where=exp.Where(this=late)), step="drop bindings"
         )
-        step = steps[worst]
-        text = BodyText(self.engine, self.layout, self.predicates, step.component)
-        together = (
-            "it has"
-            if len(steps) == 1
-            else f"{len(steps):,} components that are evaluated together, it first of all, have"
-        )
-        raise (GroundingLimitError if len(steps) == 1 else _TogetherError)(
-            f"the literal {text.literal(step.literal)} explodes in the body {text}: {together} more than "
-            f"{counted(self.limit, 'binding')} at {counted(len(self._values), 'target atom')}: lower the recall in its mode, "
-            "use constants (#) where it brings in variables (-), shorten clauses, or raise limit="
-        )
+
+    def _close(self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
+        """Close the components of a layer that alone have more bindings than the limit."""
+        sizes = np.zeros(len(steps), np.int64)
+        np.add.at(sizes, _integers(counts, "component") - first, _integers(counts, "n"))
+        self._take(steps, found, counts, first, keep=False, only=sizes > self.limit)
+        for i in np.flatnonzero(sizes > self.limit).tolist():
+            text = BodyText(self.engine, self.layout, self.predicates, steps[i].component)
+            self.closed[steps[i].component] = (
+                f"the literal {text.literal(steps[i].literal)} explodes in the body {text}: it has {counted(int(sizes[i]), 'binding')} at "
+                f"{counted(len(self._values), 'target atom')}, more than the limit of {self.limit:,}"
+            )
 
     def _take(
-        self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int, *, keep: bool
+        self,
+        steps: Sequence[Step],
+        found: Sequence[Placed],
+        counts: pa.Table,
+        first: int,
+        *,
+        keep: bool,
+        only: BoolArray | None = None,
     ) -> None:
         """Remember what was counted, and what is kept."""
         keys, n = _integers(counts, "key"), _integers(counts, "n")
         starts = np.searchsorted(_integers(counts, "component"), first + np.arange(len(steps) + 1)).tolist()
         for i, (step, new) in enumerate(zip(steps, found, strict=True)):
+            if only is not None and not only[i]:
+                continue
             rows, touched = slice(starts[i], starts[i + 1]), new.pattern.touched
             self._counts[step.component] = _Counts(touched, keys[rows], n[rows])
             if keep:
@@ -347,17 +400,9 @@ class Coverage:
         return ComponentCounts(indptr, atoms[order], number[order])
 
 
-def _layer_table(found: Sequence[Placed], first: int) -> pa.Table:
-    """Return the table of a layer; see `CoverageTables`."""
-    patterns = sorted({x.pattern for x in found})
-    number = {pattern: i for i, pattern in enumerate(patterns)}
-    columns: dict[str, list[int | None]] = {"pattern": [number[x.pattern] for x in found]}
-    columns["component"] = list(range(first, first + len(found)))
-    for name in layer_columns(patterns)[2:]:
-        i = int(name[1:])
-        values = [x.parents if name[0] == "p" else x.values for x in found]
-        columns[name] = [x[i] if i < len(x) else None for x in values]
-    return pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})
+def _groupable(patterns: Sequence[Pattern]) -> list[int]:
+    """Return the patterns whose facts can be counted before they meet the parents; see `layer_counts`."""
+    return [i for i, x in enumerate(patterns) if x.new and x.joined and not x.facts_first]
 
 
 def _integers(data: pa.Table, name: str) -> IntArray:

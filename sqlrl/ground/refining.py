@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+
+import pyarrow as pa
 
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
-from sqlrl.plan.coverage import Argument, Heads, Kind, Pattern
+from sqlrl.plan.coverage import Argument, Heads, Kind, Pattern, layer_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Refiner:
     --------
     >>> components = Components(1)
     >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(1, (1, 2))])
-    >>> steps = Refiner(components).layers([path], {})
+    >>> steps, _ = Refiner(components).layers([path], {})
     >>> [[step.literal.predicate for step in layer] for layer in steps]
     [[0], [1]]
     """
@@ -68,18 +71,38 @@ class Refiner:
     def __init__(self, components: Components) -> None:
         self.components = components
 
-    def layers(self, wanted: Iterable[Component], known: Collection[Component]) -> list[list[Step]]:
-        """Return the steps to the wanted components: those of a layer need only what is known and earlier layers."""
+    def layers(
+        self, wanted: Iterable[Component], known: Collection[Component], closed: Collection[Component] = ()
+    ) -> tuple[list[list[Step]], dict[Component, Component]]:
+        """Return the steps to the wanted components: those of a layer need only what is known and earlier layers.
+
+        Parameters
+        ----------
+        wanted, known : collection of Component
+        closed : collection of Component
+            Those that nothing can be made of, as they have too many bindings.
+
+        Returns
+        -------
+        list of list of Step
+        dict of Component to Component
+            Those that cannot be made without a closed one, and which that is.
+        """
         steps: dict[Component, Step] = {}
         level: dict[Component, int] = {}
+        beyond: dict[Component, Component] = {}
         waiting = [component for component in wanted if component not in known]
         while waiting:
             component = waiting[-1]
-            if component in level:
+            if component in level or component in beyond:
                 waiting.pop()
                 continue
-            if component not in steps:
-                steps[component] = self.step(component, known)
+            if component not in steps or any(parent in beyond for parent in steps[component].parents):
+                step = self.step(component, known, closed, beyond)
+                if not isinstance(step, Step):
+                    beyond[component] = step
+                    continue
+                steps[component] = step
             parents = [parent for parent in steps[component].parents if parent not in known]
             missing = [parent for parent in parents if parent not in level]
             if missing:
@@ -90,10 +113,18 @@ class Refiner:
         found: list[list[Step]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
         for component, i in level.items():
             found[i].append(steps[component])
-        return found
+        return found, beyond
 
-    def step(self, component: Component, known: Collection[Component]) -> Step:
+    def step(
+        self,
+        component: Component,
+        known: Collection[Component],
+        closed: Collection[Component] = (),
+        beyond: Mapping[Component, Component] = MappingProxyType({}),
+    ) -> Step | Component:
         """Return the best way to make a component: of known parents; else of few parents that the head ties down.
+
+        Where no way is left that needs neither `closed` ones nor those `beyond` them, return the closed one that the last way needs.
 
         Examples
         --------
@@ -103,17 +134,21 @@ class Refiner:
         BodyLiteral(predicate=1, terms=(1,))
         """
         best: tuple[tuple[int, int], Step] | None = None
+        reason: Component = ()
         for literal in reversed(component):
             step = self._without(component, literal)
             missing = [parent for parent in step.parents if parent not in known]
             if not missing:
                 return step
+            stuck = [beyond.get(parent, parent) for parent in missing if parent in closed or parent in beyond]
+            if stuck:
+                reason = stuck[0]
+                continue
             loose = sum(not _touches_head(parent, self.components.heads) for parent in missing)
             cost = (loose, len(missing))
             if best is None or cost < best[0]:
                 best = (cost, step)
-        assert best is not None, "a component has literals"
-        return best[1]
+        return reason if best is None else best[1]
 
     def _without(self, component: Component, literal: BodyLiteral) -> Step:
         rest = self.components.groups(other for other in component if other != literal)
@@ -205,3 +240,16 @@ def placed(
         values.append(value)
     pattern = Pattern(info.name, tuple(arguments), tuple(parent.touched for parent, _ in known), facts_first)
     return Placed(pattern, tuple(parent.number for parent, _ in known), tuple(values), tuple(places))
+
+
+def layer_table(found: Sequence[Placed], first: int) -> pa.Table:
+    """Return the table of a layer; see `CoverageTables`."""
+    patterns = sorted({x.pattern for x in found})
+    number = {pattern: i for i, pattern in enumerate(patterns)}
+    columns: dict[str, list[int | None]] = {"pattern": [number[x.pattern] for x in found]}
+    columns["component"] = list(range(first, first + len(found)))
+    for name in layer_columns(patterns)[2:]:
+        i = int(name[1:])
+        values = [x.parents if name[0] == "p" else x.values for x in found]
+        columns[name] = [x[i] if i < len(x) else None for x in values]
+    return pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})

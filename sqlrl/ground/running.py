@@ -104,7 +104,7 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
 
 
 def is_overflow(error: EngineError) -> bool:
-    """Tell whether the database failed because a count does not fit into 128 bits.
+    """Tell whether the database failed because a count does not fit into the type that it has.
 
     Examples
     --------

@@ -8,13 +8,13 @@ fit into one *pattern* are joined together, through a table that has a row for e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.sql import table
@@ -23,6 +23,7 @@ Heads = tuple[int, ...]
 """Arguments of the head, ascending; one past them stands for the example, where facts have a column for it."""
 
 _FACTS, _LAYER, _KEYS = "f", "r", "k"
+_GROUPED = "facts"
 
 
 class Kind(Enum):
@@ -95,6 +96,11 @@ class Pattern:
     def new(self) -> int:
         """The number of new variables."""
         return len({x.number for x in self.arguments if x.kind == Kind.NEW.value})
+
+    @property
+    def joined(self) -> tuple[int, ...]:
+        """The places of the arguments that are no new variables."""
+        return tuple(i for i, x in enumerate(self.arguments) if x.kind != Kind.NEW.value)
 
 
 @dataclass(frozen=True)
@@ -184,15 +190,18 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
     return found.limit(integer(most), copy=False)
 
 
-def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables) -> exp.Select:
+def layer_counts(
+    patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, grouped: Collection[int] = ()
+) -> exp.Select:
     """Plan how many bindings the components of a layer have, without keeping them.
-
-    The database may count without enumerating: it aggregates before it joins, where that is less.
 
     Parameters
     ----------
     patterns, layout, tables
         As of `layer_bindings`.
+    grouped : collection of int
+        Patterns, by their numbers, whose facts are counted for all values of new variables before they meet the parents: then no
+        binding is enumerated. They have a new variable and another argument, and do not begin with facts.
 
     Returns
     -------
@@ -210,7 +219,9 @@ def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTa
     FROM db.main.layer AS r INNER JOIN db.main.wanted AS p0 ON p0.component = r.p0 INNER JOIN db.main.friends AS f
     ON f.a0 = p0.places[r.x0] WHERE r.pattern = 0 GROUP BY 1, 2) AS b ORDER BY b.component, b.key
     """
-    branches = [_branch(i, pattern, layout, tables, counted=True) for i, pattern in enumerate(patterns)]
+    branches = [
+        _branch(i, pattern, layout, tables, counted=True, grouped=i in grouped) for i, pattern in enumerate(patterns)
+    ]
     query = exp.select(*(column(name, "b") for name in ("component", "key", "n")))
     query = query.from_(subquery(union_all(branches), "b"), copy=False)
     order = [exp.Ordered(this=column(name, "b"), nulls_first=False) for name in ("component", "key")]
@@ -218,7 +229,13 @@ def layer_counts(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTa
 
 
 def _branch(
-    number: int, pattern: Pattern, layout: Layout, tables: CoverageTables, *, counted: bool = False
+    number: int,
+    pattern: Pattern,
+    layout: Layout,
+    tables: CoverageTables,
+    *,
+    counted: bool = False,
+    grouped: bool = False,
 ) -> exp.Select:
     """Select the bindings of the components of one pattern, or their number."""
     info, first = layout.predicates[pattern.predicate], pattern.facts_first
@@ -228,6 +245,8 @@ def _branch(
     conditions: list[exp.Expression] = []
     for i, (name, argument) in enumerate(zip(argument_columns(info), pattern.arguments, strict=True)):
         here = column(name, _LAYER if first else _FACTS)
+        if grouped and i not in pattern.joined:
+            continue
         match Kind(argument.kind):
             case Kind.HEAD:
                 conditions += _equal(here, heads.setdefault(argument.number, here))
@@ -245,7 +264,8 @@ def _branch(
         join(query, table(tables.wanted, f"p{i}"), conjunction(part), "INNER")
     on = conjunction(conditions)
     if not first:
-        join(query, table(info.facts, _FACTS), on, "CROSS" if on is None else "INNER")
+        facts = _grouped_facts(pattern, info) if grouped else table(info.facts, _FACTS)
+        join(query, facts, on, "CROSS" if on is None else "INNER")
     elif on is not None:
         query.where(on, copy=False)
     key = _key(query, pattern, heads, tables)
@@ -253,7 +273,8 @@ def _branch(
         query.where(_is(column("pattern", _LAYER), integer(number)), copy=False)
     columns: list[exp.Expression] = [named(column("component", _LAYER), "component"), named(key, "key")]
     if counted:
-        query.select(*columns, named(star_count(), "n"), copy=False)
+        total = exp.Sum(this=column(_GROUPED, _FACTS)) if grouped else None
+        query.select(*columns, named(star_count() if total is None else cast(total, "BIGINT"), "n"), copy=False)
         # By place: `key` alone would be a column of the bindings.
         return query.group_by(exp.Literal.number(1), exp.Literal.number(2), copy=False)
     nothing = exp.cast(exp.null(), exp.DataType.build("INT"))
@@ -261,6 +282,22 @@ def _branch(
     columns += [named(value.copy(), f"h{j}") for j, value in enumerate(values)]
     columns.append(named(_places(places, [new[i] for i in sorted(new)]), "places"))
     return query.select(*columns, copy=False)
+
+
+def _grouped_facts(pattern: Pattern, info: PredicateInfo) -> exp.Subquery:
+    """Count the facts that have the same values of the arguments that are joined."""
+    names = argument_columns(info)
+    new: dict[int, exp.Column] = {}
+    conditions: list[exp.Expression] = []
+    for name, argument in zip(names, pattern.arguments, strict=True):
+        if argument.kind == Kind.NEW.value:
+            conditions += _equal(here := column(name, "g"), new.setdefault(argument.number, here))
+    joined = [names[i] for i in pattern.joined]
+    query = exp.select(*(column(name, "g") for name in joined), named(star_count(), _GROUPED))
+    query = query.from_(table(info.facts, "g"), copy=False)
+    if conditions:
+        query.where(conjunction(conditions), copy=False)
+    return subquery(query.group_by(*(column(name, "g") for name in joined), copy=False), _FACTS)
 
 
 def _element(values: exp.Expression, place: exp.Expression) -> exp.Bracket:

@@ -152,23 +152,72 @@ def crowd() -> tuple[Catalog, Layout]:
     return load(facts, [("t0", "t1")])
 
 
-def test_the_literal_that_explodes_is_named() -> None:
+def chain(known: Components, length: int) -> Component:
+    """P(A, C) ^ P(C, D) ^ ..."""
+    p, places = PREDICATES.index("P"), [0, *range(2, 2 + length)]
+    (found,) = known.split([BodyLiteral(p, pair) for pair in itertools.pairwise(places)])
+    return found
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_component_with_too_many_bindings_is_counted(keep: bool) -> None:
+    """The third step has ten thousand; the fourth and fifth are made of the two halves of their chains."""
     catalog, layout = crowd()
     known = Components(2)
-    p = PREDICATES.index("P")
-    small = known.split([BodyLiteral(p, (0, 1))])
-    large = known.split([BodyLiteral(p, (0, 2)), BodyLiteral(p, (2, 3)), BodyLiteral(p, (3, 4))])
     with opened(catalog, layout, known, limit=5_000) as coverage:
-        coverage.evaluate(small)
-        with pytest.raises(GroundingLimitError) as caught:
-            coverage.evaluate(large)
-        text = str(caught.value)
-        assert "the literal P(D, E) explodes in the body P(A, C) ^ P(C, D) ^ P(D, E): it has more than" in text
-        assert "5,000 bindings at 100 target atoms" in text
-        # Its beginning is fine, and so is counting without keeping.
-        assert coverage.evaluate(known.split(large[0][:2])).of(0)[1].tolist() == [100] * 100
-        assert coverage.evaluate(large, keep=False).of(0)[1].tolist() == [1_000] * 100
+        for length, count in ((1, 10), (3, 1_000), (2, 100), (4, 10_000), (5, 100_000)):
+            found = coverage.evaluate([chain(known, length)], keep=keep)
+            assert found.of(0)[1].tolist() == [count] * 100
+        assert max(coverage._rows.values()) <= 5_000
+        assert chain(known, 3) in coverage.closed
+        assert not coverage.passed_over
     assert not scratch_tables(catalog)
+
+
+def test_the_literal_that_explodes_is_named() -> None:
+    """With no way around it."""
+    catalog, layout = crowd()
+    known = Components(2)
+    with opened(catalog, layout, known, limit=50) as coverage:
+        assert coverage.evaluate([chain(known, 1)]).of(0)[1].tolist() == [10] * 100
+        with pytest.raises(GroundingLimitError) as caught:
+            coverage.evaluate([chain(known, 2)])
+    text = str(caught.value)
+    assert "explodes in the body P(C, D): it has 100 bindings at 100 target atoms, more than the limit of 50" in text
+    assert not scratch_tables(catalog)
+
+
+def test_parents_that_have_too_many_together_are_made_one_by_one() -> None:
+    catalog, layout = crowd()
+    known = Components(2)
+    with opened(catalog, layout, known, limit=150) as coverage:
+        # P(A, C) and P(D, E) have a hundred each.
+        assert coverage.evaluate([chain(known, 3)], keep=False).of(0)[1].tolist() == [1_000] * 100
+
+
+def test_what_can_be_made_is_counted_and_the_rest_is_passed_over() -> None:
+    outcomes = set()
+    for seed in range(3):
+        rng = random.Random(seed)
+        facts = random_facts(rng)
+        every = [f"t{i}" for i in range(SIZE)]
+        catalog, layout = load(facts, [(a, b) for a in every for b in every if rng.random() < 0.5] + [("t0", "t0")])
+        ids = {kind: constants(catalog, layout, kind) for kind in ("t", "u")}
+        known = Components(2)
+        asked = split(known, [random_body(rng, rng.randrange(1, 5), ids) for _ in range(25)])
+        _, arguments, _ = target_atoms(catalog, layout)
+        by_predicate = encoded(facts, ids)
+        expected = [[sum(1 for _ in bindings(x, head, by_predicate)) for head in arguments.tolist()] for x in asked]
+        for limit in (3, 30):
+            with opened(catalog, layout, known, limit=limit, pass_over=True) as coverage:
+                coverage.evaluate(asked[: len(asked) // 2])
+                found = dense(coverage.evaluate(asked, keep=False), len(arguments))
+                for component, row, right in zip(asked, found, expected, strict=True):
+                    passed = component in coverage.passed_over
+                    assert row.tolist() == ([0] * len(row) if passed else right)
+                    outcomes.add((passed, component in coverage.closed))
+                assert set(coverage.passed_over.values()) <= coverage.closed.keys()
+    assert outcomes == {(False, False), (False, True), (True, False)}
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -37,8 +37,16 @@ def layout() -> Layout:
     found = people()
     says = PredicateInfo("Says", ("person", "word"), False, table_name("says"), example_column=True, rows=1)
     rains = PredicateInfo("Rains", (), False, table_name("rains"), rows=1)
+    three = PredicateInfo("Three", ("person", "person", "person"), False, table_name("three"), rows=1)
     types = {**found.types, "word": TypeInfo("word", table_name("words"), 2)}
-    return Layout({**found.predicates, "Says": says, "Rains": rains}, types, None, found.examples, 1, found.scratch)
+    return Layout(
+        {**found.predicates, "Says": says, "Rains": rains, "Three": three},
+        types,
+        None,
+        found.examples,
+        1,
+        found.scratch,
+    )
 
 
 def pattern(
@@ -73,11 +81,17 @@ PATTERNS = {
         pattern("Says", [(HEAD, 2), (BOUND, 0, 1), (CONSTANT,)], ((0,),), first=True),
         pattern("Friends", [(BOUND, 0), (CONSTANT,)], ((0,),)),
     ],
+    "repeated": [
+        pattern("Three", [(HEAD, 0), (NEW, 0), (NEW, 0)]),
+        pattern("Three", [(NEW, 0), (BOUND, 0), (NEW, 1)], ((0,),)),
+    ],
     "examples": [
         pattern("Says", [(HEAD, 2), (HEAD, 0), (NEW, 0)]),
         pattern("Says", [(HEAD, 2), (NEW, 0), (BOUND, 0)], ((0, 2),)),
     ],
 }
+
+GROUPED = {"grouped_first": [0], "grouped_refined": [0], "grouped_repeated": [0, 1], "grouped_examples": [0, 1]}
 
 MODES = [
     Mode("Friends", (Place("+", "person"), Place("-", "person")), None),
@@ -98,6 +112,9 @@ def planned(name: str) -> exp.Expression:
         return layer_bindings(PATTERNS[name], layout(), tables, 100)
     if name.startswith("counted_"):
         return layer_counts(PATTERNS[name.removeprefix("counted_")], layout(), tables)
+    if name.startswith("grouped_"):
+        patterns = PATTERNS[name.removeprefix("grouped_")]
+        return layer_counts(patterns, layout(), tables, GROUPED[name])
     if name == "wanted":
         merged = wanted_bindings(PATTERNS["merged"], tables)
         assert merged is not None
@@ -117,6 +134,7 @@ def planned(name: str) -> exp.Expression:
 CASES = [
     *PATTERNS,
     *(f"counted_{name}" for name in PATTERNS),
+    *GROUPED,
     "wanted",
     "facts_0",
     "facts_1",
@@ -140,6 +158,7 @@ def connection() -> duckdb.DuckDBPyConnection:
         "friends": "a0 INT, a1 INT",
         "says": "example INT, a0 INT, a1 INT",
         "rains": "one INT",
+        "three": "a0 INT, a1 INT, a2 INT",
         "seeds": "seed INT, example INT",
         "known": "seed INT, type INT, id INT, depth INT",
         "keys_0": "key INT, h0 INT",

@@ -180,7 +180,7 @@ class Induction:
         Raises
         ------
         GroundingLimitError
-            A bottom clause, or what a component binds, is larger than its limit.
+            A bottom clause, or the facts around a seed, are more than their limit.
         ModelError
             The modes reach nothing from any positive atom, so that m has nothing to be chosen by.
         """

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import BiasWarning, InputError, NotFittedError, NothingFoundWarning, warn
+from sqlrl.errors import BiasWarning, InputError, NotFittedError, NothingFoundWarning, PassedOverWarning, warn
 from sqlrl.learn.configured import Configured
 from sqlrl.learn.parameters import check_callback, check_database
 from sqlrl.learn.showing import call
@@ -93,7 +93,8 @@ class ILP(Configured):
     bottom_limit : int
         The most literals of a bottom clause.
     limit : int, optional
-        The most bindings that are kept of components of bodies.
+        The most bindings that are kept of components of bodies (10 million), and the most facts around seeds. What has more is counted
+        without being kept; a clause that can only be evaluated through it is passed over, with a warning.
     keep_coverage : bool
         Keep the coverage of all clauses that were found in `sqlrl.coverage`, not only that of the theory.
 
@@ -280,7 +281,7 @@ class ILP(Configured):
         UnsupportedError
             A mode for bodies is of the target.
         GroundingLimitError
-            A bottom clause or what a component binds is too large; names the mode or literal.
+            A bottom clause, or the facts around a seed, are too many; names the mode.
 
         Warns
         -----
@@ -288,6 +289,8 @@ class ILP(Configured):
             Predicates that the modes do not reach, or of which there is no fact around any seed.
         NothingFoundWarning
             No clause is acceptable; says what stopped most of them.
+        PassedOverWarning
+            Clauses could not be evaluated within `limit`; names the literal that explodes.
         """
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
@@ -315,6 +318,7 @@ class ILP(Configured):
             clock.lap("searching")
             model, candidates = self._keep(session, induction, bias, clock, "done")
             clock.lap("keeping")
+            passed_over = session.passed_over()
         self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, run
         shown_as = ["clause", "positives", "negatives", "score", "seed"]
         found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
@@ -323,6 +327,8 @@ class ILP(Configured):
         self.n_nodes_, self.n_seeds_, self.seconds_ = induction.nodes, induction.seeds, clock.seconds
         if not induction.theory:
             warn(nothing_found(induction, parameters), NothingFoundWarning)
+        if passed_over is not None:
+            warn(passed_over, PassedOverWarning)
         if induction.facts and (unmet := induction.unmet - unreached):
             warn(not_met(bias, unmet), BiasWarning)
         return self

@@ -67,11 +67,6 @@ class CoverageSource(Protocol):
         Returns
         -------
         ComponentCounts
-            Row i for `layer[i]`.
-
-        Raises
-        ------
-        GroundingLimitError
-            If a component has more bindings than the source's limit; names the literal.
+            Row i for `layer[i]`; empty for one that can only be made of components with more bindings than the source's limit.
         """
         ...

@@ -69,6 +69,10 @@ class InducingSession(Protocol):
         """Return atoms as text, by id."""
         ...
 
+    def passed_over(self) -> str | None:
+        """Say which clauses could not be evaluated and how to change that; None if all could."""
+        ...
+
     def progress(self, description: str, total: int) -> AbstractContextManager[Task]:
         """Show progress on work of so many steps."""
         ...

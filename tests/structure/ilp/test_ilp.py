@@ -24,6 +24,7 @@ from sqlrl.errors import (
     ModelError,
     NotFittedError,
     NothingFoundWarning,
+    PassedOverWarning,
     UnsupportedError,
 )
 from sqlrl.ground.coverage import Coverage
@@ -398,6 +399,28 @@ def test_a_bottom_clause_that_explodes_names_its_mode() -> None:
     words = refused(FAMILY, bottom_limit=3, kind=GroundingLimitError)
     assert "a bottom clause has" in words
     assert "from the mode *, Parent(+person,-person)" in words
+
+
+def test_clauses_that_explode_are_passed_over_and_others_are_found() -> None:
+    """Few facts around the only positive atom; elsewhere everybody knows and likes everybody, which is too many to join."""
+    people = [f"P{i}" for i in range(12)]
+    crowd = [(a, b) for a in people[3:] for b in people[3:]]
+    db = sqlrl.connect()
+    db.load("Knows", [*crowd, ("P0", "P1")], types=["person", "person"])
+    db.load("Likes", [*crowd, ("P1", "P2")], types=["person", "person"])
+    db.load("Tall", [("P0",)], types=["person"])
+    db.load("Wins", [("P0",)], types=["person"], target=True)
+    modes = "modeb(*,'Knows'(+person,-person)). modeb(*,'Likes'(+person,-person)). modeb(*,'Tall'(+person))."
+    bias = sqlrl.parse_bias("modeh(1,'Wins'(+person)). " + modes)
+    with pytest.warns(PassedOverWarning, match="1 part of their bodies could not be evaluated") as caught:
+        fit = sqlrl.ILP(
+            bias, limit=60, depth=2, clause_length=3, min_positive=1, min_score=0, above_seed=False, explore=True
+        ).fit(db, "Wins")
+    assert fit.theory_["clause"].to_pylist() == ["Tall(p) => Wins(p)"]
+    text = str(caught[0].message)
+    assert "explodes in the body" in text
+    assert "it has 82 bindings at 12 target atoms, more than the limit of 60" in text
+    assert text.endswith("or raise limit=")
 
 
 def test_what_stopped_clauses_is_said() -> None:

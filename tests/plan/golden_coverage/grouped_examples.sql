@@ -1,0 +1,113 @@
+-- duckdb
+SELECT
+  "b"."component",
+  "b"."key",
+  "b"."n"
+FROM (
+  SELECT
+    "r"."component" AS "component",
+    "k"."key" AS "key",
+    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+  FROM "db"."main"."layer" AS "r"
+  CROSS JOIN (
+    SELECT
+      "g"."example",
+      "g"."a0",
+      COUNT(*) AS "facts"
+    FROM "db"."main"."says" AS "g"
+    GROUP BY
+      "g"."example",
+      "g"."a0"
+  ) AS "f"
+  INNER JOIN "db"."main"."keys_02" AS "k"
+    ON "k"."h0" = "f"."a0" AND "k"."h2" = "f"."example"
+  WHERE
+    "r"."pattern" = 0
+  GROUP BY
+    1,
+    2
+  UNION ALL
+  SELECT
+    "r"."component" AS "component",
+    "p0"."key" AS "key",
+    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+  FROM "db"."main"."layer" AS "r"
+  INNER JOIN "db"."main"."wanted" AS "p0"
+    ON "p0"."component" = "r"."p0"
+  INNER JOIN (
+    SELECT
+      "g"."example",
+      "g"."a1",
+      COUNT(*) AS "facts"
+    FROM "db"."main"."says" AS "g"
+    GROUP BY
+      "g"."example",
+      "g"."a1"
+  ) AS "f"
+    ON "f"."example" = "p0"."h2" AND "f"."a1" = "p0"."places"["r"."x2"]
+  WHERE
+    "r"."pattern" = 1
+  GROUP BY
+    1,
+    2
+) AS "b"
+ORDER BY
+  "b"."component",
+  "b"."key";
+
+-- spark
+SELECT
+  `b`.`component`,
+  `b`.`key`,
+  `b`.`n`
+FROM (
+  SELECT
+    `r`.`component` AS `component`,
+    `k`.`key` AS `key`,
+    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+  FROM `db`.`main`.`layer` AS `r`
+  CROSS JOIN (
+    SELECT
+      `g`.`example`,
+      `g`.`a0`,
+      COUNT(*) AS `facts`
+    FROM `db`.`main`.`says` AS `g`
+    GROUP BY
+      `g`.`example`,
+      `g`.`a0`
+  ) AS `f`
+  INNER JOIN `db`.`main`.`keys_02` AS `k`
+    ON `k`.`h0` = `f`.`a0` AND `k`.`h2` = `f`.`example`
+  WHERE
+    `r`.`pattern` = 0
+  GROUP BY
+    1,
+    2
+  UNION ALL
+  SELECT
+    `r`.`component` AS `component`,
+    `p0`.`key` AS `key`,
+    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+  FROM `db`.`main`.`layer` AS `r`
+  INNER JOIN `db`.`main`.`wanted` AS `p0`
+    ON `p0`.`component` = `r`.`p0`
+  INNER JOIN (
+    SELECT
+      `g`.`example`,
+      `g`.`a1`,
+      COUNT(*) AS `facts`
+    FROM `db`.`main`.`says` AS `g`
+    GROUP BY
+      `g`.`example`,
+      `g`.`a1`
+  ) AS `f`
+    ON `f`.`example` = `p0`.`h2` AND `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x2`)
+  WHERE
+    `r`.`pattern` = 1
+  GROUP BY
+    1,
+    2
+) AS `b`
+ORDER BY
+  `b`.`component` NULLS LAST,
+  `b`.`key` NULLS LAST;
