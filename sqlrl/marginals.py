@@ -127,7 +127,7 @@ class Marginals(Inferred):
         )
 
     def table(self, predicate: str | None = None) -> Table:
-        """Return the probabilities with the digits that their errors support, as a table that prints.
+        """Return the probabilities with the digits that their errors support, as a table to read; compute with `probabilities`.
 
         Parameters
         ----------

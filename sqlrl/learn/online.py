@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import InfeasibleTruthWarning, InputError, warn
+from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import Names
@@ -29,10 +29,14 @@ from sqlrl.learn.parameters import (
 )
 from sqlrl.learn.protocols import OnWindow, Order, Ordering, TrainingDatabase, TrainingRecord, TrainingStream
 from sqlrl.learn.running import Learner, Run
+from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
 
+
+_MANY_ATOMS = 100
+"""Query atoms from which a single example is a network, which deserves more than a step in a pass."""
 
 _SHARED = ("ties", "on_infeasible_truth", "record_history", "inference")
 
@@ -244,6 +248,8 @@ class OnlineEstimator(Fitted):
             tuples count as false without one.
         InfeasibleTruthWarning
             Labels violate hard clauses.
+        ConvergenceWarning
+            All data are one example with many query atoms: there was one step in each pass.
 
         Examples
         --------
@@ -293,6 +299,8 @@ class OnlineEstimator(Fitted):
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
                 warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
+            if learner.steps == self.passes and run.atoms // self.passes > _MANY_ATOMS:
+                warn(_one_network(name, self.passes, run.atoms // self.passes), ConvergenceWarning)
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number
         self.infeasible_ = learner.infeasible
@@ -324,6 +332,14 @@ class OnlineEstimator(Fitted):
 
     def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
         """Take what is known once the model is made."""
+
+
+def _one_network(name: str, passes: int, atoms: int) -> str:
+    return (
+        f"{name} took {counted(passes, 'step')}, one in each pass: the {atoms:,} query atoms are one example, whose errors are learned from "
+        "all at once. If the data fall into independent parts, load them with example=; else take a learner of one network, such as "
+        "Likelihood, MaxMargin or PSCG"
+    )
 
 
 def _nothing(learner: Learner) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.errors import InfeasibleError, InputError, NotFittedError
+from sqlrl.errors import ConvergenceWarning, InfeasibleError, InputError, NotFittedError
 from sqlrl.learn import OnlineEstimator
 from tests.learn.oracles import one_minus_f1
 
@@ -161,6 +161,24 @@ def test_examples_without_query_atoms_alone_are_refused() -> None:
         sqlrl.CDA().fit(database, model, ["d2"])
     assert database.sql("select status from sqlrl.run").fetchall() == [("failed",)]
     assert sqlrl.CDA().fit(database, model).n_steps_ == 2
+
+
+@pytest.mark.parametrize(("people", "passes"), [(101, 1), (101, 3), (100, 1)])
+def test_one_network_in_one_step_is_said(people: int, passes: int) -> None:
+    database = sqlrl.connect()
+    database.load("Tall", [(f"P{i}",) for i in range(0, people, 2)], types=["person"])
+    database.load(
+        "Wins", [(f"P{i}", i % 3 == 0) for i in range(people)], types=["person"], target=True, truth="column1"
+    )
+    model = sqlrl.parse_mln("Tall(person)\nWins(person)\nTall(x) => Wins(x)\nWins(x)")
+    fit = sqlrl.AdaGrad(passes=passes)
+    if people == 100:
+        fit.fit(database, model)
+    else:
+        words = f"AdaGrad took {'1 step' if passes == 1 else '3 steps'}, one in each pass: the 101 query atoms are one example"
+        with pytest.warns(ConvergenceWarning, match=words):
+            fit.fit(database, model)
+    assert fit.n_steps_ == passes
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
