@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.prediction import predict
@@ -100,6 +100,36 @@ def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
 
 
 @kernel
+def sort(values: IntArray, count: int) -> None:
+    """Sort the first `count` values, in place (a heap sort).
+
+    Examples
+    --------
+    >>> values = np.array([3, 1, 2, 0])
+    >>> sort(values, 3)
+    >>> values.tolist()
+    [1, 2, 3, 0]
+    """
+    size = count
+    for step in range(count // 2 + count - 1):
+        # First make a heap from its last inner node on, then move the greatest value behind what is left.
+        start = count // 2 - 1 - step
+        if start < 0:
+            start, size = 0, size - 1
+            values[0], values[size] = values[size], values[0]
+        value, i = values[start], start
+        while 2 * i + 1 < size:
+            child = 2 * i + 1
+            if child + 1 < size and values[child + 1] > values[child]:
+                child += 1
+            if values[child] <= value:
+                break
+            values[i] = values[child]
+            i = child
+        values[i] = value
+
+
+@kernel
 def finish(
     window: WindowArrays,
     k: int,
@@ -129,9 +159,10 @@ def finish(
     rows.score_prediction[k] = _score(window, k, work.now, work.predicted)
     if same:
         return 0
-    listed = np.sort(work.changed[: _delta_counts(window, k, work)])
-    count = 0
-    for clause in listed:
+    listed, count = _delta_counts(window, k, work), 0
+    sort(work.changed, listed)
+    for j in range(listed):
+        clause = work.changed[j]
         if work.delta[clause] != 0:
             tally.delta_n[clause] += work.delta[clause]
             work.changed[count] = clause
@@ -161,10 +192,10 @@ def record(
         longer = Changes(
             np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.float64)
         )
-        longer.step[:used] = changes.step[:used]
-        longer.clause[:used] = changes.clause[:used]
-        longer.delta_n[:used] = changes.delta_n[:used]
-        longer.weight[:used] = changes.weight[:used]
+        # Copies of slices and np.sort would take numba seconds to compile.
+        for j in range(used):
+            longer.step[j], longer.clause[j] = changes.step[j], changes.clause[j]
+            longer.delta_n[j], longer.weight[j] = changes.delta_n[j], changes.weight[j]
         changes = longer
     for j in range(count):
         clause = work.changed[j]
