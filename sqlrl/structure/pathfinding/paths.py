@@ -240,11 +240,15 @@ def _extended(
                     return found[:count]
                 if count == len(found):
                     longer = np.empty((2 * count, k + 1), dtype=np.int64)
-                    longer[:count] = found
+                    # Numba compiles a copy of a slice for seconds.
+                    for r in range(count):
+                        for m in range(k + 1):
+                            longer[r, m] = found[r, m]
                     found = longer
                     table = table_of(found, count, len(found))
                     slot = slot_of(table, found, row)
-                found[count] = row
+                for m in range(k + 1):
+                    found[count, m] = row[m]
                 table[slot] = count
                 count += 1
     return found[:count].copy()
