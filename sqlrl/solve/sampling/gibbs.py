@@ -14,6 +14,7 @@ from sqlrl.solve.randomness import Stream, streams, unit
 from sqlrl.solve.restrict import component_labels
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
+from sqlrl.solve.sampling.starts import SETTLE, opposite
 from sqlrl.solve.weighed import Weighed
 
 
@@ -143,14 +144,21 @@ def _sweeps(
 
 
 class _GibbsChain:
-    def __init__(self, weighed: Weighed, found: Occurrences, random: Stream) -> None:
-        world = np.zeros(len(weighed.atoms), dtype=np.bool_)
-        randomise(found, world, random)
+    def __init__(self, weighed: Weighed, found: Occurrences, world: BoolArray, random: Stream) -> None:
         self.state, self.sweep, self.random = start_state(weighed, found, world), start_sweep(weighed), random
 
     def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
         """Draw samples and add them up."""
         _sweeps(self.state, self.sweep, self.random, total, square, samples, worlds)
+
+
+def settled(weighed: Weighed, state: State, sweep: Sweep, random: Stream) -> BoolArray:
+    """Sweep over the world of a chain that has just started, in place; return where it is then, shape (n,)."""
+    n = len(weighed.atoms)
+    unused = np.zeros((2, n))
+    for _ in range(SETTLE):  # Ctrl-C is heeded between them
+        _sweeps(state, sweep, random, unused[0], unused[1], 1, np.empty((0, n), dtype=np.bool_))
+    return np.asarray(state.atom["true"]).copy()
 
 
 def is_gibbs(weighed: Weighed) -> bool:
@@ -185,7 +193,7 @@ def sample_gibbs(
     Notes
     -----
     Source: Geman & Geman (1984); Gelfand & Smith (1990), section 2.3, for the averages of conditional probabilities.
-    Chains start in random worlds.
+    Chains come in pairs: the first starts in a random world, the second opposite to where the first has settled (`opposite`).
 
     Examples
     --------
@@ -200,5 +208,13 @@ def sample_gibbs(
             "Gibbs sampling cannot pass between worlds that hard clauses keep apart: use MC-SAT (method='mcsat')"
         )
     plan, found = effort or Effort(), occurrences(weighed)
-    chains = [_GibbsChain(weighed, found, random) for random in streams(plan.seed, plan.chains)]
+    chains: list[_GibbsChain] = []
+    for number, random in enumerate(streams(plan.seed, plan.chains)):
+        if number % 2:
+            first = chains[-1]
+            world = opposite(found, settled(weighed, first.state, first.sweep, first.random))
+        else:
+            world = np.zeros(len(weighed.atoms), dtype=np.bool_)
+            randomise(found, world, random)
+        chains.append(_GibbsChain(weighed, found, world, random))
     return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])

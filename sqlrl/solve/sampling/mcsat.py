@@ -14,11 +14,12 @@ from sqlrl.solve.recognise import keep_rows
 from sqlrl.solve.restrict import component_labels, select
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
-from sqlrl.solve.sampling.gibbs import Sweep, start_sweep, sweep_once
+from sqlrl.solve.sampling.gibbs import Sweep, settled, start_sweep, sweep_once
 from sqlrl.solve.sampling.listing import draw_component
 from sqlrl.solve.sampling.pieces import resample
 from sqlrl.solve.sampling.samplesat import jump
 from sqlrl.solve.sampling.slices import WORLDS, Slice, choose, freeze, gather, start_slice
+from sqlrl.solve.sampling.starts import opposite
 from sqlrl.solve.walking.walksat import hard_world, solve_walksat
 from sqlrl.solve.weighed import Weighed
 
@@ -114,8 +115,10 @@ class _MCSatChain:
         _steps(self.state, self.cut, self.sweep, self.random, total, square, samples, worlds, JUMPS)
 
 
-def first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream) -> BoolArray:
-    """A random world in which hard rows and blocks hold, shape (n,): where a chain may start.
+def first_world(
+    weighed: Weighed, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
+) -> BoolArray:
+    """A world in which hard rows and blocks hold, shape (n,): where a chain may start.
 
     Parameters
     ----------
@@ -126,7 +129,9 @@ def first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream)
     seed : int
         Of local search and CP-SAT.
     random : Stream
-        Changed.
+        Changed, if `near` is not given.
+    near : bool array, shape (n,), optional
+        A world in which blocks hold; a random one by default.
 
     Raises
     ------
@@ -134,8 +139,11 @@ def first_world(weighed: Weighed, found: Occurrences, seed: int, random: Stream)
         There is none.
     """
     # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
-    world = np.zeros(len(weighed.atoms), dtype=np.bool_)
-    randomise(found, world, random)
+    if near is None:
+        world = np.zeros(len(weighed.atoms), dtype=np.bool_)
+        randomise(found, world, random)
+    else:
+        world = near
     if not weighed.hard.any():
         return world
     world = hard_world(weighed, seed=seed, start=world)
@@ -221,7 +229,7 @@ def sample_mcsat(
     Wei, Erenrich & Selman, "Towards efficient sampling" (2004). Drawing pieces and counted components leaves the
     distribution exactly as it is. SampleSAT is only nearly uniform, so that it is left to large components that nothing
     else may pass between the worlds of. Chains start in random worlds; where there are hard rows, in worlds of these, each
-    improved by a short local search of its own.
+    improved by a short local search of its own. Every second chain starts opposite to where the one before it has settled (`opposite`).
 
     Examples
     --------
@@ -233,11 +241,16 @@ def sample_mcsat(
     True
     """
     plan, found = effort or Effort(), occurrences(weighed)
-    chains = []
+    hard = bool(weighed.hard.any())
+    world: BoolArray = np.zeros(len(weighed.atoms), dtype=np.bool_)
+    chains: list[_MCSatChain] = []
     for number, random in enumerate(streams(plan.seed, plan.chains)):
-        seed = plan.seed + number
-        world = first_world(weighed, found, seed, random)
-        if weighed.hard.any():
+        seed, near = plan.seed + number, None
+        if number % 2:
+            first = chains[-1]
+            near = opposite(found, world if hard else settled(weighed, first.state, first.sweep, first.random))
+        world = first_world(weighed, found, seed, random, near)
+        if hard:
             world = solve_walksat(weighed, flips=START_FLIPS * len(world), seed=seed, start=world).world
         chains.append(_MCSatChain(weighed, found, world, random))
     return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])
