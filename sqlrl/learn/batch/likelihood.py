@@ -61,7 +61,7 @@ class Likelihood(BatchEstimator):
     strengths_ : pyarrow.Table
         How strengths did, see `Validation.table`; empty if only one was given. `sqlrl.tuning` has each part.
     log_likelihood_ : float
-        Of the training labels.
+        Of the training labels of the predicates that rules mention.
     optimality_ : float
         The largest violation of the optimality condition at `weights_`, in counts: of the derivative of the objective for a
         weight that is not 0, else of the gradient of the log-likelihood beyond the L1 strength. 0 proves the optimum.
