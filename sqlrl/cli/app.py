@@ -8,6 +8,7 @@ from typing import NoReturn
 import typer
 
 from sqlrl.cli.count import count
+from sqlrl.cli.define import define
 from sqlrl.cli.demo import demo
 from sqlrl.cli.evaluate import evaluate
 from sqlrl.cli.explain import explain
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (load, ground, count, learn, infer, evaluate, why, export, explain, sql, migrate, version, demo):
+for command in (load, define, ground, count, learn, infer, evaluate, why, export, explain, sql, migrate, version, demo):
     app.command()(command)
 
 

@@ -28,7 +28,20 @@ def test_version_lists_the_libraries(run: Run) -> None:
 
 
 def test_help_lists_every_command_and_no_arguments_mean_help(run: Run) -> None:
-    names = ["load", "ground", "count", "learn", "infer", "evaluate", "explain", "sql", "migrate", "version", "demo"]
+    names = [
+        "load",
+        "define",
+        "ground",
+        "count",
+        "learn",
+        "infer",
+        "evaluate",
+        "explain",
+        "sql",
+        "migrate",
+        "version",
+        "demo",
+    ]
     shown = run("--help").out
     assert all(f" {name} " in shown for name in names)
     for name in names:

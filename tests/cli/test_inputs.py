@@ -12,7 +12,20 @@ import sqlrl
 from sqlrl.cli.inputs import chosen_examples, split_files
 from tests.cli.conftest import EVIDENCE, Project, Run
 
-COMMANDS = ["load", "ground", "count", "learn", "infer", "evaluate", "explain", "sql", "migrate", "version", "demo"]
+COMMANDS = [
+    "load",
+    "define",
+    "ground",
+    "count",
+    "learn",
+    "infer",
+    "evaluate",
+    "explain",
+    "sql",
+    "migrate",
+    "version",
+    "demo",
+]
 WITH_MODEL = ["ground", "count", "learn", "infer", "evaluate", "explain"]
 
 

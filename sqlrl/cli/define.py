@@ -1,0 +1,66 @@
+"""`sqlrl define`."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import Db, Messages, with_database
+from sqlrl.cli.session import session
+from sqlrl.errors import InputError
+from sqlrl.paths import expanded, is_file
+
+First = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
+Second = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RULES", help="The rules, or a file of them; - reads them from standard input.", show_default=False
+    ),
+]
+
+
+class Variables(StrEnum):
+    """Which names are variables: those that begin with a small letter, as in models, or with a capital, as in Prolog."""
+
+    small = "lower"
+    capital = "upper"
+
+
+VariableNames = Annotated[
+    Variables, typer.Option("--variables", help="Names that begin so are variables: as in models, or as in Prolog.")
+]
+
+
+@grouped
+def define(
+    output: Messages,
+    first: First = None,
+    second: Second = None,
+    db: Db = None,
+    variables: VariableNames = Variables.small,
+) -> None:
+    """Define predicates by Horn rules over others, also recursive ones; they follow what they are defined from.
+
+    sqlrl define family.duckdb "Ancestor(x, y) :- Parent(x, y). Ancestor(x, z) :- Parent(x, y), Ancestor(y, z)."
+    """
+    path, (text,) = with_database((first, second), db, "RULES")
+    with session(output) as run, run.database(path) as database:
+        with run.working("defining"):
+            database.define(_rules(text), variables=variables.value)
+        run.show(database.predicates())
+
+
+def _rules(text: str) -> str | Path:
+    """Return the rules, or the file that has them."""
+    if is_file(expanded(text)):
+        return expanded(text)
+    rules = sys.stdin.read() if text == "-" else text
+    if "(" not in rules:
+        found = "standard input has none" if text == "-" else f"{text!r} is neither a file nor a rule"
+        raise InputError(f"there is no rule `head(x) :- body(x, y).`: {found}")
+    return rules
