@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, tokenize
+from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, signed_number, tokenize
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Constant, Predicate
 from sqlrl.logic.texts import check_text, read_text
@@ -205,7 +205,7 @@ def _probability(source: Source, tokens: list[Token]) -> tuple[float | None, int
     if tokens[0].kind != NUMBER and not (sign and tokens[1].kind == NUMBER):
         return None, 0
     number = tokens[1] if sign else tokens[0]
-    value = float((tokens[0].text if sign and tokens[0].text != "." else "") + number.text)
+    value = signed_number(source, number, tokens[0] if sign and tokens[0].text != "." else None)
     if not 0 <= value <= 1:
         problem = f"soft evidence is a probability between 0 and 1, not {number.text}"
         raise source.error(ParseError, problem, number)

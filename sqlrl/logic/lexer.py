@@ -133,6 +133,35 @@ def _token(source: Source, match: re.Match[str]) -> Token:
     return Token({"number": NUMBER, "name": NAME}.get(kind, SIGN), text, start, end)
 
 
+def signed_number(source: Source, number: Token, sign: Token | None = None) -> float:
+    """Return the value of a number and of a sign that may stand before it; a negative number has its sign in its token.
+
+    Parameters
+    ----------
+    source : Source
+    number : Token
+    sign : Token, optional
+        `+` or `-`.
+
+    Raises
+    ------
+    ParseError
+        Two signs.
+
+    Examples
+    --------
+    >>> source = Source("+0.5 P(x)")
+    >>> sign, number, *_ = tokenize(source)
+    >>> signed_number(source, number, sign)
+    0.5
+    """
+    if sign is None:
+        return float(number.text)
+    if number.text.startswith("-"):
+        raise source.error(ParseError, f"expected one sign before a number, found '{sign.text}{number.text}'", sign)
+    return float(sign.text + number.text)
+
+
 def unescape(text: str, source: Source, offset: int) -> str:
     r"""Replace the escapes of a quoted constant.
 

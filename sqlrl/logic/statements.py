@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.checks import check
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, tokenize
+from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, signed_number, tokenize
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.scoping import ScopingRules
 from sqlrl.logic.terms import Argument, Atom, Formula, Predicate
@@ -271,19 +271,21 @@ class _Statements(FormulaParser):
 
     def _weight(self) -> float | None:
         """Read the weight before a formula, if there is one."""
-        sign, ahead = "", 0
+        sign: Token | None = None
         if self.at("+", "-") and self.peek().start == self.token.end and self.peek().kind in (NUMBER, NAME):
-            sign, ahead = self.token.text, 1
+            sign = self.token
+        ahead = int(sign is not None)
         token = self.peek(ahead)
         follows = self.peek(ahead + 1)
         not_finite = token.kind == NAME and _NOT_FINITE.match(token.text) and token.text not in self.program.predicates
         if not_finite and (follows.text in ("!", "(") or (follows.kind == NAME and follows.text != "v")):
-            raise self.source.error(ModelError, f"a weight must be finite, not {sign}{token.text}", token)
+            found = (sign.text if sign else "") + token.text
+            raise self.source.error(ModelError, f"a weight must be finite, not {found}", token)
         if token.kind != NUMBER or (follows.kind == SIGN and follows.text in ("=", "!=")):
             return None
         for _ in range(ahead + 1):
             self.take()
-        weight = float(sign + token.text)
+        weight = signed_number(self.source, token, sign)
         if not math.isfinite(weight):
             raise self.source.error(ModelError, f"a weight must be finite, not {token.text}", token)
         if self.at(".") and self.token.start == token.end:

@@ -54,6 +54,8 @@ def test_lines(text, expected):
         ("P(A)\nP(A B)", "e.db:2:5: expected ',' or ')', found 'B'\n  P(A B)\n      ^"),
         ("P(A) P(B)", "e.db:1:6: expected the end of the line, found 'P'\n  P(A) P(B)\n       ^"),
         ("1.5 P(A)", "e.db:1:1: soft evidence is a probability between 0 and 1, not 1.5\n  1.5 P(A)\n  ^"),
+        ("+-0.5 P(A)", "e.db:1:1: expected one sign before a number, found '+-0.5'\n  +-0.5 P(A)\n  ^"),
+        ("--1 P(A)", "e.db:1:1: expected one sign before a number, found '--1'\n  --1 P(A)\n  ^"),
         ("0.5 ?P(A)", ("e.db:1:6: an atom is either soft or unknown: remove the probability or the '?'\n"
                       "  0.5 ?P(A)\n       ^")),
         ("P(,A)", "e.db:1:3: expected a constant, found ','\n  P(,A)\n    ^"),

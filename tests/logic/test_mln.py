@@ -218,6 +218,14 @@ GOLDEN = [
      ("a.mln:6:1: a weight must be finite, not nan\n"
      "  nan P(x)\n"
      "  ^")),
+    ("--1 P(x)",
+     ("a.mln:6:1: expected one sign before a number, found '--1'\n"
+     "  --1 P(x)\n"
+     "  ^")),
+    ("1 P(x)\n+-0.5 P(x)",
+     ("a.mln:7:1: expected one sign before a number, found '+-0.5'\n"
+     "  +-0.5 P(x)\n"
+     "  ^")),
     ("1e999 P(x)",
      ("a.mln:6:1: a weight must be finite, not 1e999\n"
      "  1e999 P(x)\n"
