@@ -149,7 +149,7 @@ class Defining(Data):
         """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.deriving`.
 
         An argument that determines the others is an input, the others are outputs; without such a key each argument in turn
-        is the input. Outputs with few values may also be constants.
+        is the input, and brings in ten facts at the most. Outputs with few values may also be constants.
 
         Parameters
         ----------
@@ -179,8 +179,9 @@ class Defining(Data):
         >>> db.load("Smokes", [("Ann",)], types=["person"], target=True)
         >>> print(db.derive_bias("Smokes"), end="")
         :- modeh(1, Smokes(+person)).
-        :- modeb(*, Friends(+person,-person)).
-        :- modeb(*, Friends(-person,+person)).
+        :- modeb(10, Friends(+person,-person)).
+        :- modeb(10, Friends(-person,+person)).
+        :- modeb(1, Friends(+person,+person)).
         """
         with self.console.progress("deriving a bias"):
             return derive_bias(self.catalog.store, target, body=body, constants=constants)

@@ -4,13 +4,16 @@ The rules, for each closed predicate with facts:
 
 1. An argument that has another value in every fact is a *key*: it determines the others. Each key is the input of one mode
    with recall 1, the other arguments are its outputs. Beside a key an argument that refers to something, its type being one of the
-   target's or that of a key, is the input of one mode with recall `*`: from a customer to all its orders.
-2. Without a key each argument in turn is the input of one mode with recall `*`, the others are outputs.
-3. The argument that is the example is an input of all modes, if the target has it too: a clause is about one example, and a
+   target's or that of a key, is the input of one mode with recall 10: from a customer to some of its orders.
+2. Without a key each argument in turn is the input of one mode with recall 10, the others are outputs.
+3. Two or more arguments that refer to something and are no keys are the inputs of one mode together: it finds the fact that links
+   what is known, whichever ten the others find.
+4. The argument that is the example is an input of all modes, if the target has it too: a clause is about one example, and a
    constant of this type would name an example of the training data. Keys are those inside an example, and a further mode with
    recall `*` has only the example as its input.
-4. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
-   for each such output, and one in which all of them are constants.
+5. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
+   for each such output of a mode with one input beside the example, and one in which all of them are constants. Of an input that is no
+   key their recall is `*`.
 
 The arguments of the target are inputs; one with at most `constants` values that is not the example is a constant if no body predicate
 has its type, as nothing could tell its values apart. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
@@ -34,6 +37,15 @@ from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode, Place
 
 CONSTANTS = 16
 """The most values of an argument whose constants clauses may name, unless the caller says otherwise."""
+
+RECALL = 10
+"""How many facts a value that is no key brings in, where the others are outputs.
+
+Each of them brings variables of its own. Some values are in thousands of facts, as an income class in those of all its customers: one
+bottom clause had them all, exceeded its limit and ended the run. Facts of one kind around one thing look alike, so that a clause
+that holds of some of them is found from ten. Modes with constants are not limited: a document has many words, and which of them a
+clause names matters.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +112,14 @@ def modes_of(
     1, size(+drug,-value)
     1, size(+drug,#value)
     >>> [str(mode) for mode in modes_of("friends", ["person", "person"], Keys(90, (40, 40)))]
-    ['*, friends(+person,-person)', '*, friends(-person,+person)']
+    ['10, friends(+person,-person)', '10, friends(-person,+person)']
     >>> [str(mode) for mode in modes_of("word", ["word", "doc"], Keys(90, (40, 9)), example=1)]
-    ['*, word(+word,+doc)', '*, word(-word,+doc)']
+    ['1, word(+word,+doc)', '*, word(-word,+doc)']
     >>> [str(mode) for mode in modes_of("by", ["order", "client"], Keys(90, (90, 40)), referred={"order", "client"})]
-    ['1, by(+order,-client)', '*, by(-order,+client)']
+    ['1, by(+order,-client)', '10, by(-order,+client)']
+    >>> rated = modes_of("rated", ["user", "film", "text"], Keys(90, (40, 50, 60)), referred={"user", "film"})
+    >>> [str(mode) for mode in rated][2:]
+    ['10, rated(-user,-film,+text)', '10, rated(+user,+film,-text)']
     """
     few = keys.enumerable(constants)
     found: list[Mode] = []
@@ -118,9 +133,23 @@ def modes_of(
         chosen: list[tuple[int, ...]] = [(), *((i,) for i in outputs)]
         if len(outputs) > 1:
             chosen.append(tuple(outputs))
-        recall = 1 if input_ in keys.keys else None
-        found += [Mode(predicate, _places(types, inputs, constant), recall) for constant in chosen]
+        places = [_places(types, inputs, constant) for constant in chosen]
+        found += [
+            Mode(predicate, each, 1 if input_ in keys.keys else _recall(each, input_ == example)) for each in places
+        ]
+    linked = {i for i, type_ in enumerate(types) if i not in (*keys.keys, example) and type_ in referred}
+    if len(linked) > 1:
+        together = _places(types, linked if example is None else {*linked, example}, ())
+        found.append(Mode(predicate, together, _recall(together, example=False)))
     return tuple(found) if types else (Mode(predicate, (), 1),)
+
+
+def _recall(places: Sequence[Place], example: bool) -> int | None:
+    """Return the recall of a mode whose input is no key; `example`: it has no other input than the example."""
+    kinds = {place.kind for place in places}
+    if kinds == {INPUT}:
+        return 1
+    return None if example or CONSTANT in kinds else RECALL
 
 
 def _places(types: Sequence[str], inputs: Collection[int], constants: Collection[int]) -> tuple[Place, ...]:

@@ -34,10 +34,11 @@ def catalog() -> Iterator[Catalog]:
 def test_keys_are_inputs_and_few_values_are_constants(catalog: Catalog) -> None:
     assert str(derive_bias(catalog.store, "Better")).split("\n") == [
         ":- modeh(1, Better(+drug,+drug)).",
-        ":- modeb(*, Mixes(+drug,-drug)).",
+        ":- modeb(10, Mixes(+drug,-drug)).",
         ":- modeb(*, Mixes(+drug,#drug)).",
-        ":- modeb(*, Mixes(-drug,+drug)).",
+        ":- modeb(10, Mixes(-drug,+drug)).",
         ":- modeb(*, Mixes(#drug,+drug)).",
+        ":- modeb(1, Mixes(+drug,+drug)).",
         ":- modeb(1, Old(+drug)).",
         ":- modeb(1, Size(+drug,-size,-group)).",
         ":- modeb(1, Size(+drug,#size,-group)).",
@@ -175,10 +176,10 @@ def test_beside_a_key_references_are_followed_backwards() -> None:
     assert [str(mode) for mode in derive_bias(catalog.store, "Rich").body] == [
         "1, Bought(+order,-customer)",
         "1, Bought(+order,#customer)",
-        "*, Bought(-order,+customer)",
+        "10, Bought(-order,+customer)",
         "1, Line(+line,-order,-colour)",
         "1, Line(+line,-order,#colour)",
-        "*, Line(-line,+order,-colour)",
+        "10, Line(-line,+order,-colour)",
         "*, Line(-line,+order,#colour)",
     ]
     # Without the orders' own table no argument of a line refers to an order.
@@ -205,6 +206,37 @@ def test_clauses_are_found_from_the_one_side_of_a_key() -> None:
     found = sqlrl.ILP().fit(db, "HasChild").theory_.to_pylist()
     assert [(row["clause"], row["positives"], row["negatives"]) for row in found] == [
         ("Parent(p1, p2) => HasChild(p1)", 5, 0)
+    ]
+
+
+def test_many_customers_of_one_income_class_bring_in_ten() -> None:
+    # All customers of a class were literals of one bottom clause, more than its limit.
+    db = sqlrl.connect()
+    customers = [f"c{i}" for i in range(4600)]
+    classes = [(name, f"class{i % 2}", f"town{i % 40}") for i, name in enumerate(customers)]
+    db.load("Income", classes, types=["customer", "income", "town"])
+    db.load("Class", [("class0",), ("class1",)], types=["income"])
+    db.load("Town", [(f"town{i}",) for i in range(40)], types=["town"])
+    db.load("Rich", [(name,) for name in customers[1:40:2]], types=["customer"], target=True)
+    db.scope("Rich", [(name,) for name in customers[:40]])
+    modes = [str(mode) for mode in db.derive_bias("Rich", body=["Income", "Class"]).body]
+    assert "10, Income(-customer,+income,-town)" in modes
+    assert "*, Income(-customer,#income,+town)" in [str(mode) for mode in db.derive_bias("Rich").body]
+    found = sqlrl.ILP(clause_length=2).fit(db, "Rich").theory_.to_pylist()
+    assert [row["clause"] for row in found] == ['Income(c, "class1", t) => Rich(c)']
+
+
+def test_a_link_among_many_is_found() -> None:
+    # Everybody knows 40 people; that these two know each other is what matters.
+    db = sqlrl.connect()
+    knows = [(f"p{i}", f"p{(i + k) % 80}") for i in range(80) for k in range(1, 41)]
+    db.load("Knows", knows, types=["person", "person"])
+    trusts = [(a, b) for a, b in knows if a in ("p3", "p50")]
+    db.load("Trusts", trusts, types=["person", "person"], target=True)
+    db.scope("Trusts", [(a, f"p{i}") for a in ("p3", "p50") for i in range(80)])
+    found = sqlrl.ILP(clause_length=2).fit(db, "Trusts").theory_.to_pylist()
+    assert [(row["clause"], row["positives"], row["negatives"]) for row in found] == [
+        ("Knows(p1, p2) => Trusts(p1, p2)", 80, 0)
     ]
 
 
