@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, SqlrlWarning, warn
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.program import Program
@@ -150,6 +150,17 @@ class TrainingStream:
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Return ids of query atoms and a group of each; see `grouping.atom_groups`."""
         return atom_groups(self._program, groups)
+
+    def check_kept(self) -> None:
+        """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
+        file = self._program.engine.forgotten_beside()
+        if file is not None:
+            warn(
+                f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
+                f"them, pass sqlrl.connect the path in place of the connection, sqlrl.connect({file!r}), which writes a schema sqlrl in "
+                "that file; or the path of another file, and attach this one there to load from it",
+                SqlrlWarning,
+            )
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""

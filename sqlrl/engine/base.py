@@ -19,6 +19,10 @@ class Engine(Protocol):
         """Return True if the tables of another engine are these very tables."""
         ...
 
+    def forgotten_beside(self) -> str | None:
+        """Return the file in use if sqlrl's own tables are not kept in any, None otherwise."""
+        ...
+
     def execute(self, statement: exp.Expr, *, step: str) -> None:
         """Run a statement that returns nothing."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pyarrow as pa
 from sqlglot import exp, parse_one
@@ -96,6 +97,19 @@ class DuckDBEngine(Statements):
                 raise InputError(f"there is a view {name} already: choose another name, or drop the view.")
             if kind == "table" and not replace:
                 raise InputError(f"there is a table {name} already: choose another name, or pass replace=True.")
+
+    def forgotten_beside(self) -> str | None:
+        """Return the file in use if sqlrl's own tables are not kept in any, None otherwise.
+
+        So it is on a user's connection to a file in which sqlrl has kept nothing, and where such a file is only read. Who works in
+        memory alone knows that nothing stays.
+        """
+        query = "SELECT database_name, path, database_name = current_database() AS used FROM duckdb_databases()"
+        rows = self.fetch(parse_one(query, dialect=self.dialect), step="look where the tables are").to_pylist()
+        [home] = [row["path"] for row in rows if row["database_name"] == self.home[0]]
+        [file] = [row["path"] for row in rows if row["used"]]
+        passing = self._directory is not None and home is not None and Path(home).is_relative_to(self._directory.name)
+        return file if home is None or passing else None
 
     def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> None:
         """Create (or replace) a table from a query or an Arrow table.

@@ -250,6 +250,8 @@ class OnlineEstimator(Fitted):
             Labels violate hard clauses.
         ConvergenceWarning
             All data are one example with many query atoms: there was one step in each pass.
+        SqlrlWarning
+            The run is to be saved, but on your own connection to a file what sqlrl keeps is in memory.
 
         Examples
         --------
@@ -273,6 +275,8 @@ class OnlineEstimator(Fitted):
         with self._windows(db, model, examples, order) as stream:
             names = Names(stream.clause_text, stream.example_name, stream.atom_text)
             saving = checkpoint or resume is not None
+            if saving:
+                stream.check_kept()
             if resume is None:
                 saved = None
                 number = stream.begin(name, self.recorded(), parameters.seed)

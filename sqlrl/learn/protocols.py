@@ -158,6 +158,10 @@ class TrainingStream(Protocol):
         """
         ...
 
+    def check_kept(self) -> None:
+        """Warn if the data are in a file and what `save` keeps is in memory. Called by runs that save, before they begin."""
+        ...
+
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun, with what `TrainingRecord` says; return its number. Called once, before anything else."""
         ...

@@ -46,6 +46,9 @@ class Stream:
     def atom_text(self, atom: int) -> str:
         return f"text of atom {atom}"
 
+    def check_kept(self) -> None:
+        pass
+
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         self.begun = (learner, dict(parameters), seed)
         return 1

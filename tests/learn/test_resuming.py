@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.arrays import as_rows
 from sqlrl.catalog.records import Records
-from sqlrl.errors import InfeasibleTruthWarning, InputError
+from sqlrl.errors import InfeasibleTruthWarning, InputError, SqlrlWarning
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
 
@@ -293,3 +294,27 @@ def test_steps_that_are_not_kept_are_not_needed() -> None:
 def test_arrays_of_other_types_are_not_kept() -> None:
     with pytest.raises(ValueError, match="the array weight has the type float32: keep one of float64"):
         as_rows({"weight": np.zeros(1, dtype=np.float32)})
+
+
+@warned
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_run_that_is_kept_in_memory_beside_a_file_warns(tmp_path: Path, read_only: bool) -> None:
+    path = tmp_path / "mine.duckdb"
+    duckdb.connect(str(path)).close()
+    # A read-only instance refuses a database in memory: what is derived is in a file that goes with the connection.
+    connection = duckdb.connect(str(path), read_only=read_only)
+    db = sqlrl.connect(connection)
+    load(db)
+    with pytest.warns(SqlrlWarning, match=r"run cannot be resumed by another process: .*mine\.duckdb'\), which writes"):
+        stopped(db)
+    connection.close()
+    # As it advises.
+    with sqlrl.connect(path) as kept_there, warnings.catch_warnings():
+        warnings.simplefilter("error", SqlrlWarning)
+        warnings.simplefilter("ignore", InfeasibleTruthWarning)
+        load(kept_there)
+        stopped(kept_there)
+    with sqlrl.connect(duckdb.connect(str(path))) as again, warnings.catch_warnings():
+        warnings.simplefilter("error", SqlrlWarning)
+        warnings.simplefilter("ignore", InfeasibleTruthWarning)
+        estimator("CDA").fit(again, model(), resume=1)
