@@ -19,11 +19,11 @@ from sqlrl.catalog.fingerprints import (
 )
 from sqlrl.catalog.loading import load
 from sqlrl.catalog.options import LoadOptions, evidence_files
-from sqlrl.catalog.sources import find_tables, open_source
+from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import integer, named, star_count, union_all
-from sqlrl.errors import CatalogError, SourceWarning, warn
+from sqlrl.errors import CatalogError, LoadError, SourceWarning, warn
 from sqlrl.wording import counted
 
 
@@ -165,15 +165,24 @@ def changed_sources(store: Store) -> list[SourceRecord]:
     for record in store.sources().values():
         if record.kind in ("object", "relation", "definition"):
             continue
-        options = LoadOptions.from_json(record.options)
-        with open_source(store.engine, record.source, options.dialect) as source:
-            if parse_fingerprint(source.fingerprint) is not None:
-                same = changed_since(Path(record.source), record.fingerprint, thorough=True) is None
-            else:
-                same = record.fingerprint == (source.fingerprint or table_fingerprint(store.engine, source.table))
-        if not same:
+        if not _same(store.engine, record):
             changed.append(record)
     return changed
+
+
+def _same(engine: DuckDBEngine, record: SourceRecord) -> bool:
+    """Return True if a source, which is read, has the content that was loaded."""
+    # A table that is gone would be read as a query, which DuckDB does not understand.
+    if record.kind in ("table", "view") and find_table(engine, record.source) is None:
+        raise LoadError(
+            f"{record.predicate} was loaded from the {record.kind} {record.source}, which is gone: make it again, or load "
+            f"{record.predicate} from something else; until then what was loaded is used."
+        )
+    options = LoadOptions.from_json(record.options)
+    with open_source(engine, record.source, options.dialect) as source:
+        if parse_fingerprint(source.fingerprint) is not None:
+            return changed_since(Path(record.source), record.fingerprint, thorough=True) is None
+        return record.fingerprint == (source.fingerprint or table_fingerprint(engine, source.table))
 
 
 def refresh(store: Store) -> list[str]:

@@ -197,3 +197,20 @@ def test_a_glance_reads_no_file(catalog: Catalog, tmp_path: Path, monkeypatch: p
     assert quick_changes(catalog.engine, records) == []
     assert len(records) == 20
     assert done == []
+
+
+@pytest.mark.parametrize("kind", ["table", "view"])
+def test_a_table_that_is_gone_is_named_with_its_predicate(catalog: Catalog, kind: str) -> None:
+    # DuckDB was asked whether its name was a query, and its syntax error was the message.
+    catalog.engine.connection.execute(f"create {kind} edge as select 'a' as a")
+    catalog.load("P", "edge", types=["s"])
+    catalog.engine.connection.execute(f"drop {kind} edge")
+    with pytest.raises(LoadError) as caught:
+        catalog.refresh()
+    assert str(caught.value) == (
+        f"P was loaded from the {kind} edge, which is gone: make it again, or load P from something else; until then what was loaded "
+        "is used."
+    )
+    assert bound(catalog) == 1
+    catalog.engine.connection.execute(f"create {kind} edge as select 'b' as a union select 'c'")
+    assert catalog.refresh() == ["P"]
