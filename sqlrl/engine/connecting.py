@@ -114,6 +114,8 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
     if "lock" in reason and ("Conflicting" in reason or "Could not set lock" in reason):
         process = re.search(r"PID (\d+)", reason)
         holder = f"process {process.group(1)}" if process else "another process"
+        if read_only:
+            return BusyError(f"{path} is held by {holder} for writing. Wait until it ends or close its connection.")
         remedy = f"Wait until it ends or close its connection; several processes can read the file together: {_HINT}."
         return BusyError(f"{path} is held by {holder}. {remedy}")
     if "already" in reason and "attach" in reason.lower():
