@@ -18,6 +18,7 @@ from sqlrl.constraints import Constraints
 from sqlrl.counting import Counting
 from sqlrl.defined import follow
 from sqlrl.engine.connecting import connect as connect_engine
+from sqlrl.errors import EngineError, brief
 from sqlrl.exporting import Exports
 from sqlrl.ground.counts import check_counts
 from sqlrl.inducing import Inducing
@@ -162,7 +163,12 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
                 with stream.drawing:
                     yield stream
             except BaseException as error:
-                stream.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+                stream.explain(error)
+                try:
+                    stream.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+                except EngineError as refusal:
+                    # A full disk takes neither; what stopped the run is the news.
+                    error.add_note(f"the end of the run could not be recorded: {brief(refusal.reason)}")
                 raise
 
     def learned_model(self, program: Any, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:

@@ -104,7 +104,7 @@ class GrowingStream(TrainingStream):
         count = self._program.clause_count
         with self._records.together():
             self._records.renumber("weight_history", self.run, first=FIRST, by=count - FIRST)
-            if self._saved:
+            if self._saved_windows:
                 self._records.save_state(self.run, {NUMBERED: count})
             super().stop(status)
 

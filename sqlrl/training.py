@@ -93,8 +93,7 @@ class TrainingStream:
         # The window that holds all examples, if there is one: it has all counts.
         self._whole: Window | None = None
         # Windows and steps that the database has: of the run before it was resumed, and of this one.
-        self._done = self._saved_steps = 0
-        self._saved = False
+        self._done = self._saved_steps = self._saved_windows = 0
 
     @property
     def program(self) -> TrainingStream:
@@ -179,7 +178,7 @@ class TrainingStream:
         self._saved_steps = len(steps)
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
         self._records.end_run(run, "running")
-        self.run, self._key, self._saved = run, key, True
+        self.run, self._key, self._saved_windows = run, key, self._done
         self._renumbered(saved.get(NUMBERED, -1))
         return Checkpoint(self._done, arrays, steps, pa.table({}), stream["seconds"])
 
@@ -200,7 +199,12 @@ class TrainingStream:
             if len(checkpoint.changes):
                 self._records.append("weight_history", run, checkpoint.changes)
         self._saved_steps += len(checkpoint.steps)
-        self._saved = True
+        self._saved_windows = checkpoint.windows
+
+    def explain(self, error: BaseException) -> None:
+        """Add to an error or Ctrl-C how to go on, if the run is saved."""
+        if self._saved_windows:
+            error.add_note(f"run {self.run} is saved after window {self._saved_windows}: resume={self.run} goes on")
 
     def stop(self, status: str) -> None:
         """Record that an error or Ctrl-C has ended the run, if it has begun."""

@@ -105,20 +105,26 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except EngineError as error:
             # It quotes SQL, in which nothing may be changed.
-            complain(str(error))
+            complain("\n".join([str(error), *_notes(error)]))
             raise typer.Exit(FAILED) from error
         except SqlrlError as error:
-            complain(in_options(str(error)))
+            complain("\n".join([in_options(str(error)), *_notes(error)]))
             raise typer.Exit(FAILED) from error
         except BrokenPipeError as error:
             raise typer.Exit(pipe_closed()) from error
         except OSError as error:
-            complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            words = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            complain("\n".join([words, *_notes(error)]))
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             words = "interrupted; what was finished is kept, the rest has left no trace in the database"
-            complain("\n".join([words, *map(in_options, getattr(error, "__notes__", ()))]))
+            complain("\n".join([words, *_notes(error)]))
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _notes(error: BaseException) -> list[str]:
+    """Return what was added to an error on its way, with remedies as options."""
+    return [in_options(note) for note in getattr(error, "__notes__", ())]
 
 
 def in_options(message: str) -> str:

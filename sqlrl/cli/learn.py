@@ -115,19 +115,11 @@ def learn_online(
     job: Job, training: OnlineEstimator | ConstrainedTraining, learning: Learning, out: str | None
 ) -> None:
     """Learn from one example after the other, show the result, and save the model."""
-    seen: list[Learned] = []
-    try:
-        with job.run.console.progress("learning") as task:
-            training.fit(
-                job.db, job.model, job.examples,
-                on_window=told(task, seen.append), checkpoint=learning.checkpoint, resume=learning.resume,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        if seen and (learning.checkpoint or learning.resume is not None):
-            job.run.message(
-                f"run {seen[-1].run} is saved after window {seen[-1].window}: --resume {seen[-1].run} goes on"
-            )
-        raise
+    with job.run.console.progress("learning") as task:
+        training.fit(
+            job.db, job.model, job.examples,
+            on_window=told(task), checkpoint=learning.checkpoint, resume=learning.resume,
+        )  # fmt: skip
     report(job.run, fitted_learner(training), out)
     finish(job.run, training, out)
 
@@ -200,13 +192,11 @@ def check_out(out: str | None, as_json: bool) -> None:
         raise typer.BadParameter(f"--out {out} cannot be written: name a file elsewhere")
 
 
-def told(task: Progress, note: OnWindow | None = None) -> OnWindow:
-    """Return what shows the progress of a learner, and passes it on to `note`."""
+def told(task: Progress) -> OnWindow:
+    """Return what shows the progress of a learner."""
 
     def show(progress: Learned) -> None:
         """Move the bar after a window."""
-        if note is not None:
-            note(progress)
         right = f", {100 * (1 - progress.loss / progress.atoms):.2f} % of its atoms right" if progress.atoms else ""
         task.advance(0, note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
 

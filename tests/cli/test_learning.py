@@ -162,6 +162,31 @@ def test_ctrl_c_says_how_to_go_on(run: Run, project: Project) -> None:
     assert f"run {row['run']} is done" in other.err
 
 
+FULL = """
+import sys
+from sqlrl.catalog.records import Records
+from sqlrl.cli import main
+from sqlrl.errors import EngineError
+original = Records.save_state
+def save(self, run, state):
+    if "stream" in state and state["stream"]["windows"] == 3:
+        raise EngineError("save a run", "No space left on device", "INSERT")
+    original(self, run, state)
+Records.save_state = save
+sys.argv[0] = "sqlrl"
+main()
+"""
+
+
+def test_a_full_disk_says_how_to_go_on(run: Run, project: Project) -> None:
+    command = [sys.executable, "-c", FULL, *map(str, arguments(project, "--window", "3", "--checkpoint"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 1, done.stderr
+    (row,) = run("sql", project / "cite.duckdb", "select max(run) as run from sqlrl.run", "--json").rows()
+    assert "No space left on device" in done.stderr
+    assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
+
+
 def test_a_batch_learner_shows_what_it_tried(run: Run, project: Project, tmp_path: Path) -> None:
     out = tmp_path / "learned.mln"
     done = run(*arguments(project, "--learner", "likelihood", *CHOICES["likelihood"], "--out", out))

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.arrays import as_rows
 from sqlrl.catalog.records import Records
-from sqlrl.errors import InfeasibleTruthWarning, InputError, SqlrlWarning
+from sqlrl.errors import EngineError, InfeasibleTruthWarning, InputError, SqlrlWarning
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
 
@@ -294,6 +295,44 @@ def test_steps_that_are_not_kept_are_not_needed() -> None:
 def test_arrays_of_other_types_are_not_kept() -> None:
     with pytest.raises(ValueError, match="the array weight has the type float32: keep one of float64"):
         as_rows({"weight": np.zeros(1, dtype=np.float32)})
+
+
+@warned
+def test_a_full_disk_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect()
+    load(db)
+    full = EngineError("save a run", "IO Error: No space left on device", "INSERT")
+    keep = Records.save_state
+
+    def save(self: Records, run: int, state: Any) -> None:
+        if "stream" in state and state["stream"]["windows"] > 2:
+            raise full
+        keep(self, run, state)
+
+    def end(self: Records, run: int, status: str, **options: Any) -> None:
+        raise EngineError("record the end of a run", "IO Error: No space left on device", "UPDATE")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Records, "save_state", save)
+        patched.setattr(Records, "end_run", end)
+        with pytest.raises(EngineError) as caught:
+            estimator("CDA").fit(db, model(), checkpoint=True)
+    assert caught.value is full
+    assert full.__notes__ == [
+        "run 1 is saved after window 2: resume=1 goes on",
+        "the end of the run could not be recorded: IO Error: No space left on device",
+    ]
+    assert same(estimator("CDA").fit(db, model(), resume=1), estimator("CDA").fit(db, model()))
+
+
+@warned
+def test_an_error_before_anything_is_saved_promises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect()
+    load(db)
+    monkeypatch.setattr(Records, "save_state", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as caught:
+        estimator("CDA").fit(db, model(), checkpoint=True)
+    assert not hasattr(caught.value, "__notes__")
 
 
 @warned
