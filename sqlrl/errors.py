@@ -168,6 +168,10 @@ class NothingFoundWarning(SqlrlWarning):
     """A learner of clauses found none that is acceptable."""
 
 
+class CheckpointWarning(SqlrlWarning):
+    """A run is saved where it will not outlast the process."""
+
+
 class PassedOverWarning(SqlrlWarning):
     """A search for clauses passed over some that cannot be evaluated within a limit."""
 

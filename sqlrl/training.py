@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError, SqlrlWarning, warn
+from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.program import Program
@@ -158,7 +158,7 @@ class TrainingStream:
                 f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
                 f"them, pass sqlrl.connect the path in place of the connection, sqlrl.connect({file!r}), which writes a schema sqlrl in "
                 "that file; or the path of another file, and attach this one there to load from it",
-                SqlrlWarning,
+                CheckpointWarning,
             )
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:

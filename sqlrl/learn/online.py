@@ -250,7 +250,7 @@ class OnlineEstimator(Fitted):
             Labels violate hard clauses.
         ConvergenceWarning
             All data are one example with many query atoms: there was one step in each pass.
-        SqlrlWarning
+        CheckpointWarning
             The run is to be saved, but on your own connection to a file what sqlrl keeps is in memory.
 
         Examples

@@ -17,7 +17,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.arrays import as_rows
 from sqlrl.catalog.records import Records
-from sqlrl.errors import EngineError, InfeasibleTruthWarning, InputError, SqlrlWarning
+from sqlrl.errors import CheckpointWarning, EngineError, InfeasibleTruthWarning, InputError
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
 
@@ -344,16 +344,18 @@ def test_a_run_that_is_kept_in_memory_beside_a_file_warns(tmp_path: Path, read_o
     connection = duckdb.connect(str(path), read_only=read_only)
     db = sqlrl.connect(connection)
     load(db)
-    with pytest.warns(SqlrlWarning, match=r"run cannot be resumed by another process: .*mine\.duckdb'\), which writes"):
+    with pytest.warns(
+        CheckpointWarning, match=r"run cannot be resumed by another process: .*mine\.duckdb'\), which writes"
+    ):
         stopped(db)
     connection.close()
     # As it advises.
     with sqlrl.connect(path) as kept_there, warnings.catch_warnings():
-        warnings.simplefilter("error", SqlrlWarning)
+        warnings.simplefilter("error", CheckpointWarning)
         warnings.simplefilter("ignore", InfeasibleTruthWarning)
         load(kept_there)
         stopped(kept_there)
     with sqlrl.connect(duckdb.connect(str(path))) as again, warnings.catch_warnings():
-        warnings.simplefilter("error", SqlrlWarning)
+        warnings.simplefilter("error", CheckpointWarning)
         warnings.simplefilter("ignore", InfeasibleTruthWarning)
         estimator("CDA").fit(again, model(), resume=1)
