@@ -19,7 +19,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.facts import read_facts
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.naming import atom_texts, example_names
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.keeping import added_statistics
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
@@ -202,7 +202,7 @@ class GrowingStream(TrainingStream):
         """Return what caused each clause that was added, with its id."""
         count = self._program.clause_count
         atoms = atom_texts(self._program, np.unique(np.array([x.atom for x in self.additions], dtype=np.int64)))
-        examples = {example: self.example_name(example) for example in {x.example for x in self.additions}}
+        examples = example_names(self._program, np.array([x.example for x in self.additions], dtype=np.int64))
         return pa.table(
             {
                 "step": pa.array([x.step for x in self.additions], pa.int64()),

@@ -11,20 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
 from sqlrl.catalog.records import Records
-from sqlrl.engine.nodes import column
 from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.naming import atom_texts, example_names
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.grouping import atom_groups
 from sqlrl.keeping import learned_statistics, window_statistics
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.sql import table
 from sqlrl.report import Console
 from sqlrl.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
 
@@ -136,11 +133,7 @@ class TrainingStream:
 
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
-        layout = self._program.layout
-        query = exp.select(column("name")).from_(table(layout.examples))
-        query = query.where(exp.EQ(this=column("example"), expression=exp.convert(example)))
-        name: str = self._program.engine.fetch(query, step="name an example").column(0)[0].as_py()
-        return name
+        return example_names(self._program, np.array([example], dtype=np.int64))[example]
 
     def atom_text(self, atom: int) -> str:
         """Return the text of a query atom."""

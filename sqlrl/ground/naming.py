@@ -92,6 +92,22 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
     return texts
 
 
+def example_names(program: Program, examples: npt.NDArray[np.int64]) -> dict[int, str]:
+    """Return the names of examples, by id, from one query.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> example_names(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([0]))
+    {0: 'all'}
+    """
+    with program.only(np.unique(examples)) as chosen:
+        query = exp.select(column("example", "e"), column("name", "e")).from_(table(program.layout.examples, "e"))
+        on = exp.EQ(this=column("example", "c"), expression=column("example", "e"))
+        data = program.engine.fetch(query.join(table(chosen, "c"), on=on), step="name examples")
+    return {row["example"]: row["name"] for row in data.to_pylist()}
+
+
 def describer(program: Program, network: Network) -> Callable[[int, Sequence[int]], str]:
     """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from.
 

@@ -358,3 +358,20 @@ def test_what_is_missing_to_learn_from_nothing_is_said(
         db.load("T", [("a",)], types=["t"], target=target)
     with pytest.raises(error, match=message):
         sqlrl.OSL(sqlrl.parse_modes(f"modeP(1, A(+))\n{modes}")).fit(db, sqlrl.parse_mln("A(t)\nT(t)"))
+
+
+def test_the_examples_of_added_clauses_are_named_by_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect()
+    words = [(f"d{i}", f"w{i}") for i in range(30)]
+    db.load("Word", words, types=["doc", "word"], example="doc")
+    db.load("Liked", [(doc,) for doc, _ in words[::3]], types=["doc"], target=True)
+    model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-1 Liked(d)")
+    steps: list[str] = []
+    fetch = db.engine.fetch
+    monkeypatch.setattr(db.engine, "fetch", lambda query, *, step: steps.append(step) or fetch(query, step=step))
+    osl = sqlrl.OSL(
+        sqlrl.parse_modes("modeP(1, Word(+, #-))\nmodeP(1, Liked(+))"), max_length=2, min_count_difference=1
+    )
+    added = osl.fit(db, model).added()
+    assert len(set(added["example"].to_pylist())) > 2
+    assert len([step for step in steps if "name" in step and "example" in step]) == 1
