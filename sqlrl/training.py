@@ -23,6 +23,7 @@ from sqlrl.keeping import learned_statistics, window_statistics
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.report import Console
+from sqlrl.report.console import said
 from sqlrl.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
 
 IntArray = npt.NDArray[np.int64]
@@ -218,6 +219,12 @@ class TrainingStream:
 
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters, steps and clause statistics, all or nothing."""
+        # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
+        with said(self._console, "keeping the model"):
+            return self._kept(weights, record)
+
+    def _kept(self, weights: FloatArray, record: TrainingRecord) -> Model:
+        """Make and keep the learned model."""
         found, run = self._learned(weights, record.support), self._begun()
         with self._records.together():
             number = self._records.save_model(

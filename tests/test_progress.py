@@ -61,6 +61,20 @@ def test_an_evaluation_draws_one_task_through_the_prediction_or_the_database() -
         assert [line.split(": ")[0] for line in stream.getvalue().splitlines()] == ["evaluating"]
 
 
+def test_after_the_last_window_the_model_is_kept_before_all_eyes() -> None:
+    db, stream = database(), io.StringIO()
+    db.console = PlainConsole(stream, delay=0, interval=60)
+    sqlrl.AdaGrad().fit(db, MODEL)
+    lines = [line.split(": ")[0] for line in stream.getvalue().splitlines() if line.endswith("; done")]
+    assert lines[-2:] == ["learning", "keeping the model"]
+    # What is drawn around it says so in a note.
+    with PlainConsole(stream, delay=0, interval=0).progress("all"):
+        sqlrl.AdaGrad().fit(db, MODEL)
+    assert any(
+        line.startswith("all: ") and line.endswith("; keeping the model") for line in stream.getvalue().splitlines()
+    )
+
+
 def test_learning_that_stops_draws_no_more_though_its_error_is_kept() -> None:
     db, stream = database(), io.StringIO()
     db.console = PlainConsole(stream, delay=0)

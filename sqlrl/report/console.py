@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
@@ -108,6 +109,38 @@ def at_work() -> Working | None:
     True
     """
     return _at_work[-1] if _at_work else None
+
+
+@contextmanager
+def said(console: Console, description: str) -> Iterator[None]:
+    """Show what is at work: as a note beside a task that shows its progress, on whatever console, else as a task of its own.
+
+    Parameters
+    ----------
+    console : Console
+    description : str
+
+    Examples
+    --------
+    >>> console = PlainConsole(sys.stdout, delay=0)
+    >>> with said(console, "keeping the model"):  # doctest: +ELLIPSIS
+    ...     pass
+    keeping the model: ... s; done
+    >>> with console.progress("learning"), said(QuietConsole(), "keeping the model"):  # doctest: +ELLIPSIS
+    ...     pass
+    learning: ... s; keeping the model
+    learning: ... s; done
+    """
+    task = at_work()
+    if task is None:
+        with console.progress(description):
+            yield
+        return
+    task.aside(description)
+    try:
+        yield
+    finally:
+        task.aside("")
 
 
 class _Silent:
