@@ -303,7 +303,7 @@ class OnlineEstimator(Fitted):
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
                 warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
-            if learner.steps == self.passes and run.atoms // self.passes > _MANY_ATOMS:
+            if examples is None and learner.steps == self.passes and run.atoms // self.passes > _MANY_ATOMS:
                 warn(_one_network(name, self.passes, run.atoms // self.passes), ConvergenceWarning)
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number
@@ -341,8 +341,8 @@ class OnlineEstimator(Fitted):
 def _one_network(name: str, passes: int, atoms: int) -> str:
     return (
         f"{name} took {counted(passes, 'step')}, one in each pass: the {atoms:,} query atoms are one example, whose errors are learned from "
-        "all at once. If the data fall into independent parts, load them with example=; else take a learner of one network, such as "
-        "Likelihood, MaxMargin or PSCG"
+        "all at once. If the data fall into independent parts, load them with example=; else take a learner of one network: "
+        "Likelihood, MaxMargin or PSCG for weights, ILP for clauses"
     )
 
 
