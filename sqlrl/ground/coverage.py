@@ -235,7 +235,8 @@ class Coverage:
                 counts = self.engine.fetch(count_bindings(tables.bindings, first), step="count bindings")
                 if counts.num_rows and int(_integers(counts, "n").sum()) > self.limit:
                     self._drop_bindings(first)
-                    counts = self._counted(layer_counts(patterns, self.layout, tables, _groupable(patterns)), steps)
+                    grouped = [i for i, pattern in enumerate(patterns) if pattern.groupable]
+                    counts = self._counted(layer_counts(patterns, self.layout, tables, grouped), steps)
                     self._close(steps, found, counts, first)
                     raise _AgainError
             else:
@@ -291,7 +292,7 @@ class Coverage:
         for new in found:
             sizes[new.pattern] += max((self._rows[number] for number in new.parents), default=len(self._values))
         facts = {pattern: self.layout.predicates[pattern.predicate].rows for pattern in patterns}
-        return [i for i in _groupable(patterns) if facts[patterns[i]] <= sizes[patterns[i]]]
+        return [i for i, x in enumerate(patterns) if x.groupable and facts[x] <= sizes[x]]
 
     def _drop_bindings(self, first: int) -> None:
         late = exp.GTE(this=column("component"), expression=integer(first))
@@ -398,11 +399,6 @@ class Coverage:
         order = np.argsort(rows * max(len(self._values), 1) + atoms, kind="stable")
         indptr = np.searchsorted(rows[order], np.arange(len(counts) + 1)).astype(np.int64)
         return ComponentCounts(indptr, atoms[order], number[order])
-
-
-def _groupable(patterns: Sequence[Pattern]) -> list[int]:
-    """Return the patterns whose facts can be counted before they meet the parents; see `layer_counts`."""
-    return [i for i, x in enumerate(patterns) if x.new and x.joined and not x.facts_first]
 
 
 def _integers(data: pa.Table, name: str) -> IntArray:

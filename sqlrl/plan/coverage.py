@@ -102,6 +102,11 @@ class Pattern:
         """The places of the arguments that are no new variables."""
         return tuple(i for i, x in enumerate(self.arguments) if x.kind != Kind.NEW.value)
 
+    @property
+    def groupable(self) -> bool:
+        """Whether facts can be counted for all values of new variables before they meet the parents."""
+        return bool(self.new and self.joined) and not self.facts_first
+
 
 @dataclass(frozen=True)
 class CoverageTables:
@@ -201,7 +206,7 @@ def layer_counts(
         As of `layer_bindings`.
     grouped : collection of int
         Patterns, by their numbers, whose facts are counted for all values of new variables before they meet the parents: then no
-        binding is enumerated. They have a new variable and another argument, and do not begin with facts.
+        binding is enumerated. They are `groupable`.
 
     Returns
     -------

@@ -197,7 +197,7 @@ def test_parents_that_have_too_many_together_are_made_one_by_one() -> None:
 
 def test_what_can_be_made_is_counted_and_the_rest_is_passed_over() -> None:
     outcomes = set()
-    for seed in range(3):
+    for seed in range(2):
         rng = random.Random(seed)
         facts = random_facts(rng)
         every = [f"t{i}" for i in range(SIZE)]
