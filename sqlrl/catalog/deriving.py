@@ -13,7 +13,7 @@ The rules, for each closed predicate with facts:
    recall `*` has only the example as its input.
 5. An output with at most `constants` values, each in two facts or more on average, may also be a constant: one mode more
    for each such output of a mode with one input beside the example, and one in which all of them are constants. Of an input that is no
-   key their recall is `*`.
+   key their recall is `*`, and 100 where an output is left.
 
 The arguments of the target are inputs; one with at most `constants` values that is not the example is a constant if no body predicate
 has its type, as nothing could tell its values apart. Source: Srinivasan, "The Aleph Manual" (2001), section on `induce_modes`; McCreath &
@@ -43,9 +43,12 @@ RECALL = 10
 
 Each of them brings variables of its own. Some values are in thousands of facts, as an income class in those of all its customers: one
 bottom clause had them all, exceeded its limit and ended the run. Facts of one kind around one thing look alike, so that a clause
-that holds of some of them is found from ten. Modes with constants are not limited: a document has many words, and which of them a
+that holds of some of them is found from ten. Modes of constants alone are not limited: a document has many words, and which of them a
 clause names matters.
 """
+
+RECALL_WITH_CONSTANTS = 100
+"""The same for modes that have constants beside outputs: which constants a clause names matters, and each brings variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,9 @@ def _recall(places: Sequence[Place], example: bool) -> int | None:
     kinds = {place.kind for place in places}
     if kinds == {INPUT}:
         return 1
-    return None if example or CONSTANT in kinds else RECALL
+    if example or OUTPUT not in kinds:
+        return None
+    return RECALL_WITH_CONSTANTS if CONSTANT in kinds else RECALL
 
 
 def _places(types: Sequence[str], inputs: Collection[int], constants: Collection[int]) -> tuple[Place, ...]:
