@@ -46,6 +46,7 @@ _OPTIONS = {
             *(
                 "columns",
                 "types",
+                "variables",
                 "truth",
                 "probability",
                 "target",

@@ -303,7 +303,9 @@ class OnlineEstimator(Fitted):
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
                 warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
-            if examples is None and learner.steps == self.passes and run.atoms // self.passes > _MANY_ATOMS:
+            # A run that goes on knows only its own atoms, and where examples were skipped there are more than one.
+            whole = examples is None and resume is None and learner.steps == self.passes
+            if whole and not len(learner.infeasible.clause) and run.atoms // self.passes > _MANY_ATOMS:
                 warn(_one_network(name, self.passes, run.atoms // self.passes), ConvergenceWarning)
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number

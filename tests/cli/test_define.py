@@ -43,6 +43,7 @@ def test_rules_define_a_predicate(run: Run, family: Path, way: str) -> None:
         ("rules.pl", ["'rules.pl' is neither a file nor a rule"]),
         ("Old(x) :- Parnt(x, y).", ["Parnt", "Parent"]),
         ("Old(x) :- Parent(x y).", ["^"]),
+        (PROLOG, ["--variables upper"]),
     ],
 )
 def test_what_is_no_definition_is_refused(run: Run, family: Path, rules: str, words: list[str]) -> None:

@@ -17,7 +17,7 @@ from sqlrl.solve.sampling.chains import Effort
 from sqlrl.solve.sampling.diagnostics import AGREED, Estimate
 from sqlrl.solve.sampling.gibbs import sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
-from sqlrl.solve.sampling.starts import opposite
+from sqlrl.solve.sampling.starts import much_worse, opposite
 from sqlrl.solve.weighed import Weighed, weigh
 from tests.solve.networks import Problem, problems
 
@@ -60,3 +60,22 @@ def test_sides_that_no_chain_passes_between_are_seen(
         found = sample(weighed, Effort(samples=100, burn_in=20, seed=seed))
         assert found.rhat.max() > AGREED
         assert found.error.max() > 0.1
+
+
+@pytest.mark.parametrize("sample", [sample_gibbs, sample_mcsat])
+def test_a_side_with_hardly_any_probability_is_left_out(sample: Callable[[Weighed, Effort], Estimate]) -> None:
+    """Alone among those who do not, nobody begins; but all together score thirty more."""
+    people = 30
+    rows = [(0, [-a, b]) for x, y in combinations(range(1, people + 1), 2) for a, b in ((x, y), (y, x))]
+    weighed = weigh(network(people, [*rows, *((1, [k]) for k in range(1, people + 1))]), [0.1, 1.0])
+    for seed in range(6):
+        found = sample(weighed, Effort(samples=200, burn_in=20, seed=seed))
+        assert (found.mean > 0.95).all()
+        assert (found.rhat < 1.1).all()
+
+
+def test_much_worse_is_told_of_each_component() -> None:
+    weighed = weigh(network(5, [(0, [1, 2]), (1, [3, -4]), (2, [5])]), [40.0, 40.0, 5.0])
+    none = np.array([False, False, False, True, False])
+    assert much_worse(weighed, none, np.array([True, False, True, True, True])).tolist() == [True] * 4 + [False]
+    assert not much_worse(weighed, np.ones(5, dtype=np.bool_), none).any()

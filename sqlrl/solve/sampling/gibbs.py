@@ -14,7 +14,7 @@ from sqlrl.solve.randomness import Stream, streams, unit
 from sqlrl.solve.restrict import component_labels
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
-from sqlrl.solve.sampling.starts import SETTLE, opposite
+from sqlrl.solve.sampling.starts import SETTLE, much_worse, opposite
 from sqlrl.solve.weighed import Weighed
 
 
@@ -143,6 +143,13 @@ def _sweeps(
                 worlds[i, k] = state.atom[k].true
 
 
+def random_world(found: Occurrences, random: Stream) -> BoolArray:
+    """Return a uniformly random world in which the blocks hold, shape (n,)."""
+    world = np.zeros(len(found.block), dtype=np.bool_)
+    randomise(found, world, random)
+    return world
+
+
 class _GibbsChain:
     def __init__(self, weighed: Weighed, found: Occurrences, world: BoolArray, random: Stream) -> None:
         self.state, self.sweep, self.random = start_state(weighed, found, world), start_sweep(weighed), random
@@ -159,6 +166,26 @@ def settled(weighed: Weighed, state: State, sweep: Sweep, random: Stream) -> Boo
     for _ in range(SETTLE):  # Ctrl-C is heeded between them
         _sweeps(state, sweep, random, unused[0], unused[1], 1, np.empty((0, n), dtype=np.bool_))
     return np.asarray(state.atom["true"]).copy()
+
+
+def second_world(weighed: Weighed, found: Occurrences, first: BoolArray, random: Stream) -> BoolArray:
+    """Return where the second chain of a pair starts, of a network without hard rows, shape (n,).
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    found : Occurrences
+        Of this network.
+    first : bool array, shape (n,)
+        Where the first chain has settled.
+    random : Stream
+        Of the second chain; changed.
+    """
+    state = start_state(weighed, found, opposite(found, first))
+    world = settled(weighed, state, start_sweep(weighed), random)
+    left_out = much_worse(weighed, world, first)
+    return np.where(left_out, random_world(found, random), world) if left_out.any() else world
 
 
 def is_gibbs(weighed: Weighed) -> bool:
@@ -193,7 +220,8 @@ def sample_gibbs(
     Notes
     -----
     Source: Geman & Geman (1984); Gelfand & Smith (1990), section 2.3, for the averages of conditional probabilities.
-    Chains come in pairs: the first starts in a random world, the second opposite to where the first has settled (`opposite`).
+    Chains come in pairs: the first starts in a random world, the second opposite to where the first has settled (`opposite`), unless
+    that side has hardly any probability (`much_worse`). Both sweep 20 times to settle, before burn-in.
 
     Examples
     --------
@@ -212,9 +240,8 @@ def sample_gibbs(
     for number, random in enumerate(streams(plan.seed, plan.chains)):
         if number % 2:
             first = chains[-1]
-            world = opposite(found, settled(weighed, first.state, first.sweep, first.random))
+            world = second_world(weighed, found, settled(weighed, first.state, first.sweep, first.random), random)
         else:
-            world = np.zeros(len(weighed.atoms), dtype=np.bool_)
-            randomise(found, world, random)
+            world = random_world(found, random)
         chains.append(_GibbsChain(weighed, found, world, random))
     return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])

@@ -8,18 +8,18 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
-from sqlrl.solve.occurrences import Occurrences, occurrences, randomise
+from sqlrl.solve.occurrences import Occurrences, occurrences
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.recognise import keep_rows
 from sqlrl.solve.restrict import component_labels, select
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
-from sqlrl.solve.sampling.gibbs import Sweep, settled, start_sweep, sweep_once
+from sqlrl.solve.sampling.gibbs import Sweep, random_world, second_world, settled, start_sweep, sweep_once
 from sqlrl.solve.sampling.listing import draw_component
 from sqlrl.solve.sampling.pieces import resample
 from sqlrl.solve.sampling.samplesat import jump
 from sqlrl.solve.sampling.slices import WORLDS, Slice, choose, freeze, gather, start_slice
-from sqlrl.solve.sampling.starts import opposite
+from sqlrl.solve.sampling.starts import much_worse, opposite
 from sqlrl.solve.walking.walksat import hard_world, solve_walksat
 from sqlrl.solve.weighed import Weighed
 
@@ -139,11 +139,7 @@ def first_world(
         There is none.
     """
     # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
-    if near is None:
-        world = np.zeros(len(weighed.atoms), dtype=np.bool_)
-        randomise(found, world, random)
-    else:
-        world = near
+    world = random_world(found, random) if near is None else near
     if not weighed.hard.any():
         return world
     world = hard_world(weighed, seed=seed, start=world)
@@ -157,6 +153,15 @@ def first_world(
             inside = label == c
             part = select(weighed, inside)
             world[inside] = solve_cpsat(keep_rows(part, part.hard), seed=seed, start=world[inside]).world
+    return world
+
+
+def _walked(
+    weighed: Weighed, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
+) -> BoolArray:
+    # A first world among hard rows, improved.
+    start = first_world(weighed, found, seed, random, near)
+    world: BoolArray = solve_walksat(weighed, flips=START_FLIPS * len(start), seed=seed, start=start).world
     return world
 
 
@@ -229,7 +234,8 @@ def sample_mcsat(
     Wei, Erenrich & Selman, "Towards efficient sampling" (2004). Drawing pieces and counted components leaves the
     distribution exactly as it is. SampleSAT is only nearly uniform, so that it is left to large components that nothing
     else may pass between the worlds of. Chains start in random worlds; where there are hard rows, in worlds of these, each
-    improved by a short local search of its own. Every second chain starts opposite to where the one before it has settled (`opposite`).
+    improved by a short local search of its own. Every second chain starts opposite to the world in which the one
+    before it has started (among hard rows, mended and improved in turn) or settled, unless that side has hardly any probability.
 
     Examples
     --------
@@ -245,12 +251,15 @@ def sample_mcsat(
     world: BoolArray = np.zeros(len(weighed.atoms), dtype=np.bool_)
     chains: list[_MCSatChain] = []
     for number, random in enumerate(streams(plan.seed, plan.chains)):
-        seed, near = plan.seed + number, None
-        if number % 2:
+        seed = plan.seed + number
+        if not number % 2:
+            world = _walked(weighed, found, seed, random) if hard else random_world(found, random)
+        elif hard:
+            other = _walked(weighed, found, seed, random, near=opposite(found, world))
+            left_out = much_worse(weighed, other, world)
+            world = np.where(left_out, _walked(weighed, found, seed, random), other) if left_out.any() else other
+        else:
             first = chains[-1]
-            near = opposite(found, world if hard else settled(weighed, first.state, first.sweep, first.random))
-        world = first_world(weighed, found, seed, random, near)
-        if hard:
-            world = solve_walksat(weighed, flips=START_FLIPS * len(world), seed=seed, start=world).world
+            world = second_world(weighed, found, settled(weighed, first.state, first.sweep, first.random), random)
         chains.append(_MCSatChain(weighed, found, world, random))
     return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])

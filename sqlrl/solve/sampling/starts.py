@@ -2,7 +2,8 @@
 
 Chains that all begin in random worlds may all fall to the same side of a network with two; each then agrees with the others, and
 nothing shows that half of the probability was never met. So they come in pairs, of which the second one starts opposite to where the
-first one has settled: at the other side, where atoms pull each other to one.
+first one has settled: at the other side, where atoms pull each other to one. A side that scores so much less that it has hardly any
+probability is left out, as a chain may be held there, too: the second one starts in a random world then.
 """
 
 from __future__ import annotations
@@ -11,9 +12,48 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray
 from sqlrl.solve.occurrences import Occurrences
+from sqlrl.solve.restrict import component_labels
+from sqlrl.solve.weighed import Weighed
 
 SETTLE = 20
-"""Sweeps of a first chain before the second one of its pair starts opposite to it: enough to fall to one side."""
+"""Sweeps of both chains of a pair before their worlds are compared: enough to fall to one side."""
+
+HARDLY = 10.0
+"""Natural logarithms of odds by which a side must score less to be left out; and the square root of the number of atoms more, about as
+much as the scores of settled worlds vary."""
+
+
+def much_worse(weighed: Weighed, world: BoolArray, than: BoolArray) -> BoolArray:
+    """Return the atoms of the components in which a world scores so much less than another that it has hardly any probability.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    world, than : bool array, shape (n,)
+        Hard rows hold.
+
+    Returns
+    -------
+    bool array, shape (n,)
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(2, [(0, [1]), (1, [2])]), [30.0, 1.0])
+    >>> much_worse(weighed, np.array([False, False]), np.array([True, True])).tolist()
+    [True, False]
+    """
+    count, label = component_labels(weighed)
+    gap = np.bincount(label, weights=weighed.linear * (than.astype(np.float64) - world), minlength=count)
+    rows = np.flatnonzero(~weighed.hard & (np.diff(weighed.indptr) > 0))
+    broken = weighed.violated(world)[rows].astype(np.float64) - weighed.violated(than)[rows]
+    first = np.abs(weighed.literals[weighed.indptr[rows]]) - 1
+    gap += np.bincount(label[first], weights=weighed.cost[rows] * broken, minlength=count)
+    size = np.bincount(label, minlength=count)
+    found: BoolArray = (gap > HARDLY + np.sqrt(size))[label]
+    return found
 
 
 def opposite(found: Occurrences, world: BoolArray) -> BoolArray:

@@ -94,7 +94,7 @@ class ILP(Configured):
         The most literals of a bottom clause.
     limit : int, optional
         The most bindings that are kept of components of bodies (10 million), and the most facts around seeds. What has more is counted
-        without being kept; a clause that can only be evaluated through it is passed over, with a warning.
+        without being kept; a clause that can only be evaluated through it is passed over with its refinements, and a warning says so.
     keep_coverage : bool
         Keep the coverage of all clauses that were found in `sqlrl.coverage`, not only that of the theory.
 
