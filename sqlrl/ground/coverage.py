@@ -302,8 +302,9 @@ class Coverage:
 
     def _close(self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
         """Close the components of a layer that alone have more bindings than the limit."""
-        sizes = np.zeros(len(steps), np.int64)
-        np.add.at(sizes, _integers(counts, "component") - first, _integers(counts, "n"))
+        # As floats: the sum of counts that fit into 64 bits need not.
+        number = _integers(counts, "component") - first
+        sizes = np.bincount(number, weights=_integers(counts, "n"), minlength=len(steps))
         self._take(steps, found, counts, first, keep=False, only=sizes > self.limit)
         for i in np.flatnonzero(sizes > self.limit).tolist():
             text = BodyText(self.engine, self.layout, self.predicates, steps[i].component)
