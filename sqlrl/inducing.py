@@ -148,7 +148,7 @@ class Session:
         coverage = self.source.coverage
         if not coverage.passed_over:
             return None
-        reasons = [coverage.closed[x] for x in dict.fromkeys(coverage.passed_over.values())]
+        reasons = [coverage.exploding[x] for x in dict.fromkeys(coverage.passed_over.values())]
         others = f", and {counted(len(reasons) - 1, 'other literal')} in other bodies" if len(reasons) > 1 else ""
         return (
             f"clauses were passed over because {counted(len(coverage.passed_over), 'part')} of their bodies could not be evaluated: "

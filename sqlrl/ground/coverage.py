@@ -57,7 +57,7 @@ class _Counts(NamedTuple):
 
 
 class _AgainError(Exception):
-    """A layer has too many bindings: those of its components that alone have too many are `closed` now, if any."""
+    """A layer has too many bindings: those of its components that alone have too many are `exploding` now, if any."""
 
 
 class Coverage:
@@ -78,16 +78,16 @@ class Coverage:
     limit : int
         The most bindings of components that are evaluated together; a layer that has more of them is evaluated in parts. When all that
         is kept is more than that, the oldest is forgotten, and evaluated again if it is needed. A component that alone has more is
-        counted, not kept: it is *closed*, and others are made of what else they consist of.
+        counted, not kept: it is *exploding*, and others are made of what else they consist of.
     pass_over : bool
-        Whether a component that cannot be made without a closed one holds nowhere and is `passed_over`; else it is an error.
+        Whether a component that cannot be made without an exploding one holds nowhere and is `passed_over`; else it is an error.
 
     Attributes
     ----------
-    closed : dict of Component to str
+    exploding : dict of Component to str
         With the sentence that says which literal explodes.
     passed_over : dict of Component to Component
-        With the closed one that it would be made of.
+        With the exploding one that it would be made of.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class Coverage:
         pass_over: bool = False,
     ) -> None:
         self.engine, self.layout, self.components, self.limit = engine, layout, components, limit
-        self.closed: dict[Component, str] = {}
+        self.exploding: dict[Component, str] = {}
         self.passed_over: dict[Component, Component] = {}
         self._pass_over = pass_over
         self.predicates = tuple(predicates)
@@ -177,11 +177,11 @@ class Coverage:
         if not asked:
             return
         self._forget()
-        layers, beyond = self._refiner.layers(asked, self._stored.keys(), self.closed)
+        layers, beyond = self._refiner.layers(asked, self._stored.keys(), self.exploding)
         asked = self._without(asked, beyond)
         parents = {parent for steps in layers for step in steps for parent in step.parents}
         unkept = set() if keep else set(asked) - parents
-        closed = len(self.closed)
+        before = len(self.exploding)
         try:
             for steps in layers:
                 kept = [step for step in steps if step.component not in unkept]
@@ -189,7 +189,7 @@ class Coverage:
                     self._evaluate(some, keep=True)
                 self._evaluate([step for step in steps if step.component in unkept], keep=False)
         except _AgainError:
-            if len(self.closed) > closed:
+            if len(self.exploding) > before:
                 # There may be other ways to make what was to be made of them.
                 self._evaluate_all(asked, keep=keep)
             elif len(asked) > 1:
@@ -206,7 +206,7 @@ class Coverage:
             if component not in beyond:
                 continue
             if not self._pass_over:
-                raise GroundingLimitError(f"{self.closed[beyond[component]]}: {FEWER_BINDINGS}")
+                raise GroundingLimitError(f"{self.exploding[beyond[component]]}: {FEWER_BINDINGS}")
             self.passed_over[component] = beyond[component]
             self._counts[component] = _Counts((), nothing, nothing)
         return [component for component in asked if component not in beyond]
@@ -237,7 +237,7 @@ class Coverage:
                     self._drop_bindings(first)
                     grouped = [i for i, pattern in enumerate(patterns) if pattern.groupable]
                     counts = self._counted(layer_counts(patterns, self.layout, tables, grouped), steps)
-                    self._close(steps, found, counts, first)
+                    self._set_apart(steps, found, counts, first)
                     raise _AgainError
             else:
                 grouped = self._grouped(patterns, found)
@@ -300,15 +300,15 @@ class Coverage:
             exp.Delete(this=table(self._bindings_table()), where=exp.Where(this=late)), step="drop bindings"
         )
 
-    def _close(self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
-        """Close the components of a layer that alone have more bindings than the limit."""
+    def _set_apart(self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
+        """Count the components of a layer that alone have more bindings than the limit."""
         # As floats: the sum of counts that fit into 64 bits need not.
         number = _integers(counts, "component") - first
         sizes = np.bincount(number, weights=_integers(counts, "n"), minlength=len(steps))
         self._take(steps, found, counts, first, keep=False, only=sizes > self.limit)
         for i in np.flatnonzero(sizes > self.limit).tolist():
             text = BodyText(self.engine, self.layout, self.predicates, steps[i].component)
-            self.closed[steps[i].component] = (
+            self.exploding[steps[i].component] = (
                 f"the literal {text.literal(steps[i].literal)} explodes in the body {text}: it has {counted(int(sizes[i]), 'binding')} at "
                 f"{counted(len(self._values), 'target atom')}, more than the limit of {self.limit:,}"
             )

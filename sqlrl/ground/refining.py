@@ -72,21 +72,21 @@ class Refiner:
         self.components = components
 
     def layers(
-        self, wanted: Iterable[Component], known: Collection[Component], closed: Collection[Component] = ()
+        self, wanted: Iterable[Component], known: Collection[Component], exploding: Collection[Component] = ()
     ) -> tuple[list[list[Step]], dict[Component, Component]]:
         """Return the steps to the wanted components: those of a layer need only what is known and earlier layers.
 
         Parameters
         ----------
         wanted, known : collection of Component
-        closed : collection of Component
+        exploding : collection of Component
             Those that nothing can be made of, as they have too many bindings.
 
         Returns
         -------
         list of list of Step
         dict of Component to Component
-            Those that cannot be made without a closed one, and which that is.
+            Those that cannot be made without an exploding one, and which that is.
         """
         steps: dict[Component, Step] = {}
         level: dict[Component, int] = {}
@@ -98,7 +98,7 @@ class Refiner:
                 waiting.pop()
                 continue
             if component not in steps or any(parent in beyond for parent in steps[component].parents):
-                step = self.step(component, known, closed, beyond)
+                step = self.step(component, known, exploding, beyond)
                 if not isinstance(step, Step):
                     beyond[component] = step
                     continue
@@ -119,12 +119,12 @@ class Refiner:
         self,
         component: Component,
         known: Collection[Component],
-        closed: Collection[Component] = (),
+        exploding: Collection[Component] = (),
         beyond: Mapping[Component, Component] = MappingProxyType({}),
     ) -> Step | Component:
         """Return the best way to make a component: of known parents; else of few parents that the head ties down.
 
-        Where no way is left that needs neither `closed` ones nor those `beyond` them, return the closed one that the last way needs.
+        Where no way is left that needs neither `exploding` ones nor those `beyond` them, return the exploding one of the last way.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Refiner:
             missing = [parent for parent in step.parents if parent not in known]
             if not missing:
                 return step
-            stuck = [beyond.get(parent, parent) for parent in missing if parent in closed or parent in beyond]
+            stuck = [beyond.get(parent, parent) for parent in missing if parent in exploding or parent in beyond]
             if stuck:
                 reason = stuck[0]
                 continue

@@ -169,7 +169,7 @@ def test_a_component_with_too_many_bindings_is_counted(keep: bool) -> None:
             found = coverage.evaluate([chain(known, length)], keep=keep)
             assert found.of(0)[1].tolist() == [count] * 100
         assert max(coverage._rows.values()) <= 5_000
-        assert chain(known, 3) in coverage.closed
+        assert chain(known, 3) in coverage.exploding
         assert not coverage.passed_over
     assert not scratch_tables(catalog)
 
@@ -215,8 +215,8 @@ def test_what_can_be_made_is_counted_and_the_rest_is_passed_over() -> None:
                 for component, row, right in zip(asked, found, expected, strict=True):
                     passed = component in coverage.passed_over
                     assert row.tolist() == ([0] * len(row) if passed else right)
-                    outcomes.add((passed, component in coverage.closed))
-                assert set(coverage.passed_over.values()) <= coverage.closed.keys()
+                    outcomes.add((passed, component in coverage.exploding))
+                assert set(coverage.passed_over.values()) <= coverage.exploding.keys()
     assert outcomes == {(False, False), (False, True), (True, False)}
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from sqlrl.ground.network import Network
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import streams
+from sqlrl.solve.restrict import component_labels
 from sqlrl.solve.sample import network
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.solve.sampling.diagnostics import AGREED, Estimate
@@ -76,6 +77,6 @@ def test_a_side_with_hardly_any_probability_is_left_out(sample: Callable[[Weighe
 
 def test_much_worse_is_told_of_each_component() -> None:
     weighed = weigh(network(5, [(0, [1, 2]), (1, [3, -4]), (2, [5])]), [40.0, 40.0, 5.0])
-    none = np.array([False, False, False, True, False])
-    assert much_worse(weighed, none, np.array([True, False, True, True, True])).tolist() == [True] * 4 + [False]
-    assert not much_worse(weighed, np.ones(5, dtype=np.bool_), none).any()
+    none, label = np.array([False, False, False, True, False]), component_labels(weighed)[1]
+    assert much_worse(weighed, label, none, np.array([True, False, True, True, True])).tolist() == [True] * 4 + [False]
+    assert not much_worse(weighed, label, np.ones(5, dtype=np.bool_), none).any()

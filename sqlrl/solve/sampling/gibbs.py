@@ -14,7 +14,7 @@ from sqlrl.solve.randomness import Stream, streams, unit
 from sqlrl.solve.restrict import component_labels
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
-from sqlrl.solve.sampling.starts import SETTLE, much_worse, opposite
+from sqlrl.solve.sampling.starts import SETTLE, opposite, unless_much_worse
 from sqlrl.solve.weighed import Weighed
 
 
@@ -168,7 +168,7 @@ def settled(weighed: Weighed, state: State, sweep: Sweep, random: Stream) -> Boo
     return np.asarray(state.atom["true"]).copy()
 
 
-def second_world(weighed: Weighed, found: Occurrences, first: BoolArray, random: Stream) -> BoolArray:
+def second_world(weighed: Weighed, found: Occurrences, label: IntArray, first: BoolArray, random: Stream) -> BoolArray:
     """Return where the second chain of a pair starts, of a network without hard rows, shape (n,).
 
     Parameters
@@ -177,6 +177,8 @@ def second_world(weighed: Weighed, found: Occurrences, first: BoolArray, random:
         n atoms.
     found : Occurrences
         Of this network.
+    label : int64 array, shape (n,)
+        The component of each atom.
     first : bool array, shape (n,)
         Where the first chain has settled.
     random : Stream
@@ -184,8 +186,7 @@ def second_world(weighed: Weighed, found: Occurrences, first: BoolArray, random:
     """
     state = start_state(weighed, found, opposite(found, first))
     world = settled(weighed, state, start_sweep(weighed), random)
-    left_out = much_worse(weighed, world, first)
-    return np.where(left_out, random_world(found, random), world) if left_out.any() else world
+    return unless_much_worse(weighed, label, world, first, lambda: random_world(found, random))
 
 
 def is_gibbs(weighed: Weighed) -> bool:
@@ -236,12 +237,15 @@ def sample_gibbs(
             "Gibbs sampling cannot pass between worlds that hard clauses keep apart: use MC-SAT (method='mcsat')"
         )
     plan, found = effort or Effort(), occurrences(weighed)
+    label = component_labels(weighed)[1]
     chains: list[_GibbsChain] = []
     for number, random in enumerate(streams(plan.seed, plan.chains)):
         if number % 2:
             first = chains[-1]
-            world = second_world(weighed, found, settled(weighed, first.state, first.sweep, first.random), random)
+            world = second_world(
+                weighed, found, label, settled(weighed, first.state, first.sweep, first.random), random
+            )
         else:
             world = random_world(found, random)
         chains.append(_GibbsChain(weighed, found, world, random))
-    return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])
+    return estimate(run_chains(chains, weighed, plan, write), label)

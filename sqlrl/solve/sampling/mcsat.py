@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from sqlrl.solve.sampling.listing import draw_component
 from sqlrl.solve.sampling.pieces import resample
 from sqlrl.solve.sampling.samplesat import jump
 from sqlrl.solve.sampling.slices import WORLDS, Slice, choose, freeze, gather, start_slice
-from sqlrl.solve.sampling.starts import much_worse, opposite
+from sqlrl.solve.sampling.starts import opposite, unless_much_worse
 from sqlrl.solve.walking.walksat import hard_world, solve_walksat
 from sqlrl.solve.weighed import Weighed
 
@@ -247,19 +248,20 @@ def sample_mcsat(
     True
     """
     plan, found = effort or Effort(), occurrences(weighed)
-    hard = bool(weighed.hard.any())
-    world: BoolArray = np.zeros(len(weighed.atoms), dtype=np.bool_)
+    hard, label = bool(weighed.hard.any()), component_labels(weighed)[1]
     chains: list[_MCSatChain] = []
     for number, random in enumerate(streams(plan.seed, plan.chains)):
         seed = plan.seed + number
-        if not number % 2:
+        first = chains[-1] if number % 2 else None
+        if first is None:
             world = _walked(weighed, found, seed, random) if hard else random_world(found, random)
         elif hard:
-            other = _walked(weighed, found, seed, random, near=opposite(found, world))
-            left_out = much_worse(weighed, other, world)
-            world = np.where(left_out, _walked(weighed, found, seed, random), other) if left_out.any() else other
+            start: BoolArray = first.state.atom["true"]
+            other = _walked(weighed, found, seed, random, near=opposite(found, start))
+            world = unless_much_worse(weighed, label, other, start, partial(_walked, weighed, found, seed, random))
         else:
-            first = chains[-1]
-            world = second_world(weighed, found, settled(weighed, first.state, first.sweep, first.random), random)
+            world = second_world(
+                weighed, found, label, settled(weighed, first.state, first.sweep, first.random), random
+            )
         chains.append(_MCSatChain(weighed, found, world, random))
-    return estimate(run_chains(chains, weighed, plan, write), component_labels(weighed)[1])
+    return estimate(run_chains(chains, weighed, plan, write), label)

@@ -8,11 +8,12 @@ probability is left out, as a chain may be held there, too: the second one start
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from sqlrl.ground.network import BoolArray
-from sqlrl.solve.occurrences import Occurrences
-from sqlrl.solve.restrict import component_labels
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.occurrences import Occurrences, true_members
 from sqlrl.solve.weighed import Weighed
 
 SETTLE = 20
@@ -23,13 +24,15 @@ HARDLY = 10.0
 much as the scores of settled worlds vary."""
 
 
-def much_worse(weighed: Weighed, world: BoolArray, than: BoolArray) -> BoolArray:
+def much_worse(weighed: Weighed, label: IntArray, world: BoolArray, than: BoolArray) -> BoolArray:
     """Return the atoms of the components in which a world scores so much less than another that it has hardly any probability.
 
     Parameters
     ----------
     weighed : Weighed
         n atoms.
+    label : int64 array, shape (n,)
+        The component of each atom, from `component_labels`.
     world, than : bool array, shape (n,)
         Hard rows hold.
 
@@ -42,18 +45,25 @@ def much_worse(weighed: Weighed, world: BoolArray, than: BoolArray) -> BoolArray
     >>> from sqlrl.solve.sample import network
     >>> from sqlrl.solve.weighed import weigh
     >>> weighed = weigh(network(2, [(0, [1]), (1, [2])]), [30.0, 1.0])
-    >>> much_worse(weighed, np.array([False, False]), np.array([True, True])).tolist()
+    >>> much_worse(weighed, np.array([0, 1]), np.array([False, False]), np.array([True, True])).tolist()
     [True, False]
     """
-    count, label = component_labels(weighed)
-    gap = np.bincount(label, weights=weighed.linear * (than.astype(np.float64) - world), minlength=count)
+    size = np.bincount(label)
+    gap = np.bincount(label, weights=weighed.linear * (than.astype(np.float64) - world))
     rows = np.flatnonzero(~weighed.hard & (np.diff(weighed.indptr) > 0))
     broken = weighed.violated(world)[rows].astype(np.float64) - weighed.violated(than)[rows]
     first = np.abs(weighed.literals[weighed.indptr[rows]]) - 1
-    gap += np.bincount(label[first], weights=weighed.cost[rows] * broken, minlength=count)
-    size = np.bincount(label, minlength=count)
+    gap += np.bincount(label[first], weights=weighed.cost[rows] * broken, minlength=len(size))
     found: BoolArray = (gap > HARDLY + np.sqrt(size))[label]
     return found
+
+
+def unless_much_worse(
+    weighed: Weighed, label: IntArray, world: BoolArray, than: BoolArray, other: Callable[[], BoolArray]
+) -> BoolArray:
+    """Return a world, in the components in which it is much worse than a second one with what `other` returns."""
+    left_out = much_worse(weighed, label, world, than)
+    return np.where(left_out, other(), world) if left_out.any() else world
 
 
 def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
@@ -89,13 +99,12 @@ def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
     ([0, 1, 0, 0, 0, 0], [1, 0, 1, 0, 1, 0])
     """
     other: BoolArray = ~world & (found.block < 0)
-    start = found.member_start[:-1]
-    size = np.diff(found.member_start)
-    states = size + ~found.exact
-    holder = np.flatnonzero(world[found.member])
-    place = size.copy()
-    place[found.block[found.member[holder]]] = holder - start[found.block[found.member[holder]]]
-    place = (place + 1) % np.maximum(states, 1)
+    start, size = found.member_start[:-1], np.diff(found.member_start)
+    position = np.zeros(len(world), dtype=np.int64)
+    position[found.member] = np.arange(len(found.member))
+    holder = true_members(found, world)
+    place = np.where(holder < 0, size, position[holder] - start)
+    place = (place + 1) % np.maximum(size + ~found.exact, 1)
     some = place < size
     other[found.member[(start + place)[some]]] = True
     return other
