@@ -10,12 +10,11 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import Db, Messages, with_database
+from sqlrl.cli.options import DatabaseFirst, Db, Messages, with_database
 from sqlrl.cli.session import session
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded, is_file
 
-First = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
 Second = Annotated[
     str | None,
     typer.Argument(
@@ -39,7 +38,7 @@ VariableNames = Annotated[
 @grouped
 def define(
     output: Messages,
-    first: First = None,
+    first: DatabaseFirst = None,
     second: Second = None,
     db: Db = None,
     variables: VariableNames = Variables.small,

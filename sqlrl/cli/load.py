@@ -13,7 +13,7 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, read_table, split_files
-from sqlrl.cli.options import FLAG, Db, Messages, split_names, with_database
+from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, split_names, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
 
@@ -48,7 +48,6 @@ class Empty(StrEnum):
     allow = "allow"
 
 
-First = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
 Second = Annotated[
     str | None, typer.Argument(metavar="PREDICATE", help="The predicate whose facts these are.", show_default=False)
 ]
@@ -253,7 +252,7 @@ class Facts:
 def load(
     output: Messages,
     facts: Facts,
-    first: First = None,
+    first: DatabaseFirst = None,
     second: Second = None,
     third: Third = None,
     db: Db = None,

@@ -14,6 +14,8 @@ FLAG = ""
 
 DATA, _OUTPUT = "Data", "Output"
 
+DatabaseFirst = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
+"""The database as the first of several arguments, which `with_database` splits."""
 Database = Annotated[Path | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
 Db = Annotated[
     Path | None,

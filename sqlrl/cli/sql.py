@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import Db, Output, ReadOnly, with_database
+from sqlrl.cli.options import DatabaseFirst, Db, Output, ReadOnly, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.errors import EngineError, InputError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from sqlrl.database import Database as Opened
 
-First = Annotated[str | None, typer.Argument(metavar="DATABASE", help="The DuckDB file.", show_default=False)]
 Second = Annotated[
     str | None,
     typer.Argument(metavar="QUERY", help="The statements; - reads them from standard input.", show_default=False),
@@ -28,7 +27,11 @@ _MANY = Output(rows=40)
 
 @grouped
 def sql(
-    first: First = None, second: Second = None, db: Db = None, read_only: ReadOnly = False, output: Output = _MANY
+    first: DatabaseFirst = None,
+    second: Second = None,
+    db: Db = None,
+    read_only: ReadOnly = False,
+    output: Output = _MANY,
 ) -> None:
     """Run SQL on the database; what sqlrl keeps is in the schema `sqlrl`.
 
