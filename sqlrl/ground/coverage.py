@@ -24,15 +24,8 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.refining import Placed, Refiner, Step, Stored, layer_table, placed
 from sqlrl.ground.running import is_overflow
 from sqlrl.logic.components import Component, Components
-from sqlrl.plan.coverage import (
-    CoverageTables,
-    Heads,
-    Pattern,
-    bindings_from,
-    count_bindings,
-    layer_bindings,
-    layer_counts,
-)
+from sqlrl.plan.coverage import bindings_from, count_bindings, layer_bindings, layer_counts
+from sqlrl.plan.patterns import CoverageTables, Heads, Pattern
 from sqlrl.plan.shared import facts_of_constants, wanted_bindings
 from sqlrl.plan.sql import table
 from sqlrl.wording import counted
@@ -287,12 +280,12 @@ class Coverage:
             ) from error
 
     def _grouped(self, patterns: Sequence[Pattern], found: Sequence[Placed]) -> list[int]:
-        """Return the patterns whose facts are counted before they meet the parents, which are more than the facts."""
+        """Return the patterns whose facts are counted first: with loose parents always, else if there are fewer than bindings of parents."""
         sizes = dict.fromkeys(patterns, 0)
         for new in found:
             sizes[new.pattern] += max((self._rows[number] for number in new.parents), default=len(self._values))
         facts = {pattern: self.layout.predicates[pattern.predicate].rows for pattern in patterns}
-        return [i for i, x in enumerate(patterns) if x.groupable and facts[x] <= sizes[x]]
+        return [i for i, x in enumerate(patterns) if x.groupable and (x.loose or facts[x] <= sizes[x])]
 
     def _drop_bindings(self, first: int) -> None:
         late = exp.GTE(this=column("component"), expression=integer(first))

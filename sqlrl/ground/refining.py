@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
-from sqlrl.plan.coverage import Argument, Heads, Kind, Pattern, layer_columns
+from sqlrl.plan.patterns import Argument, Heads, Kind, Pattern, layer_columns
 
 
 @dataclass(frozen=True, slots=True)

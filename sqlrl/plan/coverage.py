@@ -9,155 +9,17 @@ fit into one *pattern* are joined together, through a table that has a row for e
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
+from sqlrl.plan.grouped import COUNT, counted_facts
+from sqlrl.plan.patterns import CoverageTables, Kind, Pattern
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.sql import table
 
-Heads = tuple[int, ...]
-"""Arguments of the head, ascending; one past them stands for the example, where facts have a column for it."""
-
 _FACTS, _LAYER, _KEYS = "f", "r", "k"
-_GROUPED = "facts"
-
-
-class Kind(Enum):
-    """What stands at an argument of the literal that is added.
-
-    HEAD: an argument of the head. BOUND: an existential variable of a parent. NEW: one that no parent has. CONSTANT: a constant.
-    """
-
-    HEAD = "head"
-    BOUND = "bound"
-    NEW = "new"
-    CONSTANT = "constant"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Argument:
-    """An argument of a pattern.
-
-    Parameters
-    ----------
-    kind : str
-        The value of a `Kind`.
-    number : int
-        Which argument of the head, which parent, or which new variable; 0 for a constant.
-    place : int
-        In patterns that begin with facts the place of a parent's variable in its list, from 1. Else 0: the layer's table says it.
-    """
-
-    kind: str
-    number: int = 0
-    place: int = 0
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Pattern:
-    """What components of a layer have in common.
-
-    Parameters
-    ----------
-    predicate : str
-        That of the literal that is added.
-    arguments : tuple of Argument
-        One for each column of its facts: the example, if they have a column for it, then the arguments.
-    parents : tuple of Heads
-        The arguments of the head that each parent touches.
-    facts_first : bool
-        Whether the facts of constants are looked up before they meet the parents, of which the components may have one in common.
-
-    Examples
-    --------
-    `Friends(C, D)` where C is a variable of a component that touches the first argument of the head:
-
-    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
-    >>> pattern.touched, pattern.new
-    ((0,), 1)
-    """
-
-    predicate: str
-    arguments: tuple[Argument, ...]
-    parents: tuple[Heads, ...]
-    facts_first: bool = False
-
-    @property
-    def touched(self) -> Heads:
-        """The arguments of the head that the components touch."""
-        own = {x.number for x in self.arguments if x.kind == Kind.HEAD.value}
-        return tuple(sorted(own.union(*self.parents)))
-
-    @property
-    def new(self) -> int:
-        """The number of new variables."""
-        return len({x.number for x in self.arguments if x.kind == Kind.NEW.value})
-
-    @property
-    def joined(self) -> tuple[int, ...]:
-        """The places of the arguments that are no new variables."""
-        return tuple(i for i, x in enumerate(self.arguments) if x.kind != Kind.NEW.value)
-
-    @property
-    def groupable(self) -> bool:
-        """Whether facts can be counted for all values of new variables before they meet the parents."""
-        return bool(self.new and self.joined) and not self.facts_first
-
-
-@dataclass(frozen=True)
-class CoverageTables:
-    """The tables of a query of bindings.
-
-    Parameters
-    ----------
-    layer : TableName
-        A row for each component: `pattern` (its number), `component`, `p0, p1, ...` (its parents), and for argument i of its
-        pattern `x{i}`: the place of a variable in the parent's list (from 1) or the id of a constant.
-    bindings : TableName
-    keys : mapping of Heads to TableName
-        For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
-    heads : int
-        The number of columns `h0, h1, ...`.
-    wanted : TableName
-        What `plan.shared.wanted_bindings` says: the bindings of the parents.
-    constants : mapping of int to TableName
-        For each pattern that begins with facts, by its number, what `plan.shared.facts_of_constants` says.
-
-    Notes
-    -----
-    The last two are tables, not steps of one query: DuckDB 2.0 can wait for itself for ever where a limit stands above a union whose
-    branches read common table expressions.
-    """
-
-    layer: TableName
-    bindings: TableName
-    keys: Mapping[Heads, TableName]
-    heads: int
-    wanted: TableName
-    constants: Mapping[int, TableName]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the tables of bindings."""
-        return ("component", "key", *(f"h{j}" for j in range(self.heads)), "places")
-
-
-def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
-    """Return the columns of the table of a layer.
-
-    Examples
-    --------
-    >>> layer_columns([Pattern("Smokes", (Argument("bound", 0),), ((0,),))])
-    ('pattern', 'component', 'p0', 'x0')
-    """
-    parents = max(len(pattern.parents) for pattern in patterns)
-    arguments = max(len(pattern.arguments) for pattern in patterns)
-    named_columns = (*(f"p{i}" for i in range(parents)), *(f"x{i}" for i in range(arguments)))
-    return ("pattern", "component", *named_columns)
 
 
 def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, most: int) -> exp.Select:
@@ -179,6 +41,7 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
 
     Examples
     --------
+    >>> from sqlrl.plan.patterns import Argument
     >>> from sqlrl.plan.sample import people, table_name
     >>> keys = {(0,): table_name("keys")}
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
@@ -205,8 +68,8 @@ def layer_counts(
     patterns, layout, tables
         As of `layer_bindings`.
     grouped : collection of int
-        Patterns, by their numbers, whose facts are counted for all values of new variables before they meet the parents: then no
-        binding is enumerated. They are `groupable`.
+        Patterns, by their numbers, whose facts are counted before they meet the parents; see `sqlrl.plan.grouped`. They are
+        `groupable`.
 
     Returns
     -------
@@ -215,6 +78,7 @@ def layer_counts(
 
     Examples
     --------
+    >>> from sqlrl.plan.patterns import Argument
     >>> from sqlrl.plan.sample import people, table_name
     >>> keys = {(0,): table_name("keys")}
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
@@ -250,7 +114,7 @@ def _branch(
     conditions: list[exp.Expression] = []
     for i, (name, argument) in enumerate(zip(argument_columns(info), pattern.arguments, strict=True)):
         here = column(name, _LAYER if first else _FACTS)
-        if grouped and i not in pattern.joined:
+        if grouped and i not in pattern.left:
             continue
         match Kind(argument.kind):
             case Kind.HEAD:
@@ -266,10 +130,13 @@ def _branch(
                 conditions += [] if first else _equal(here, column(f"x{i}", _LAYER))
     query = exp.select().from_(table(tables.constants[number] if first else tables.layer, _LAYER), copy=False)
     for i, part in enumerate(parts):
-        join(query, table(tables.wanted, f"p{i}"), conjunction(part), "INNER")
+        if not (grouped and i in pattern.loose):
+            join(query, table(tables.wanted, f"p{i}"), conjunction(part), "INNER")
+    if grouped and pattern.loose:
+        conditions.append(_is(column("component", _FACTS), column("component", _LAYER)))
     on = conjunction(conditions)
     if not first:
-        facts = _grouped_facts(pattern, info) if grouped else table(info.facts, _FACTS)
+        facts = counted_facts(number, pattern, info, tables, _FACTS) if grouped else table(info.facts, _FACTS)
         join(query, facts, on, "CROSS" if on is None else "INNER")
     elif on is not None:
         query.where(on, copy=False)
@@ -278,7 +145,7 @@ def _branch(
         query.where(_is(column("pattern", _LAYER), integer(number)), copy=False)
     columns: list[exp.Expression] = [named(column("component", _LAYER), "component"), named(key, "key")]
     if counted:
-        total = exp.Sum(this=column(_GROUPED, _FACTS)) if grouped else None
+        total = exp.Sum(this=column(COUNT, _FACTS)) if grouped else None
         query.select(*columns, named(star_count() if total is None else cast(total, "BIGINT"), "n"), copy=False)
         # By place: `key` alone would be a column of the bindings.
         return query.group_by(exp.Literal.number(1), exp.Literal.number(2), copy=False)
@@ -287,22 +154,6 @@ def _branch(
     columns += [named(value.copy(), f"h{j}") for j, value in enumerate(values)]
     columns.append(named(_places(places, [new[i] for i in sorted(new)]), "places"))
     return query.select(*columns, copy=False)
-
-
-def _grouped_facts(pattern: Pattern, info: PredicateInfo) -> exp.Subquery:
-    """Count the facts that have the same values of the arguments that are joined."""
-    names = argument_columns(info)
-    new: dict[int, exp.Column] = {}
-    conditions: list[exp.Expression] = []
-    for name, argument in zip(names, pattern.arguments, strict=True):
-        if argument.kind == Kind.NEW.value:
-            conditions += _equal(here := column(name, "g"), new.setdefault(argument.number, here))
-    joined = [names[i] for i in pattern.joined]
-    query = exp.select(*(column(name, "g") for name in joined), named(star_count(), _GROUPED))
-    query = query.from_(table(info.facts, "g"), copy=False)
-    if conditions:
-        query.where(conjunction(conditions), copy=False)
-    return subquery(query.group_by(*(column(name, "g") for name in joined), copy=False), _FACTS)
 
 
 def _element(values: exp.Expression, place: exp.Expression) -> exp.Bracket:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.nodes import column, conjunction, integer, join, named, union_all
-from sqlrl.plan.coverage import CoverageTables, Kind, Pattern
+from sqlrl.plan.patterns import CoverageTables, Kind, Pattern
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.sql import table
 
@@ -23,7 +23,7 @@ def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.
 
     Examples
     --------
-    >>> from sqlrl.plan.coverage import Argument
+    >>> from sqlrl.plan.patterns import Argument
     >>> from sqlrl.plan.sample import table_name
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
@@ -54,7 +54,7 @@ def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: Co
 
     Examples
     --------
-    >>> from sqlrl.plan.coverage import Argument
+    >>> from sqlrl.plan.patterns import Argument
     >>> from sqlrl.plan.sample import people, table_name
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0, 1), Argument("constant")), ((0,),), True)

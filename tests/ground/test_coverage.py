@@ -17,7 +17,9 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.coverage import Coverage
 from sqlrl.ground.evaluated import ComponentCounts
+from sqlrl.ground.refining import Placed
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
+from sqlrl.plan.patterns import Pattern
 from tests.ground.bodies import (
     PREDICATES,
     SIZE,
@@ -193,6 +195,49 @@ def test_parents_that_have_too_many_together_are_made_one_by_one() -> None:
     with opened(catalog, layout, known, limit=150) as coverage:
         # P(A, C) and P(D, E) have a hundred each.
         assert coverage.evaluate([chain(known, 3)], keep=False).of(0)[1].tolist() == [1_000] * 100
+
+
+def test_parents_that_touch_no_argument_of_the_head_are_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone, two of them, beside one that touches the head, with new variables and constants."""
+    p, q, r, s = range(len(PREDICATES))
+    seen: set[tuple[int, int, bool]] = set()
+    grouped = Coverage._grouped
+
+    def noted(coverage: Coverage, patterns: Sequence[Pattern], found: Sequence[Placed]) -> list[int]:
+        chosen = grouped(coverage, patterns, found)
+        seen.update((len(x.loose), len(x.parents), bool(x.new)) for i, x in enumerate(patterns) if i in chosen)
+        return chosen
+
+    monkeypatch.setattr(Coverage, "_grouped", noted)
+    for seed in range(2):
+        rng = random.Random(seed)
+        facts = random_facts(rng)
+        facts["S"] |= {(f"u{rng.randrange(3)}", f"t{rng.randrange(3)}", f"u{rng.randrange(3)}") for _ in range(20)}
+        every = [f"t{i}" for i in range(SIZE)]
+        catalog, layout = load(facts, [(a, b) for a in every for b in every if rng.random() < 0.3])
+        ids = {kind: constants(catalog, layout, kind) for kind in ("t", "u")}
+        known = Components(2)
+        some = constant(ids["u"]["u1"])
+        ties = [[BodyLiteral(p, (0, 3))], [BodyLiteral(p, (3, 7))], [BodyLiteral(p, (1, 3)), BodyLiteral(q, (3, 8))]]
+        ends = [[BodyLiteral(r, (2,))], [BodyLiteral(q, (5, 2)), BodyLiteral(p, (5, 6))], [BodyLiteral(s, (2, 6, 2))]]
+        asked = split(
+            known,
+            [
+                [BodyLiteral(s, terms), *tie, *end, *other]
+                for terms in ((2, 3, 4), (2, 0, 4), (2, 3, some), (some, 3, 2), (2, 1, 2))
+                for tie in ([], *ties)
+                for end in ends
+                for other in ([], [BodyLiteral(q, (9, 4))])
+            ],
+        )
+        _, arguments, _ = target_atoms(catalog, layout)
+        by_predicate = encoded(facts, ids)
+        expected = [[sum(1 for _ in bindings(x, head, by_predicate)) for head in arguments.tolist()] for x in asked]
+        assert np.max(expected) > 10
+        with opened(catalog, layout, known) as coverage:
+            coverage.evaluate(split(known, [*ties, *ends, [BodyLiteral(q, (9, 4))]]))
+            assert (dense(coverage.evaluate(asked, keep=False), len(arguments)) == expected).all()
+    assert {(1, 1, True), (1, 1, False), (1, 2, True), (1, 2, False), (2, 2, False), (2, 3, False)} <= seen
 
 
 def test_what_can_be_made_is_counted_and_the_rest_is_passed_over() -> None:

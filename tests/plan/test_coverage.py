@@ -15,15 +15,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.logic.bias import Mode, Place
-from sqlrl.plan.coverage import (
-    Argument,
-    CoverageTables,
-    Pattern,
-    count_bindings,
-    layer_bindings,
-    layer_counts,
-)
+from sqlrl.plan.coverage import count_bindings, layer_bindings, layer_counts
 from sqlrl.plan.dialects import for_dialect
+from sqlrl.plan.patterns import Argument, CoverageTables, Pattern
 from sqlrl.plan.sample import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
 from sqlrl.plan.shared import facts_of_constants, wanted_bindings
@@ -85,13 +79,25 @@ PATTERNS = {
         pattern("Three", [(HEAD, 0), (NEW, 0), (NEW, 0)]),
         pattern("Three", [(NEW, 0), (BOUND, 0), (NEW, 1)], ((0,),)),
     ],
+    "loose": [
+        pattern("Friends", [(BOUND, 0), (BOUND, 1)], ((0,), ())),
+        pattern("Friends", [(BOUND, 0), (HEAD, 1)], ((),)),
+        pattern("Three", [(BOUND, 0), (BOUND, 1), (BOUND, 2)], ((), (0, 1), ())),
+        pattern("Three", [(NEW, 0), (BOUND, 0), (CONSTANT,)], ((),)),
+    ],
     "examples": [
         pattern("Says", [(HEAD, 2), (HEAD, 0), (NEW, 0)]),
         pattern("Says", [(HEAD, 2), (NEW, 0), (BOUND, 0)], ((0, 2),)),
     ],
 }
 
-GROUPED = {"grouped_first": [0], "grouped_refined": [0], "grouped_repeated": [0, 1], "grouped_examples": [0, 1]}
+GROUPED = {
+    "grouped_first": [0],
+    "grouped_refined": [0, 2],
+    "grouped_repeated": [0, 1],
+    "grouped_loose": [0, 1, 2, 3],
+    "grouped_examples": [0, 1],
+}
 
 MODES = [
     Mode("Friends", (Place("+", "person"), Place("-", "person")), None),
@@ -150,7 +156,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     found = duckdb.connect()
     found.execute("ATTACH ':memory:' AS db")
     for name, columns in {
-        "layer": "pattern INT, component INT, p0 INT, p1 INT, x0 INT, x1 INT, x2 INT",
+        "layer": "pattern INT, component INT, p0 INT, p1 INT, p2 INT, x0 INT, x1 INT, x2 INT",
         "bindings": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
         "wanted": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
         "constants0": "component INT, p0 INT, a0 INT, a1 INT",

@@ -7,17 +7,17 @@ FROM (
   SELECT
     "r"."component" AS "component",
     "k"."key" AS "key",
-    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
   CROSS JOIN (
     SELECT
-      "g"."example",
-      "g"."a0",
-      COUNT(*) AS "facts"
-    FROM "db"."main"."says" AS "g"
+      "f"."example",
+      "f"."a0",
+      COUNT(*) AS "n"
+    FROM "db"."main"."says" AS "f"
     GROUP BY
-      "g"."example",
-      "g"."a0"
+      "f"."example",
+      "f"."a0"
   ) AS "f"
   INNER JOIN "db"."main"."keys_02" AS "k"
     ON "k"."h0" = "f"."a0" AND "k"."h2" = "f"."example"
@@ -30,19 +30,19 @@ FROM (
   SELECT
     "r"."component" AS "component",
     "p0"."key" AS "key",
-    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
   INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN (
     SELECT
-      "g"."example",
-      "g"."a1",
-      COUNT(*) AS "facts"
-    FROM "db"."main"."says" AS "g"
+      "f"."example",
+      "f"."a1",
+      COUNT(*) AS "n"
+    FROM "db"."main"."says" AS "f"
     GROUP BY
-      "g"."example",
-      "g"."a1"
+      "f"."example",
+      "f"."a1"
   ) AS "f"
     ON "f"."example" = "p0"."h2" AND "f"."a1" = "p0"."places"["r"."x2"]
   WHERE
@@ -64,17 +64,17 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     `k`.`key` AS `key`,
-    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
   CROSS JOIN (
     SELECT
-      `g`.`example`,
-      `g`.`a0`,
-      COUNT(*) AS `facts`
-    FROM `db`.`main`.`says` AS `g`
+      `f`.`example`,
+      `f`.`a0`,
+      COUNT(*) AS `n`
+    FROM `db`.`main`.`says` AS `f`
     GROUP BY
-      `g`.`example`,
-      `g`.`a0`
+      `f`.`example`,
+      `f`.`a0`
   ) AS `f`
   INNER JOIN `db`.`main`.`keys_02` AS `k`
     ON `k`.`h0` = `f`.`a0` AND `k`.`h2` = `f`.`example`
@@ -87,19 +87,19 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     `p0`.`key` AS `key`,
-    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
   INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN (
     SELECT
-      `g`.`example`,
-      `g`.`a1`,
-      COUNT(*) AS `facts`
-    FROM `db`.`main`.`says` AS `g`
+      `f`.`example`,
+      `f`.`a1`,
+      COUNT(*) AS `n`
+    FROM `db`.`main`.`says` AS `f`
     GROUP BY
-      `g`.`example`,
-      `g`.`a1`
+      `f`.`example`,
+      `f`.`a1`
   ) AS `f`
     ON `f`.`example` = `p0`.`h2` AND `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x2`)
   WHERE

@@ -7,15 +7,15 @@ FROM (
   SELECT
     "r"."component" AS "component",
     "k"."key" AS "key",
-    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
   CROSS JOIN (
     SELECT
-      "g"."a0",
-      COUNT(*) AS "facts"
-    FROM "db"."main"."friends" AS "g"
+      "f"."a0",
+      COUNT(*) AS "n"
+    FROM "db"."main"."friends" AS "f"
     GROUP BY
-      "g"."a0"
+      "f"."a0"
   ) AS "f"
   INNER JOIN "db"."main"."keys_0" AS "k"
     ON "k"."h0" = "f"."a0"
@@ -92,15 +92,15 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     `k`.`key` AS `key`,
-    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
   CROSS JOIN (
     SELECT
-      `g`.`a0`,
-      COUNT(*) AS `facts`
-    FROM `db`.`main`.`friends` AS `g`
+      `f`.`a0`,
+      COUNT(*) AS `n`
+    FROM `db`.`main`.`friends` AS `f`
     GROUP BY
-      `g`.`a0`
+      `f`.`a0`
   ) AS `f`
   INNER JOIN `db`.`main`.`keys_0` AS `k`
     ON `k`.`h0` = `f`.`a0`

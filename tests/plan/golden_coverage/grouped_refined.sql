@@ -7,17 +7,17 @@ FROM (
   SELECT
     "r"."component" AS "component",
     "p0"."key" AS "key",
-    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
   INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN (
     SELECT
-      "g"."a0",
-      COUNT(*) AS "facts"
-    FROM "db"."main"."friends" AS "g"
+      "f"."a0",
+      COUNT(*) AS "n"
+    FROM "db"."main"."friends" AS "f"
     GROUP BY
-      "g"."a0"
+      "f"."a0"
   ) AS "f"
     ON "f"."a0" = "p0"."places"["r"."x0"]
   WHERE
@@ -46,12 +46,34 @@ FROM (
   SELECT
     "r"."component" AS "component",
     0 AS "key",
-    COUNT(*) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
-  INNER JOIN "db"."main"."wanted" AS "p0"
-    ON "p0"."component" = "r"."p0"
-  INNER JOIN "db"."main"."friends" AS "f"
-    ON "f"."a0" = "p0"."places"["r"."x0"] AND "f"."a1" = "p0"."places"["r"."x1"]
+  INNER JOIN (
+    SELECT
+      "p"."component",
+      SUM("p"."n") AS "n"
+    FROM (
+      SELECT
+        "r"."component" AS "component",
+        "w"."places"["r"."x0"] AS "x0",
+        "w"."places"["r"."x1"] AS "x1",
+        COUNT(*) AS "n"
+      FROM "db"."main"."layer" AS "r"
+      INNER JOIN "db"."main"."wanted" AS "w"
+        ON "w"."component" = "r"."p0"
+      WHERE
+        "r"."pattern" = 2
+      GROUP BY
+        1,
+        2,
+        3
+    ) AS "p"
+    INNER JOIN "db"."main"."friends" AS "f"
+      ON "f"."a0" = "p"."x0" AND "f"."a1" = "p"."x1"
+    GROUP BY
+      "p"."component"
+  ) AS "f"
+    ON "f"."component" = "r"."component"
   WHERE
     "r"."pattern" = 2
   GROUP BY
@@ -71,17 +93,17 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     `p0`.`key` AS `key`,
-    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
   INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN (
     SELECT
-      `g`.`a0`,
-      COUNT(*) AS `facts`
-    FROM `db`.`main`.`friends` AS `g`
+      `f`.`a0`,
+      COUNT(*) AS `n`
+    FROM `db`.`main`.`friends` AS `f`
     GROUP BY
-      `g`.`a0`
+      `f`.`a0`
   ) AS `f`
     ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
   WHERE
@@ -110,13 +132,34 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     0 AS `key`,
-    COUNT(*) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`wanted` AS `p0`
-    ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `db`.`main`.`friends` AS `f`
-    ON `f`.`a0` = ELEMENT_AT(`p0`.`places`, `r`.`x0`)
-    AND `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x1`)
+  INNER JOIN (
+    SELECT
+      `p`.`component`,
+      SUM(`p`.`n`) AS `n`
+    FROM (
+      SELECT
+        `r`.`component` AS `component`,
+        ELEMENT_AT(`w`.`places`, `r`.`x0`) AS `x0`,
+        ELEMENT_AT(`w`.`places`, `r`.`x1`) AS `x1`,
+        COUNT(*) AS `n`
+      FROM `db`.`main`.`layer` AS `r`
+      INNER JOIN `db`.`main`.`wanted` AS `w`
+        ON `w`.`component` = `r`.`p0`
+      WHERE
+        `r`.`pattern` = 2
+      GROUP BY
+        1,
+        2,
+        3
+    ) AS `p`
+    INNER JOIN `db`.`main`.`friends` AS `f`
+      ON `f`.`a0` = `p`.`x0` AND `f`.`a1` = `p`.`x1`
+    GROUP BY
+      `p`.`component`
+  ) AS `f`
+    ON `f`.`component` = `r`.`component`
   WHERE
     `r`.`pattern` = 2
   GROUP BY

@@ -7,17 +7,17 @@ FROM (
   SELECT
     "r"."component" AS "component",
     "k"."key" AS "key",
-    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
   CROSS JOIN (
     SELECT
-      "g"."a0",
-      COUNT(*) AS "facts"
-    FROM "db"."main"."three" AS "g"
+      "f"."a0",
+      COUNT(*) AS "n"
+    FROM "db"."main"."three" AS "f"
     WHERE
-      "g"."a2" = "g"."a1"
+      "f"."a2" = "f"."a1"
     GROUP BY
-      "g"."a0"
+      "f"."a0"
   ) AS "f"
   INNER JOIN "db"."main"."keys_0" AS "k"
     ON "k"."h0" = "f"."a0"
@@ -30,17 +30,17 @@ FROM (
   SELECT
     "r"."component" AS "component",
     "p0"."key" AS "key",
-    CAST(SUM("f"."facts") AS BIGINT) AS "n"
+    CAST(SUM("f"."n") AS BIGINT) AS "n"
   FROM "db"."main"."layer" AS "r"
   INNER JOIN "db"."main"."wanted" AS "p0"
     ON "p0"."component" = "r"."p0"
   INNER JOIN (
     SELECT
-      "g"."a1",
-      COUNT(*) AS "facts"
-    FROM "db"."main"."three" AS "g"
+      "f"."a1",
+      COUNT(*) AS "n"
+    FROM "db"."main"."three" AS "f"
     GROUP BY
-      "g"."a1"
+      "f"."a1"
   ) AS "f"
     ON "f"."a1" = "p0"."places"["r"."x1"]
   WHERE
@@ -62,17 +62,17 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     `k`.`key` AS `key`,
-    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
   CROSS JOIN (
     SELECT
-      `g`.`a0`,
-      COUNT(*) AS `facts`
-    FROM `db`.`main`.`three` AS `g`
+      `f`.`a0`,
+      COUNT(*) AS `n`
+    FROM `db`.`main`.`three` AS `f`
     WHERE
-      `g`.`a2` = `g`.`a1`
+      `f`.`a2` = `f`.`a1`
     GROUP BY
-      `g`.`a0`
+      `f`.`a0`
   ) AS `f`
   INNER JOIN `db`.`main`.`keys_0` AS `k`
     ON `k`.`h0` = `f`.`a0`
@@ -85,17 +85,17 @@ FROM (
   SELECT
     `r`.`component` AS `component`,
     `p0`.`key` AS `key`,
-    CAST(SUM(`f`.`facts`) AS BIGINT) AS `n`
+    CAST(SUM(`f`.`n`) AS BIGINT) AS `n`
   FROM `db`.`main`.`layer` AS `r`
   INNER JOIN `db`.`main`.`wanted` AS `p0`
     ON `p0`.`component` = `r`.`p0`
   INNER JOIN (
     SELECT
-      `g`.`a1`,
-      COUNT(*) AS `facts`
-    FROM `db`.`main`.`three` AS `g`
+      `f`.`a1`,
+      COUNT(*) AS `n`
+    FROM `db`.`main`.`three` AS `f`
     GROUP BY
-      `g`.`a1`
+      `f`.`a1`
   ) AS `f`
     ON `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x1`)
   WHERE
