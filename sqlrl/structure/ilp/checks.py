@@ -71,10 +71,16 @@ def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     name, most = induction.missed.most_common(1)[0]
     others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
     rest = f"; {', '.join(others)}" if others else ""
-    return (
+    said = (
         f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
-        f"stopped most ({most:,}{rest}). Change that, or let clauses be longer (clause_length) or reach further (depth)"
+        f"stopped most ({most:,}{rest})"
     )
+    if induction.cut:
+        return (
+            f"{said}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} ended at nodes={parameters.nodes:,}, before "
+            f"clauses that come later: raise nodes, or change {name}"
+        )
+    return f"{said}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
 
 
 def not_met(bias: Bias, unmet: Collection[str]) -> str:

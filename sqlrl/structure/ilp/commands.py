@@ -119,6 +119,8 @@ class Induction:
         Clauses that were scored.
     seeds : int
         Positive atoms that were searched.
+    cut : int
+        Those of them whose search met as many clauses as it may.
     facts : int
         Literals of all their bottom clauses.
     unmet : set of str
@@ -144,7 +146,7 @@ class Induction:
         self._scores = np.full(len(self._truth), -np.inf)
         self.candidates: list[Found] = []
         self.missed: Counter[Threshold] = Counter()
-        self.nodes = self.seeds = self.facts = 0
+        self.nodes = self.seeds = self.cut = self.facts = 0
         self.unmet = {mode.predicate for mode in bias.body}
 
     @property
@@ -269,6 +271,7 @@ class Induction:
         left[seed] = False
         self.missed.update(outcome.missed)
         self.nodes, self.seeds = self.nodes + outcome.nodes, self.seeds + 1
+        self.cut += outcome.nodes >= self._parameters.nodes
         self.facts += len(bottom.literals)
         return outcome.best
 

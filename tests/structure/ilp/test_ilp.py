@@ -430,6 +430,8 @@ def test_what_stopped_clauses_is_said() -> None:
     assert fit.model_.rules == ()
     with pytest.warns(NothingFoundWarning, match="min_score=3 stopped most"):
         sqlrl.ILP(sqlrl.parse_bias(FAMILY), min_score=3, noise=100).fit(home(), "Grandmother")
+    with pytest.warns(NothingFoundWarning, match="ended at nodes=3, before clauses that come later: raise nodes, or"):
+        sqlrl.ILP(sqlrl.parse_bias(FAMILY), noise=0, nodes=3).fit(home(), "Grandmother")
 
 
 def test_modes_that_reach_no_fact_are_named_and_not_a_threshold() -> None:
