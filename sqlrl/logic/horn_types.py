@@ -157,7 +157,7 @@ def _argument_types(types: _Types, rule: HornRule) -> tuple[str, ...]:
         if known is None:
             problem = (
                 f"nothing says which type argument {place + 1} of {rule.head.predicate} has: expected a rule whose body has a "
-                "variable there"
+                f"variable there. A table of facts is loaded, with types: db.load({rule.head.predicate!r}, ...)"
             )
             raise rule.source.error(ModelError, problem, rule.head.offset)
         found.append(known[0])

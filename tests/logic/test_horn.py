@@ -131,7 +131,7 @@ def check(text: str) -> None:
         ("p(x) :- q(x), r(x, _), r(_, x).", ModelError, "1:24: x is of the type 'value' as argument 2 of r, and of 'drug' as argument 1 of q: no constant is of both"),
         ("p(x) :- q(x). p(y) :- r(_, y).", ModelError, "1:15: argument 1 of p is of the type 'value' here, as argument 2 of r says, and of 'drug', as argument 1 of q says"),
         ("p(x) :- r(x, y), x != y.", ModelError, "1:1: x != y always holds: they are of the types 'drug' and 'value'"),
-        ("p(A).", ModelError, "1:1: nothing says which type argument 1 of p has"),
+        ("p(A).", ModelError, "1:1: nothing says which type argument 1 of p has: expected a rule whose body has a variable there. A table of facts is loaded, with types: db.load('p', ...)"),
         ("p(x) :- q(x), /* no end", ParseError, "1:15: this comment does not end"),
         ('p(x) :- q("x).', ParseError, "1:11: this quoted constant does not end"),
         ("p(x) :- q(x), r(2x, x).", ParseError, "1:17: a name starts with a letter"),
