@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import typer
 
+from sqlrl.cli.bias import bias
 from sqlrl.cli.count import count
 from sqlrl.cli.define import define
 from sqlrl.cli.demo import demo
@@ -32,7 +33,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (load, define, ground, count, learn, infer, evaluate, why, export, explain, sql, migrate, version, demo):
+for command in (
+    load,
+    define,
+    bias,
+    ground,
+    count,
+    learn,
+    infer,
+    evaluate,
+    why,
+    export,
+    explain,
+    sql,
+    migrate,
+    version,
+    demo,
+):
     app.command()(command)
 
 

@@ -44,6 +44,13 @@ class Evaluation(StrEnum):
     auto_m = "auto_m"
 
 
+class Distinct(StrEnum):
+    """What makes two clauses one: that they are the same but for the names of variables, or that they cover the same atoms."""
+
+    clause = "clause"
+    coverage = "coverage"
+
+
 def _option(name: str, words: str, *, metavar: str | None = None, default: str = "") -> Any:
     return typer.Option(name, metavar=metavar, help=words, show_default=default or False, rich_help_panel=_ILP)
 
@@ -104,6 +111,25 @@ Explore = Annotated[
         "--explore", metavar=FLAG, help="Score also clauses that cannot become the best.", rich_help_panel=_ILP
     ),
 ]
+BelowSeed = Annotated[
+    bool,
+    typer.Option(
+        "--below-seed",
+        metavar=FLAG,
+        help="A theory may have clauses that score no more than the seed's own fact.",
+        rich_help_panel=_ILP,
+    ),
+]
+DistinctBy = Annotated[Distinct | None, _option("--distinct", "What makes two clauses one.", default="clause")]
+KeepCoverage = Annotated[
+    bool,
+    typer.Option(
+        "--keep-coverage",
+        metavar=FLAG,
+        help="Keep what all clauses cover in sqlrl.coverage, not only those of the theory.",
+        rich_help_panel=_ILP,
+    ),
+]
 BottomLimit = Annotated[
     int | None, _option("--bottom-limit", "The most literals of a bottom clause.", metavar="N", default="2000")
 ]
@@ -130,18 +156,35 @@ class Inducing:
     min_accuracy: MinAccuracy = None
     keep_above: KeepAbove = None
     explore: Explore = False
+    below_seed: BelowSeed = False
+    distinct: DistinctBy = None
+    keep_coverage: KeepCoverage = False
     bottom_limit: BottomLimit = None
     limit: Limit = None
 
     def given(self) -> dict[str, Any]:
-        """Return the options that were given, by their names in `sqlrl.ILP`."""
+        """Return the options that were given, by their names."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        found = {
+        return {
             name: value.value if isinstance(value, StrEnum) else value
             for name, value in values.items()
             if value is not None and value is not False
         }
-        return found | {"m": _number(found["m"])} if "m" in found else found
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the options that were given as parameters of `sqlrl.ILP`.
+
+        Examples
+        --------
+        >>> Inducing(m="0.5", below_seed=True).parameters()
+        {'m': 0.5, 'above_seed': False}
+        """
+        found = self.given()
+        if "m" in found:
+            found["m"] = _number(found["m"])
+        if found.pop("below_seed", False):
+            found["above_seed"] = False
+        return found
 
     def refuse(self, learner: str) -> None:
         """Refuse the options for another learner.
@@ -195,7 +238,7 @@ def induce(
             f"{what} does not go with --learner ilp, which learns from a database: load data first"
         )
     with session(output) as run:
-        given = options.given()
+        given = options.parameters()
         if "bias" in given:
             # A file may have modes of several heads.
             named = [] if inputs.model else split_names(inputs.query)

@@ -147,3 +147,47 @@ def test_wrong_options_are_named(run: Run, family: Path, options: list[str], wor
     assert done.code != 0
     assert all(word in said for word in words), said
     assert "Traceback" not in said
+
+
+def test_a_bias_is_printed_to_be_edited(run: Run, family: Path) -> None:
+    done = run("bias", family / "family.duckdb", "grandparent")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0] == ":- modeh(1, grandparent(+person,+person))."
+    assert ":- modeb(10, parent(+person,-person))." in done.out.splitlines()
+    (family / "printed.modes").write_text(done.out, encoding="utf-8")
+    learned = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "printed.modes", "--json")
+    assert "parent(p1, p3) ^ parent(p3, p2) => grandparent(p1, p2)" in [row["clause"] for row in learned.rows()]
+    rows = run(
+        "bias", "grandparent", "--db", family / "family.duckdb", "--constants", "0", "--body", "parent", "--json"
+    )
+    assert {row["mode"] for row in rows.rows()} <= set(done.out.splitlines())
+    refused = run("bias", family / "family.duckdb", "grandparent", "--body", "parents")
+    assert refused.code == 1
+    assert "parent" in refused.err
+
+
+def test_what_a_theory_may_have_and_what_is_kept(run: Run, family: Path) -> None:
+    db, bias = family / "family.duckdb", family / "family.modes"
+    common = (
+        "learn",
+        db,
+        "--learner",
+        "ilp",
+        "--bias",
+        bias,
+        "--keep-above",
+        "0",
+        "--explore",
+        "--noise",
+        "40",
+        "--json",
+    )
+    same = len(run(*common).rows())
+    assert len(run(*common, "--distinct", "coverage").rows()) < same
+    covered = "select count(distinct candidate) n from sqlrl.coverage where run = (select max(run) from sqlrl.run)"
+    few = run("sql", db, covered, "--json").rows()[0]["n"]
+    assert len(run(*common, "--keep-coverage").rows()) == same
+    assert run("sql", db, covered, "--json").rows()[0]["n"] == same > few
+    weak = (*common[:6], "--noise", "100", "--min-score", "0", "--clause-length", "1", "--json")
+    assert run(*weak).rows() == []
+    assert [row["clause"] for row in run(*weak, "--below-seed").rows()] == ["grandparent(p1, p2)"]

@@ -156,3 +156,18 @@ def test_rows_with_empty_fields_can_be_left_out(run: Run, tmp_path: Path) -> Non
     assert done.code == 0, done.err
     assert "Anna" in run("sql", tmp_path / "d.duckdb", "from sqlrl.named_Likes", "--json").out
     assert run("load", tmp_path / "d.duckdb", "--refresh", "--nulls", "drop").code == 2
+
+
+def test_types_of_numbers(run: Run, tmp_path: Path) -> None:
+    """1 and 1.0 are one constant; the type stays one of numbers when more is loaded."""
+    source = tmp_path / "old.csv"
+    source.write_text("person,years\nAnn,1\nBob,1.0\nCid,2.50\n", encoding="utf-8")
+    database = tmp_path / "d.duckdb"
+    done = run("load", database, "Old", source, "--types", "person,years", "--numeric", "years")
+    assert done.code == 0, done.err
+    names = run("sql", database, "select name from sqlrl.dictionary_years order by id", "--json").rows()
+    assert [row["name"] for row in names] == ["1", "2.5"]
+    assert run("load", database, "Old", source, "--types", "person,years", "--numeric", "years").code == 0
+    refused = run("load", database, "Old", source, "--types", "person,years", "--numeric", "person")
+    assert refused.code == 1
+    assert "declare it numeric before loading" in refused.err

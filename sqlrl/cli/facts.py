@@ -1,0 +1,210 @@
+"""How the facts of a predicate are read from a source, as the command line says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import typer
+
+from sqlrl.cli.inputs import read_table
+from sqlrl.cli.options import FLAG, split_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sqlrl.database import Database
+
+
+class Duplicates(StrEnum):
+    """What to do with facts that occur more than once."""
+
+    error = "error"
+    drop = "drop"
+
+
+class Nulls(StrEnum):
+    """What to do with rows that have NULL for an argument or the example."""
+
+    error = "error"
+    drop = "drop"
+
+
+class Empty(StrEnum):
+    """What to do with a source that has no facts."""
+
+    error = "error"
+    allow = "allow"
+
+
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="NAMES", help="Columns of the arguments, in order, by name or number from 0."),
+]
+Types = Annotated[str | None, typer.Option("--types", metavar="NAMES", help="Types of the arguments, in order.")]
+Example = Annotated[
+    str | None,
+    typer.Option("--example", metavar="NAME", help="The type, or the column, whose values are the examples."),
+]
+Numeric = Annotated[
+    str | None,
+    typer.Option(
+        "--numeric", metavar="NAMES", help="Types whose constants are numbers: 1 and 1.0 are one; before they have any."
+    ),
+]
+Truth = Annotated[
+    str | None, typer.Option("--truth", metavar="COLUMN", help="A boolean column: false rows are known to be false.")
+]
+Probability = Annotated[
+    str | None, typer.Option("--probability", metavar="COLUMN", help="A column of probabilities: soft evidence.")
+]
+Scope = Annotated[
+    str | None,
+    typer.Option(
+        "--scope",
+        metavar="SOURCE",
+        help="Which tuples there are to predict, all by default: a query, a table or a file with a column for each argument.",
+        show_default=False,
+    ),
+]
+InNulls = Annotated[
+    Nulls, typer.Option("--nulls", help="Rows with NULL (in CSV files an empty field) for an argument or the example.")
+]
+FoldCase = Annotated[bool, typer.Option("--fold-case", metavar=FLAG, help="Lower the case of all constants.")]
+Rename = Annotated[
+    list[str] | None, typer.Option("--rename", metavar="OLD=NEW", help="A new name of a constant; repeatable.")
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", metavar=FLAG, help="The first line of a CSV file is a fact, not names of columns."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What separates the fields of a CSV file: a comma, in .tsv files a tab (\\t).",
+        show_default=False,
+    ),
+]
+Quote = Annotated[
+    str,
+    typer.Option(
+        "--quote", metavar="CHARACTER", help="What encloses fields of a CSV file; an empty text: nothing does."
+    ),
+]
+
+
+class Written(TypedDict, total=False):
+    """How a CSV file is written; see `Database.load`."""
+
+    header: bool
+    delimiter: str | None
+    quote: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """How the source of a predicate is read; see `Database.load`."""
+
+    types: Types = None
+    numeric: Numeric = None
+    columns: Columns = None
+    example: Example = None
+    truth: Truth = None
+    probability: Probability = None
+    scope: Scope = None
+    fold_case: FoldCase = False
+    rename: Rename = None
+    nulls: InNulls = Nulls.error
+    no_header: NoHeader = False
+    delimiter: Delimiter = None
+    quote: Quote = '"'
+
+    def written(self) -> Written:
+        """Return how CSV files are written."""
+        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
+        return Written(header=not self.no_header, delimiter=delimiter, quote=self.quote)
+
+    def _declare(self, db: Database) -> None:
+        """Declare types of numbers."""
+        for name in split_names([self.numeric or ""]):
+            db.set_numeric(name)
+
+    def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:
+        """Load the files of a folder."""
+        from sqlrl.logic import read_bias
+
+        self._declare(db)
+        db.load_all(
+            folder,
+            None if bias is None else read_bias(bias),
+            duplicates=duplicates.value,
+            nulls=self.nulls.value,
+            empty=empty.value,
+            fold_case=self.fold_case,
+            constants=renamed(self.rename or []),
+            **self.written(),
+        )
+
+    def load(
+        self,
+        db: Database,
+        predicate: str,
+        source: str,
+        *,
+        target: bool,
+        given: bool,
+        duplicates: Duplicates,
+        empty: Empty,
+    ) -> None:
+        """Load the facts of a predicate."""
+        written = self.written()
+        found: pa.Table | str = source
+        if source == "-":
+            # It is a table once it is read.
+            found, written = read_table(db, **written), Written()
+        with db.catalog.store.writing():
+            self._declare(db)
+            db.load(
+                predicate,
+                found,
+                columns=_places(self.columns),
+                types=split_names([self.types]) if self.types else None,
+                example=self.example,
+                target=target,
+                given=given,
+                truth=_place(self.truth),
+                probability=_place(self.probability),
+                duplicates=duplicates.value,
+                nulls=self.nulls.value,
+                empty=empty.value,
+                fold_case=self.fold_case,
+                constants=renamed(self.rename or []),
+                **written,
+            )
+            if self.scope is not None:
+                db.scope(predicate, self.scope)
+
+
+def _place(name: str | None) -> str | int | None:
+    """Return a column by name or, if it is a number, by position."""
+    return int(name) if name is not None and name.isdecimal() else name
+
+
+def _places(names: str | None) -> list[str | int] | None:
+    """Return columns by name or position."""
+    return None if names is None else [int(name) if name.isdecimal() else name for name in split_names([names])]
+
+
+def renamed(pairs: list[str]) -> dict[str, str]:
+    """Return new names of constants by their old ones."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        old, sign, new = pair.partition("=")
+        if not sign or not old or not new:
+            raise typer.BadParameter(f"--rename takes OLD=NEW, not {pair!r}")
+        found[old] = new
+    return found
