@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -23,12 +24,16 @@ from sqlrl.solve.sampling.gibbs import is_gibbs, sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.sampling.slices import STIFF
+from sqlrl.solve.treewidth.order import COMPONENT_CELLS, Order
 from sqlrl.solve.weighed import FREE, Weighed, weigh
 
 if TYPE_CHECKING:
     from sqlrl.solve.conflict import Describe
 
 Method = Literal["auto", "exact", "gibbs", "mcsat"]
+
+LARGE_CELLS, LARGE_BUCKET = 2**25, 2**21
+"""Cells of the tables of all components beyond the bounds of the others, and of one table: some seconds and 300 MB at the most."""
 
 
 def logistic(weighed: Weighed) -> FloatArray:
@@ -69,6 +74,10 @@ def logistic(weighed: Weighed) -> FloatArray:
     total = none + np.bincount(block, weights=weight, minlength=len(top))
     found[inside] = weight / total[block]
     return found
+
+
+def _eliminate(weighed: Weighed, order: Order) -> FloatArray:
+    return sum_product(weighed, order=order)[0]
 
 
 def _linked(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
@@ -154,6 +163,20 @@ class _Run:
 
         return write
 
+    def _narrow(self, linked: BoolArray) -> Iterator[tuple[BoolArray, Order]]:
+        """Yield the atoms of the components that elimination can hold, with its order; few components may be larger."""
+        small = narrow_part(self.part(linked)[0])
+        inside, wide = linked.copy(), linked.copy()
+        inside[linked], wide[linked] = small.atoms, ~small.atoms
+        yield inside, small.order
+        most = LARGE_CELLS // max(len(np.unique(self.label[wide])), 1)
+        if not wide.any() or most <= COMPONENT_CELLS:
+            return
+        large = narrow_part(self.part(wide)[0], bucket_cells=LARGE_BUCKET, component_cells=most)
+        inside = wide.copy()
+        inside[wide] = large.atoms
+        yield inside, large.order
+
     def run(self, method: Method) -> None:
         """Find all probabilities, component by component."""
         everything = np.ones(len(self.at), dtype=np.bool_)
@@ -161,10 +184,8 @@ class _Run:
             self.sample("gibbs" if method == "gibbs" else "mcsat", everything, "asked for")
             return
         linked = _linked(self.left, self.label, self.count)
-        small = narrow_part(self.part(linked)[0])
-        narrow = linked.copy()
-        narrow[linked] = small.atoms
-        wide = linked & ~narrow
+        narrow = list(self._narrow(linked))
+        wide = linked & ~np.any([inside for inside, _ in narrow], axis=0)
         if method == "exact" and wide.any():
             raise InputError(
                 f"exact marginals need tables beyond the bound for {len(np.unique(self.label[wide]))} of {self.count} "
@@ -180,9 +201,9 @@ class _Run:
             self.sample("mcsat", wide & stiff, "tables beyond the bound; hard or nearly hard clauses")
             self.sample("gibbs", wide & ~stiff, "tables beyond the bound; no clause is nearly hard")
         self.exactly("logistic", ~linked, logistic, "no ground clause of two or more literals")
-        self.exactly(
-            "elimination", narrow, lambda part: sum_product(part, order=small.order)[0], "tables within the bound"
-        )
+        for inside, order in narrow:
+            solve = partial(_eliminate, order=order)
+            self.exactly("elimination", inside, solve, "tables within the bound")
 
     def result(self, seconds: float) -> MarginalResult:
         """Return what was found."""

@@ -167,6 +167,38 @@ def test_auto_chooses_for_each_component(hard: bool) -> None:
         marginals(weighed, method="exact")
 
 
+def log_sum(side: int, weighed: Weighed, true: int | None = None) -> float:
+    """Log of the sum over the worlds of a grid, site after site; perhaps of those in which a site is true."""
+    f, log_z, column = np.ones((2,) * side), 0.0, np.array([0.0, 1.0])
+    for site in range(side * side):
+        j = site % side
+        f = np.moveaxis(f, j, -1)
+        # A pair is violated if the site is false and the one above or to the left of it is true.
+        above = np.exp(0.4 * (column[None, :] >= column[:, None])) if site >= side else np.ones((2, 2))
+        own = np.exp(weighed.linear[site] * column) * ([0.0, 1.0] if site == true else [1.0, 1.0])
+        f = np.moveaxis(f @ above * (own if site >= side else own / 2), -1, j)
+        if j:
+            pair = np.exp(0.4 * (column[None, :] >= column[:, None]))
+            f *= pair.reshape([2 if k in (j - 1, j) else 1 for k in range(side)])
+        log_z, f = log_z + float(np.log(f.sum())), f / f.sum()
+    return log_z
+
+
+def test_few_components_may_have_larger_tables() -> None:
+    """A grid of 14 x 14 against a transfer matrix. The tables of nine such grids would be too large together."""
+    side = 14
+    weighed = grid(side, 3, False)
+    result = marginals(weighed, method="exact")
+    total = log_sum(side, weighed)
+    for site in (0, 13, 90, 105, 195):
+        assert result.probability[site] == pytest.approx(np.exp(log_sum(side, weighed, site) - total), abs=1e-9)
+    at = np.arange(1, 9 * side**2 + 1).reshape(9, side, side)
+    across, down = (at[:, :, :-1], at[:, :, 1:]), (at[:, :-1], at[:, 1:])
+    pairs = [(0, [-int(a), int(b)]) for x, y in (across, down) for a, b in zip(x.ravel(), y.ravel(), strict=True)]
+    with pytest.raises(InputError, match="beyond the bound for 9 of 9 components"):
+        marginals(network(at.size, pairs), [0.4], method="exact")
+
+
 def test_gibbs_refuses_hard_clauses_that_leave_a_choice() -> None:
     """Those that fix an atom do no harm."""
     with pytest.raises(InputError, match="mcsat"):
