@@ -18,7 +18,7 @@ from sqlrl.solve.pairwise import pairwise_atoms
 from sqlrl.solve.presolve import presolve
 from sqlrl.solve.recognise import recognise_blocks
 from sqlrl.solve.relaxation import LinearSolver
-from sqlrl.solve.restrict import Values, component_labels, restrict, select
+from sqlrl.solve.restrict import Values, component_labels, restrict, select, select_each
 from sqlrl.solve.result import Choice, UnsolvedError
 from sqlrl.solve.rounding import require, solve_relaxation
 from sqlrl.solve.solution import Solution
@@ -158,8 +158,7 @@ class Chooser:
 
     def _each(self, part: Weighed, solver: Callable[[Weighed], Solution], method: str) -> None:
         count, label = component_labels(part)
-        for c in range(count):
-            one = select(part, label == c)
+        for _, one in select_each(part, label, count):
             self._solve(one, solver(one), method, "asked for")
 
     # ---- auto ----------------------------------------------------------------------------------------------
@@ -177,8 +176,8 @@ class Chooser:
             self._persist(select(part, pairs))
         hard_part = select(part, rest)
         count, label = component_labels(hard_part)
-        for c in range(count):
-            self._hardest(select(hard_part, label == c))
+        for _, one in select_each(hard_part, label, count):
+            self._hardest(one)
 
     def _cut(self, part: Weighed) -> BoolArray:
         # Solve the attractive components of a pairwise part; returns their atoms.

@@ -8,7 +8,7 @@ from ortools.graph.python import max_flow
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.pairwise import Quadratic, negate, quadratic, switched
-from sqlrl.solve.restrict import UnsatisfiableError, Values, component_labels, select
+from sqlrl.solve.restrict import UnsatisfiableError, Values, component_labels, select_each
 from sqlrl.solve.running import in_background
 from sqlrl.solve.scaling import Scaled, scale_to_integers
 from sqlrl.solve.solution import Solution
@@ -159,9 +159,9 @@ def _apart(weighed: Weighed) -> Solution:
         form = quadratic(weighed)
         scale_to_integers(np.concatenate([form.linear, form.product]))  # raises, and names the costs
     world, rounding, scale = np.zeros(len(weighed.atoms), dtype=np.bool_), 0.0, np.inf
-    for c in range(count):
-        solution = solve_cut(select(weighed, label == c))
-        world[label == c] = solution.world
+    for atoms, part in select_each(weighed, label, count):
+        solution = solve_cut(part)
+        world[atoms] = solution.world
         rounding, scale = rounding + solution.rounding, min(scale, solution.scale)
     return Solution(world, rounding, rounding, scale)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.choose import Chooser, Options
 from sqlrl.solve.elimination import Narrow, max_marginals, narrow_part
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select, select_each
 from sqlrl.solve.weighed import FREE, Weighed
 
 
@@ -126,23 +127,39 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
     ([True, True], 1.5)
     """
     narrow = narrow_part(weighed)
-    found = [_narrow_other(weighed, world, narrow, options)] if narrow.atoms.any() else []
+    best, lowest = Other(world, np.inf, 0.0), np.inf
+    for other in _others(weighed, world, narrow, options):
+        lowest = min(lowest, other.least)
+        if other.behind < best.behind:
+            best = other
+    return best if lowest == np.inf else replace(best, gap=best.behind - lowest)
+
+
+def _others(weighed: Weighed, world: BoolArray, narrow: Narrow, options: Options) -> Iterator[Other]:
+    # The best other worlds that differ in some components, one after the other.
+    if narrow.atoms.any():
+        yield _narrow_other(weighed, world, narrow, options)
     rest = np.flatnonzero(~narrow.atoms)
-    if not options.prove and len(rest):
-        found.append(_flipped_once(weighed, world, ~narrow.atoms))
-    count, label = component_labels(select(weighed, ~narrow.atoms)) if options.prove else (0, rest)
-    for c in range(count):
-        inside = np.zeros(len(world), dtype=np.bool_)
-        inside[rest[label == c]] = True
-        part = select(weighed, inside)
-        solved = _solved(_but_not(part, world[inside]), options)
+    if len(rest):
+        yield from _wide_others(weighed, world, rest, options)
+
+
+def _wide_others(weighed: Weighed, world: BoolArray, rest: IntArray, options: Options) -> Iterator[Other]:
+    # The best other worlds that differ in one of the components of some atoms; without a proof the best flip of one atom.
+    inside = np.zeros(len(world), dtype=np.bool_)
+    inside[rest] = True
+    if not options.prove:
+        yield _flipped_once(weighed, world, inside)
+        return
+    wide = select(weighed, inside)
+    count, label = component_labels(wide)
+    for atoms, part in select_each(wide, label, count):
+        own = world[rest[atoms]]
+        solved = _solved(_but_not(part, own), options)
         if solved is not None:
             other = world.copy()
-            other[inside] = solved[0]
-            found.append(Other(other, part.score(world[inside]) - part.score(solved[0]), solved[1]))
-    best = min(found, key=lambda other: other.behind, default=Other(world, np.inf, 0.0))
-    lowest = min((other.least for other in found), default=np.inf)
-    return best if lowest == np.inf else replace(best, gap=best.behind - lowest)
+            other[rest[atoms]] = solved[0]
+            yield Other(other, part.score(own) - part.score(solved[0]), solved[1])
 
 
 def flip_losses(weighed: Weighed, world: BoolArray) -> FloatArray:

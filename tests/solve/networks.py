@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import Network
@@ -124,3 +126,13 @@ def problems(draw: st.DrawFn, weights: st.SearchStrategy[float] = ORDINARY, hard
     return Problem(
         n, ground, [draw(weights) for _ in range(m)], hard, negated, blocks, prior, evidence, given if hardness else []
     )
+
+
+def assert_equal(left: Any, right: Any) -> None:
+    """Two values of one dataclass say the same, array by array."""
+    for each in fields(left):
+        a, b = getattr(left, each.name), getattr(right, each.name)
+        if is_dataclass(a):
+            assert_equal(a, b)
+        else:
+            np.testing.assert_array_equal(a, b, err_msg=each.name)

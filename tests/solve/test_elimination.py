@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +22,7 @@ from sqlrl.solve.sample import chains, network
 from sqlrl.solve.structure import compile_network
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.weighed import FREE, Weighed, weigh
-from tests.solve.networks import EXTREME, ORDINARY, Problem, problems, worlds
+from tests.solve.networks import EXTREME, ORDINARY, Problem, assert_equal, problems, worlds
 from tests.solve.test_weighed import enumerate_weighed
 
 Scores = dict[tuple[bool, ...], Fraction]
@@ -33,16 +31,6 @@ Scores = dict[tuple[bool, ...], Fraction]
 def total(scores: list[Fraction], best: Fraction) -> float:
     """Sum of the exponentials of exact scores, in units of that of the best."""
     return math.fsum(math.exp(s - best) for s in scores)
-
-
-def assert_equal(left: Any, right: Any) -> None:
-    """Two values of one dataclass say the same, array by array."""
-    for field in fields(left):
-        a, b = getattr(left, field.name), getattr(right, field.name)
-        if is_dataclass(a):
-            assert_equal(a, b)
-        else:
-            np.testing.assert_array_equal(a, b, err_msg=field.name)
 
 
 def check_against_worlds(weighed: Weighed, scores: Scores, slack: float) -> None:

@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sqlrl.solve.presolve import presolve
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
+from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select, select_each
 from sqlrl.solve.weighed import FREE, Weighed, weigh
-from tests.solve.networks import EXTREME, Problem, problems, worlds
+from tests.solve.networks import EXTREME, Problem, assert_equal, problems, worlds
 
 
 def enumerate_weighed(weighed: Weighed) -> dict[tuple[bool, ...], float]:
@@ -75,6 +76,17 @@ def test_components_add_up(problem: Problem) -> None:
         total = weighed.constant + sum(part.score(np.array(world, dtype=np.bool_)[part.atoms]) for part in parts)
         assert score == pytest.approx(total, rel=1e-12, abs=tolerance(problem))
     assert sum(len(part.cost) for part in parts) == len(weighed.cost)
+
+
+@given(problems(EXTREME, hardness=2), st.integers(1, 4))
+def test_parts_one_after_the_other_are_those_that_are_selected(problem: Problem, parts: int) -> None:
+    weighed = weigh(problem.network(), problem.weights)
+    label = component_labels(weighed)[1] % parts
+    found = list(select_each(weighed, label, parts))
+    assert len(found) == parts
+    for k, (atoms, part) in enumerate(found):
+        assert atoms.tolist() == np.flatnonzero(label == k).tolist()
+        assert_equal(part, select(weighed, label == k))
 
 
 def test_a_chain_of_hard_units_is_followed_to_its_end() -> None:

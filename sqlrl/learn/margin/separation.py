@@ -15,7 +15,7 @@ from sqlrl.solve.choose import Options
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.differing import differing
 from sqlrl.solve.mpe import compile_program, mpe
-from sqlrl.solve.restrict import select
+from sqlrl.solve.restrict import select_each
 from sqlrl.solve.weighed import weigh
 
 Loss = Literal["hamming", "zero-one"]
@@ -166,9 +166,10 @@ class Oracle:
         if not right.any():
             return world, gap
         weighed, world = weigh(self.problem.network, weights), world.copy()
-        for k in np.flatnonzero(right).tolist():
-            inside = self.example == k
-            other = differing(select(weighed, inside), world[inside], Options(seed=self.seed, prove=self.prove))
+        for k, (inside, part) in enumerate(select_each(weighed, self.example, len(self.examples))):
+            if not right[k]:
+                continue
+            other = differing(part, world[inside], Options(seed=self.seed, prove=self.prove))
             gain = max(1.0 - other.behind, 0.0)
             if gain > 0:
                 world[inside] = other.world

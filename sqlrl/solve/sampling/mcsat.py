@@ -12,7 +12,7 @@ from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Occurrences, occurrences
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.recognise import keep_rows
-from sqlrl.solve.restrict import component_labels, select
+from sqlrl.solve.restrict import component_labels, select_each
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
 from sqlrl.solve.sampling.gibbs import Sweep, random_world, second_world, settled, start_sweep, sweep_once
@@ -148,11 +148,12 @@ def first_world(
     if len(broken):
         from sqlrl.solve.cpsat import solve_cpsat
 
-        _, label = component_labels(weighed)
-        atoms = np.abs(weighed.literals[weighed.indptr[broken]]) - 1
-        for c in np.unique(label[atoms]).tolist():
-            inside = label == c
-            part = select(weighed, inside)
+        count, label = component_labels(weighed)
+        stuck = np.zeros(count, dtype=np.bool_)
+        stuck[label[np.abs(weighed.literals[weighed.indptr[broken]]) - 1]] = True
+        for c, (inside, part) in enumerate(select_each(weighed, label, count)):
+            if not stuck[c]:
+                continue
             world[inside] = solve_cpsat(keep_rows(part, part.hard), seed=seed, start=world[inside]).world
     return world
 
