@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from sqlrl.errors import ModelError, ParseError
@@ -36,17 +37,22 @@ def read_header(text: str, path: str) -> dict[str, Any]:
     return found
 
 
-def check_semantics(text: str, path: str, semantics: str) -> None:
-    """Refuse another semantics than the one with which a model was saved: its weights would mean something else.
+def said_semantics(said: Mapping[str, Any], path: str, semantics: str | None) -> str:
+    """Return the semantics that is asked for, else that of the first line, else "exact".
 
     Raises
     ------
     ModelError
-        Says what to do.
+        Another one is asked for than the one with which the model was saved: its weights would mean something else.
+
+    Examples
+    --------
+    >>> said_semantics({"semantics": "alchemy"}, "<text>", None), said_semantics({}, "<text>", None)
+    ('alchemy', 'exact')
     """
-    said = read_header(text, path).get("semantics", semantics)
-    if said != semantics:
+    found: str = said.get("semantics", semantics or "exact")
+    if semantics not in (None, found):
         raise ModelError(
-            f"{path} was saved with semantics={said!r}, not {semantics!r}: load it with read_model, which heeds its first line, or give "
-            f"semantics={said!r}"
+            f"{path} was saved with semantics={found!r}, not {semantics!r}: leave it out, or give {found!r}"
         )
+    return found

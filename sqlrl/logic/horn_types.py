@@ -93,6 +93,8 @@ def infer_types(definitions: Definitions, known: Mapping[str, tuple[str, ...]]) 
         for one, other in rule.unequal:
             if all(isinstance(term, Variable) for term in (one, other)):
                 _join_terms(types, rule, number, one, other)
+    while sum(_say_by_constants(types, rule, known) for rule in definitions.rules):
+        pass
     first: dict[str, HornRule] = {}
     for rule in definitions.rules:
         first.setdefault(rule.head.predicate, rule)
@@ -148,6 +150,24 @@ def _join_terms(types: _Types, rule: HornRule, number: int, one: Term, other: Te
         assert now is not None
         problem = f"{one} != {other} always holds: they are of the types {before[0]!r} and {now[0]!r}"
         raise rule.source.error(ModelError, problem, rule.head.offset)
+
+
+def _say_by_constants(types: _Types, rule: HornRule, known: Mapping[str, tuple[str, ...]]) -> bool:
+    """Note the types of arguments of the head that nothing else says: those of where their constants stand in the body; True if some."""
+    said = False
+    for place, term in enumerate(rule.head.terms):
+        slot = (rule.head.predicate, place)
+        if isinstance(term, Variable) or types.known(slot) is not None:
+            continue
+        places = [(atom.predicate, i) for atom in rule.body for i, other in enumerate(atom.terms) if other == term]
+        found = {
+            (known[name][i], f"argument {i + 1} of {name}") if name in known else types.known((name, i))
+            for name, i in places
+        }
+        kinds = {each[0] for each in found if each is not None}
+        if len(kinds) == 1:
+            said = types.say(slot, min(each for each in found if each is not None)) or said
+    return said
 
 
 def _argument_types(types: _Types, rule: HornRule) -> tuple[str, ...]:

@@ -12,13 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sqlrl.logic.checks import check
-from sqlrl.logic.formulas import FormulaParser
-from sqlrl.logic.header import check_semantics
-from sqlrl.logic.lexer import END, Source, tokenize
+from sqlrl.logic.header import read_header, said_semantics
+from sqlrl.logic.lexer import Source
 from sqlrl.logic.model import Model
 from sqlrl.logic.statements import Program
-from sqlrl.logic.terms import Formula, Predicate
+from sqlrl.logic.templates import with_templates
 from sqlrl.logic.texts import check_text, read_text
 
 
@@ -29,7 +27,7 @@ def parse_mln(
     query: Iterable[str] = (),
     constants: Mapping[str, str] | None = None,
     fold_case: bool = False,
-    semantics: str = "exact",
+    semantics: str | None = None,
     learned: bool = False,
 ) -> Model:
     r"""Parse an `.mln` program.
@@ -45,20 +43,22 @@ def parse_mln(
         New names for constants of the program, as `{"Fauthor": "fauthor"}`.
     fold_case : bool
         Read all other constants in lower case.
-    semantics : {"exact", "alchemy"}
-        "exact": each formula is one feature. "alchemy": its weight is divided over the clauses of its normal form; a template is the
-        formulas that it stands for, and one whose formulas have different normal forms is refused.
+    semantics : {"exact", "alchemy"}, optional
+        "exact", the default: each formula is one feature. "alchemy": its weight is divided over the clauses of its normal form; a
+        template is the formulas that it stands for, and one whose formulas have different normal forms is refused.
     learned : bool
         The weights were learned from other data: constants of the rules that the data lack are only counted.
 
     Returns
     -------
     Model
+        If `Model.save` wrote the text, the first line says of it what the language cannot: the query predicates, the semantics,
+        whether it was learned, and its templates, which are left as their clauses where constants get other names.
 
     Raises
     ------
     ParseError
-        The text does not parse; the message shows the line with a caret.
+        The text does not parse; the message shows the line with a caret. Or the first line does not fit the rules.
     ModelError
         The program contradicts itself: unknown predicates, wrong arities or types, undeclared constants. Or it was saved with another
         semantics.
@@ -72,10 +72,7 @@ def parse_mln(
     (1.5, ['Cancer', 'Smokes'])
     """
     check_text(text, "a model", "read files with read_mln")
-    check_semantics(text, path, semantics)
-    program = Program(constants or {}, fold_case)
-    program.read(Source(text, path), None)
-    return replace(program.model(query, semantics), learned=learned)
+    return _read(Source(text, path), None, query, constants or {}, semantics, fold_case=fold_case, learned=learned)
 
 
 def read_mln(
@@ -84,7 +81,7 @@ def read_mln(
     query: Iterable[str] = (),
     constants: Mapping[str, str] | None = None,
     fold_case: bool = False,
-    semantics: str = "exact",
+    semantics: str | None = None,
     learned: bool = False,
 ) -> Model:
     r"""Read an `.mln` file; `#include "other.mln"` is resolved relative to the file that says so.
@@ -112,49 +109,27 @@ def read_mln(
     ...     read_mln(Path(folder, "a.mln")).rules[0].weight
     2.0
     """
-    program = Program(constants or {}, fold_case)
-    text = read_text(path, parse="sqlrl.parse_mln")
-    check_semantics(text, str(path), semantics)
-    program.read(Source(text, str(path)), Path(path))
-    return replace(program.model(query, semantics), learned=learned)
+    source = Source(read_text(path, parse="sqlrl.parse_mln"), str(path))
+    return _read(source, Path(path), query, constants or {}, semantics, fold_case=fold_case, learned=learned)
 
 
-def parse_formula(
-    text: str, model_or_predicates: Model | Mapping[str, Predicate] | None = None, *, path: str = "<text>"
-) -> Formula:
-    """Parse one formula.
-
-    Parameters
-    ----------
-    text : str
-    model_or_predicates : Model or mapping of str to Predicate, optional
-        The declarations to check the formula against; without them only its syntax is checked.
-    path : str
-        The file, or a name for the text, in errors.
-
-    Returns
-    -------
-    Formula
-
-    Raises
-    ------
-    ParseError, ModelError, UnsupportedError
-        As in `parse_mln`.
-
-    Examples
-    --------
-    >>> parse_formula("!P(x)")
-    Not(body=Atom(predicate='P', terms=(Variable(name='x', plus=False),)))
-    """
-    source = Source(text, path)
-    parser = FormulaParser(source, tokenize(source))
-    parser.skip_lines()
-    formula = parser.rule()
-    parser.skip_lines()
-    if parser.token.kind != END:
-        raise parser.unexpected("an operator or the end of the formula")
-    if isinstance(model_or_predicates, Model):
-        check(source, parser.mentions, model_or_predicates.predicates, model_or_predicates.types)
-    elif model_or_predicates is not None:
-        check(source, parser.mentions, model_or_predicates, {})
-    return formula
+def _read(
+    source: Source,
+    file: Path | None,
+    query: Iterable[str],
+    constants: Mapping[str, str],
+    semantics: str | None,
+    *,
+    fold_case: bool,
+    learned: bool,
+) -> Model:
+    """Read a program, and what the first line of a saved one says."""
+    said = read_header(source.text, source.path)
+    meaning = said_semantics(said, source.path, semantics)
+    program = Program(constants, fold_case)
+    program.read(source, file)
+    model = replace(
+        program.model((*query, *said.get("query", ())), meaning), learned=learned or bool(said.get("learned"))
+    )
+    renamed = fold_case or bool(constants)
+    return with_templates(model, said["templates"], source.path) if said.get("templates") and not renamed else model

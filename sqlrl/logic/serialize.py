@@ -14,11 +14,10 @@ from typing import Any
 
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
-from sqlrl.logic.header import read_header
-from sqlrl.logic.mln import parse_formula, parse_mln, read_mln
+from sqlrl.logic.formula import parse_formula
+from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import VERSION
-from sqlrl.logic.templates import with_templates
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.logic.texts import read_text
 from sqlrl.resources import resource
@@ -63,10 +62,9 @@ def read_model(path: str | Path) -> Model:
     path = Path(path)
     if path.suffix not in (".mln", ".json"):
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
-    text = read_text(path)
     if path.suffix == ".json":
-        return _read_json(text, str(path))
-    return _with_templates(read_mln(path, **_options(text, str(path))), text, str(path))
+        return _read_json(read_text(path), str(path))
+    return read_mln(path)
 
 
 def parse_model(text: str, *, path: str = "<text>") -> Model:
@@ -94,7 +92,7 @@ def parse_model(text: str, *, path: str = "<text>") -> Model:
     """
     if text.lstrip().startswith("{"):
         return _read_json(text, path)
-    return _with_templates(parse_mln(text, path=path, **_options(text, path)), text, path)
+    return parse_mln(text, path=path)
 
 
 def _read_json(text: str, path: str) -> Model:
@@ -104,22 +102,6 @@ def _read_json(text: str, path: str) -> Model:
         line = text.split("\n")[error.lineno - 1]
         raise ParseError(error.msg, text=line, line=error.lineno, column=error.colno, path=path) from error
     return model_from_json(value, path=path)
-
-
-def _options(text: str, path: str) -> dict[str, Any]:
-    """Return what the first line of a saved `.mln` file says beside the language."""
-    found = read_header(text, path)
-    return {
-        "query": found.get("query", ()),
-        "semantics": found.get("semantics", "exact"),
-        "learned": bool(found.get("learned")),
-    }
-
-
-def _with_templates(model: Model, text: str, path: str) -> Model:
-    """Return a model that was read from a saved `.mln` file with its templates in place of their clauses."""
-    listed = read_header(text, path).get("templates")
-    return with_templates(model, listed, path) if listed else model
 
 
 def model_from_json(value: Any, *, path: str = "<json>") -> Model:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlrl.errors import ParseError, SqlrlError
 from sqlrl.logic.expansions import fill
-from sqlrl.logic.mln import parse_formula
+from sqlrl.logic.formula import parse_formula
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.terms import Constant, Formula, Variable
 from sqlrl.logic.variables import terms_of

@@ -137,7 +137,7 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_formula
+    >>> from sqlrl.logic.formula import parse_formula
     >>> [type(part).__name__ for part in subformulas(parse_formula("P(x) => EXIST y !Q(y)"))]
     ['Implies', 'Atom', 'Exist', 'Not', 'Atom']
     """
@@ -160,7 +160,7 @@ def terms_of(formula: Formula) -> Iterator[Term]:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_formula
+    >>> from sqlrl.logic.formula import parse_formula
     >>> [str(term) for term in terms_of(parse_formula("P(x, Anna) => x != y"))]
     ['x', 'Anna', 'x', 'y']
     """

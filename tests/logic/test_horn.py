@@ -153,3 +153,23 @@ def test_bad_options() -> None:
         parse_definitions("p(x) :- q(x).", variables="capital")
     with pytest.raises(InputError, match="the text of definitions is a str, not list"):
         parse_definitions([])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("zero(x) :- num(x), x = 0.", ("number",)),
+        ("zero(x) :- num(x), num(y), x = y, y = 0.", ("number",)),
+        ("one(x) :- two(x, y), y = 1, x = 0. two(x, y) :- num(x), num(y), x = 2.", ("number",)),
+        ("bob(x, y) :- age(x, y), num(y), Bob = x.", ("person", "number")),
+    ],
+)
+def test_a_constant_in_the_head_has_the_type_of_its_places_in_the_body(text: str, types: tuple[str, ...]) -> None:
+    known = {"num": ("number",), "age": ("person", "number")}
+    name = text.split("(", 1)[0]
+    assert infer_types(parse_definitions(text), known)[name] == types
+
+
+def test_a_constant_of_two_types_says_nothing() -> None:
+    with pytest.raises(ModelError, match="nothing says which type argument 1 of p has"):
+        infer_types(parse_definitions("p(x) :- q(x), r(x), x = A."), {"q": ("drug",), "r": ("group",)})

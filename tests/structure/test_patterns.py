@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.observed import TrueAtoms, WindowFacts
 from sqlrl.logic.compile import compile_rule
-from sqlrl.logic.mln import parse_formula
+from sqlrl.logic.formula import parse_formula
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import parse_modes
 from sqlrl.logic.printer import format_formula
