@@ -39,14 +39,18 @@ def local_references(component: Component) -> dict[int, int]:
 def add_or(proto: Any, literals: Iterable[int], only_if: Sequence[int] = ()) -> None:
     """Add the constraint that some literal holds, if all of `only_if` do, straight to the model's proto."""
     constraint = proto.constraints.add()
-    constraint.enforcement_literal.extend(list(only_if))
+    if only_if:
+        constraint.enforcement_literal.extend(list(only_if))
     constraint.bool_or.literals.extend(list(literals))
 
 
 def add_booleans(proto: Any, count: int) -> None:
     """Add Boolean variables to the model's proto."""
-    for _ in range(count):
-        proto.variables.add().domain.extend([0, 1])
+    if not count:
+        return
+    first = proto.variables.add()
+    first.domain.extend([0, 1])
+    proto.variables.extend([first] * (count - 1))
 
 
 def add_blocks(proto: Any, structure: Structure, component: Component, references: dict[int, int]) -> None:
@@ -98,10 +102,9 @@ class _Builder:
         self.size += 1
         return self.size - 1
 
-    def row(self, literals: list[int], coefficient: int) -> None:
+    def row(self, references: list[int], coefficient: int) -> None:
         """Add a soft row."""
         z = self.cost(coefficient)
-        references = [_reference(x) for x in literals]
         if coefficient > 0:  # z: the row is violated
             add_or(self.proto, [*references, z])
         else:  # z: the row is violated, as its negative cost likes
@@ -140,9 +143,9 @@ def _build(weighed: Weighed, rows: IntArray, cliques: Cliques, scaled: Scaled) -
     bounds, members = weighed.block_members
     for (low, high), exact in zip(pairwise(bounds.tolist()), weighed.block_exact.tolist(), strict=True):
         builder.at_most_one(members[low:high].tolist(), exact=exact)
-    flat, start = weighed.literals.tolist(), weighed.indptr.tolist()
+    flat, start = (weighed.literals - (weighed.literals > 0)).tolist(), weighed.indptr.tolist()
     for j in np.flatnonzero(weighed.hard & ~cliques.inside).tolist():
-        add_or(builder.proto, [_reference(x) for x in flat[start[j] : start[j + 1]]])
+        add_or(builder.proto, flat[start[j] : start[j + 1]])
     for j, coefficient in zip(rows.tolist(), integers[n : n + len(rows)], strict=True):
         builder.row(flat[start[j] : start[j + 1]], coefficient)
     place = n + len(rows)
