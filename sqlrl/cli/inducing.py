@@ -293,5 +293,6 @@ def _report(run: Session, fit: sqlrl.ILP, out: str | None) -> None:
         run.show(fit.clauses() if run.as_json else fit.theory_, title="theory")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     found = f"{counted(len(fit.candidates_), 'clause')}, {len(fit.theory_):,} in the theory"
-    searched = f"{counted(fit.n_seeds_, 'seed')}, {counted(fit.n_nodes_, 'clause')} scored"
+    cut = f" ({fit.n_cut_:,} stopped by --nodes {fit.parameters_.nodes:,})" if fit.n_cut_ else ""
+    searched = f"{counted(fit.n_seeds_, 'seed')}{cut}, {counted(fit.n_nodes_, 'clause')} scored"
     run.message(f"{searched}, {found}; {seconds}")

@@ -83,18 +83,27 @@ def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     return f"{said}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
 
 
+def seeds_passed_over(induction: Induction) -> str:
+    """Say that some positive atoms were no seeds, and what is to be changed."""
+    first = str(next(iter(induction.passed_over.values())))
+    return (
+        f"{counted(len(induction.passed_over), 'positive atom')} of {len(induction.passed_over) + induction.seeds:,} that were to be seeds "
+        f"were passed over; of the first one {first[:1].lower()}{first[1:]}"
+    )
+
+
 def not_met(bias: Bias, unmet: Collection[str]) -> str:
     """Say which predicates no clause could have, though their types can be reached, because no fact of them met a seed."""
     modes = "".join(f"\n  {mode}" for mode in bias.body if mode.predicate in unmet)
     return (
         f"{bias.path}: no fact of {', '.join(sorted(unmet))} was met from any seed, so no clause has "
-        f"{'it' if len(unmet) == 1 else 'them'}. Check that the facts name the same constants as those that the other predicates bring "
-        f"for the inputs (+), to the letter and its case:{modes}"
+        f"{'it' if len(unmet) == 1 else 'them'}. If they do not hold of negative atoms alone, check that the facts name the same constants as "
+        f"those that the other predicates bring for the inputs (+), to the letter and its case:{modes}"
     )
 
 
 def stopped(run: int, induction: Induction) -> str:
-    """Say what is kept of a run that Ctrl-C stopped, and how to see it."""
+    """Say what is kept of a run that Ctrl-C or an error stopped, and how to see it."""
     if not induction.candidates:
         return f"run {run} had found no clause yet, after {counted(induction.seeds, 'seed')}"
     found = f"{counted(len(induction.candidates), 'clause')}, {len(induction.theory):,} in the theory"

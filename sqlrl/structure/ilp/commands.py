@@ -125,6 +125,8 @@ class Induction:
         Literals of all their bottom clauses.
     unmet : set of str
         Predicates of the bias of which there was no fact around any of them.
+    passed_over : dict of int to SqlrlError
+        Positive atoms that were no seeds because their facts or bottom clauses are too large, and what was too large.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class Induction:
         self.missed: Counter[Threshold] = Counter()
         self.nodes = self.seeds = self.cut = self.facts = 0
         self.unmet = {mode.predicate for mode in bias.body}
+        self.passed_over: dict[int, GroundingLimitError | CountOverflowError] = {}
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -182,7 +185,7 @@ class Induction:
         Raises
         ------
         GroundingLimitError
-            A bottom clause, or the facts around a seed, are more than their limit.
+            The bottom clauses, or the facts around them, of all seeds are more than their limit. Some such seeds are `passed_over`.
         ModelError
             The modes reach nothing from any positive atom, so that m has nothing to be chosen by.
         """
@@ -196,6 +199,8 @@ class Induction:
                 score = None if best is None else best.score
                 counts = (self.seeds, int(self._truth.sum()), int(left.sum()), outcome.nodes, score)
                 on_seed(SeedReport(seed, *counts, len(self.theory), len(self.candidates), time.perf_counter() - start))
+        if self.passed_over and not self.seeds:
+            raise next(iter(self.passed_over.values()))
 
     def _order(self) -> IntArray:
         """Return the positive atoms in the order of the search."""
@@ -216,9 +221,9 @@ class Induction:
                 some = seeds[:most]
                 try:
                     found = self._searched(facts, some, left)
-                except (GroundingLimitError, CountOverflowError):
+                except (GroundingLimitError, CountOverflowError) as error:
                     if len(some) == 1:
-                        raise
+                        self._pass_over(some[0][1], error, left)
                     # Together they may be too large, or a seed is that will have been covered.
                     alone, most = True, 1
                     continue
@@ -232,12 +237,24 @@ class Induction:
 
     def _seeds(self, left: BoolArray) -> Iterator[tuple[Saturated, list[tuple[int, int]]]]:
         """Yield facts around some of the positive atoms that are left, with the place of each one's own, and the atom."""
-        order = self._order()
+        order, most = self._order(), _SEEDS
         while len(order := order[left[order]]):
-            batch, order = order[:_SEEDS], order[_SEEDS:]
-            facts = self._source.saturate(batch, self._parameters.depth)
+            batch = order[:most]
+            try:
+                facts = self._source.saturate(batch, self._parameters.depth)
+            except GroundingLimitError as error:
+                if len(batch) == 1:
+                    self._pass_over(int(batch[0]), error, left)
+                most = max(len(batch) // 2, 1)
+                continue
+            order = order[len(batch) :]
             self.unmet -= {self._bias.body[mode].predicate for mode in np.unique(facts.mode).tolist()}
             yield facts, list(enumerate(batch.tolist()))
+
+    def _pass_over(self, seed: int, error: GroundingLimitError | CountOverflowError, left: BoolArray) -> None:
+        """Go on without a seed that is too large."""
+        self.passed_over[seed] = error
+        left[seed] = False
 
     def _searched(
         self, facts: Saturated, seeds: Sequence[tuple[int, int]], left: BoolArray

@@ -11,7 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import BiasWarning, InputError, NotFittedError, NothingFoundWarning, PassedOverWarning, warn
+from sqlrl.errors import (
+    BiasWarning,
+    InputError,
+    NotFittedError,
+    NothingFoundWarning,
+    PassedOverWarning,
+    SqlrlError,
+    warn,
+)
 from sqlrl.learn.configured import Configured
 from sqlrl.learn.parameters import check_callback, check_database
 from sqlrl.learn.showing import call
@@ -19,7 +27,7 @@ from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.ilp.checks import check_bodies, check_labels, not_met, nothing_found, stopped
+from sqlrl.structure.ilp.checks import check_bodies, check_labels, not_met, nothing_found, seeds_passed_over, stopped
 from sqlrl.structure.ilp.clauses import ClauseWriter
 from sqlrl.structure.ilp.commands import Induction, SeedReport
 from sqlrl.structure.ilp.reach import check_reach
@@ -58,16 +66,16 @@ class ILP(Configured):
     depth : int, optional
         (i) How far from the seed facts may be: the number of literals that lead to a variable, 2 by default.
     clause_length : int, optional
-        (clauselength) The most literals of a clause, with the head; 5.
+        (clauselength) The most literals of a clause, with the head; 5. Aleph's own default is 4.
     min_positive : int, optional
-        (minpos) The least positive atoms that a clause covers; 2.
+        (minpos) The least positive atoms that a clause covers; 2. Aleph's own default is 1.
     noise : int, optional
         (noise) The most negative atoms that it covers; 300. Aleph's own default is 0.
     nodes : int, optional
         (nodes) The most clauses that are scored for a seed; 5000.
     evaluation : str, optional
-        (evalfn) The score: "auto_m" (the default), "mestimate", "laplace", "accuracy", "coverage" or "compression"; see
-        `sqlrl.structure.ilp.scores.Scorer`.
+        (evalfn) The score: "auto_m" (the default; Aleph's own is "coverage"), "mestimate", "laplace", "accuracy", "coverage" or
+        "compression"; see `sqlrl.structure.ilp.scores.Scorer`.
     m : float or "likelihood", optional
         (m) That of "mestimate": a number, or the one under which the coverage of the clauses with one body literal is most likely.
     min_score : float, optional
@@ -111,8 +119,8 @@ class ILP(Configured):
         The bias that was used.
     parameters_ : ILPParameters
         The parameters that were used.
-    n_nodes_, n_seeds_ : int
-        Clauses that were scored; seeds.
+    n_nodes_, n_seeds_, n_cut_ : int
+        Clauses that were scored; seeds; those of them whose search ended because it had met `nodes` clauses: more may bring better ones.
     seconds_ : dict of str to float
         Wall time of `opening`, `searching` and `keeping`.
     run_ : int
@@ -269,8 +277,8 @@ class ILP(Configured):
         Returns
         -------
         Self
-            This estimator. A run that Ctrl-C stops has what it found in the database, and no result here; a note of the
-            `KeyboardInterrupt` says where.
+            This estimator. A run that Ctrl-C or an error stops has what it found in the database, and no result here; a note of the
+            exception says where.
 
         Raises
         ------
@@ -281,7 +289,7 @@ class ILP(Configured):
         UnsupportedError
             A mode for bodies is of the target.
         GroundingLimitError
-            A bottom clause, or the facts around a seed, are too many; names the mode.
+            The bottom clauses, or the facts around them, of all seeds are too many; names the mode.
 
         Warns
         -----
@@ -290,7 +298,7 @@ class ILP(Configured):
         NothingFoundWarning
             No clause is acceptable; says what stopped most of them.
         PassedOverWarning
-            Clauses could not be evaluated within `limit`; names the literal that explodes.
+            Clauses could not be evaluated within `limit`, or bottom clauses are above theirs; names the literal or mode that explodes.
         """
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
@@ -310,9 +318,10 @@ class ILP(Configured):
             try:
                 with session.progress("searching", int(session.source.truth.sum())) as task:
                     induction.run(_shown(task, on_seed))
-            except KeyboardInterrupt as stop:
+            except (KeyboardInterrupt, SqlrlError) as stop:
                 clock.lap("searching")
-                self._keep(session, induction, bias, clock, "interrupted")
+                status = "interrupted" if isinstance(stop, KeyboardInterrupt) else "failed"
+                self._keep(session, induction, bias, clock, status)
                 stop.add_note(stopped(run, induction))
                 raise
             clock.lap("searching")
@@ -324,9 +333,12 @@ class ILP(Configured):
         found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
         self.candidates_ = found.select([*shown_as, "in_theory"])
         self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
-        self.n_nodes_, self.n_seeds_, self.seconds_ = induction.nodes, induction.seeds, clock.seconds
+        self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
+        self.seconds_ = clock.seconds
         if not induction.theory:
             warn(nothing_found(induction, parameters), NothingFoundWarning)
+        if induction.passed_over:
+            warn(seeds_passed_over(induction), PassedOverWarning)
         if passed_over is not None:
             warn(passed_over, PassedOverWarning)
         if induction.facts and (unmet := induction.unmet - unreached):

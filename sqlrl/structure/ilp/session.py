@@ -94,7 +94,7 @@ class InducingSession(Protocol):
         coverage : pyarrow.Table
             Of `COVERAGE_SCHEMA`.
         seconds : mapping of str to float
-        status : {"done", "interrupted"}
+        status : {"done", "interrupted", "failed"}
         """
         ...
 

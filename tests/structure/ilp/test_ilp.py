@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ import sqlrl
 from sqlrl.errors import (
     BiasWarning,
     CatalogError,
+    EngineError,
     GroundingLimitError,
     InputError,
     LoadError,
@@ -393,6 +395,66 @@ def test_wrong_targets_are_refused() -> None:
         sqlrl.ILP(3).fit(home(), "Grandmother")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="clause_length=0"):
         sqlrl.ILP(clause_length=0).fit(home(), "Grandmother")
+
+
+HUB = """
+:- modeh(1, 'Wins'(+x)).
+:- modeb(*, 'Has'(+x,-y)).
+:- modeb(1, 'Kind'(+y,#kind)).
+"""
+
+
+def hub() -> sqlrl.Database:
+    """Twelve of the atoms have two things each, the last one has forty."""
+    db, some = sqlrl.connect(), [f"a{i:02}" for i in range(12)]
+    things = [(x, f"{x}_{i}") for x in some for i in range(2)] + [("z", f"z_{i}") for i in range(40)]
+    db.load("Has", things, types=["x", "y"])
+    db.load("Kind", [(f"{x}_1", f"k{i % 2}") for i, x in enumerate(some)], types=["y", "kind"])
+    db.load("Wins", [(x,) for x in some[::2]] + [("z",)], types=["x"], target=True)
+    return db
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"bottom_limit": 20}, "a bottom clause has 40 literals, more than the limit of 20"),
+        ({"limit": 30}, "the mode *, Has(+x,-y) explodes: at depth 1 it reaches 40 facts around 1 atom"),
+    ],
+)
+def test_a_seed_that_is_too_large_is_passed_over(limits: dict[str, int], words: str) -> None:
+    with pytest.warns(
+        PassedOverWarning, match="1 positive atom of 2 that were to be seeds were passed over; of the"
+    ) as caught:
+        fit = sqlrl.ILP(sqlrl.parse_bias(HUB), min_score=0, noise=0, above_seed=False, **limits).fit(hub(), "Wins")
+    assert words in str(caught[0].message)
+    assert fit.theory_["clause"].to_pylist() == ['Has(x, y) ^ Kind(y, "k0") => Wins(x)']
+    assert fit.theory_["positives"].to_pylist() == [6]
+    assert fit.n_seeds_ == 1
+
+
+def test_seeds_that_nodes_cut_off_are_counted() -> None:
+    bias = sqlrl.parse_bias(HUB)
+    options: dict[str, Any] = {"min_score": 0.0, "noise": 0, "above_seed": False, "clause_length": 3}
+    assert sqlrl.ILP(bias, **options).fit(hub(), "Wins").n_cut_ == 0
+    with pytest.warns(NothingFoundWarning):
+        fit = sqlrl.ILP(bias, nodes=2, **options).fit(hub(), "Wins")
+    assert fit.n_cut_ == fit.n_seeds_ == 7
+
+
+def test_a_run_that_fails_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    db, take = hub(), Induction._take
+
+    def failing(induction: Induction, *args: Any) -> Any:
+        if induction.seeds == 2:
+            raise EngineError("count", "the disk is full", "SELECT 1")
+        return take(induction, *args)
+
+    monkeypatch.setattr(Induction, "_take", failing)
+    with pytest.raises(EngineError) as caught:
+        sqlrl.ILP(sqlrl.parse_bias(HUB), min_score=0, above_seed=False, command="induce_max").fit(db, "Wins")
+    assert "what 2 seeds brought" in caught.value.__notes__[0]
+    assert db.sql("select status from sqlrl.run").fetchall() == [("failed",)]
+    assert db.sql("select count(*) from sqlrl.candidate").fetchall()[0][0] > 0
 
 
 def test_a_bottom_clause_that_explodes_names_its_mode() -> None:
