@@ -27,6 +27,18 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def visible_lines(text: str) -> str:
+    r"""Write the lines of a text as `visible` does, and leave their breaks: for what sqlrl has written, not for a name.
+
+    Examples
+    --------
+    >>> print(visible_lines("two\nlines, red: \x1b[31m"))
+    two
+    lines, red: \x1b[31m
+    """
+    return "\n".join(map(visible, text.splitlines()))
+
+
 def paragraph(text: str) -> str:
     """Return a text as a paragraph of HTML.
 
@@ -46,7 +58,7 @@ def preformatted(text: str) -> str:
     >>> preformatted("P(x)\nQ(x)")
     '<pre>P(x)\nQ(x)</pre>'
     """
-    return f"<pre>{html.escape(chr(10).join(map(visible, text.splitlines())))}</pre>"
+    return f"<pre>{html.escape(visible_lines(text))}</pre>"
 
 
 def details(summary: str, body: str) -> str:

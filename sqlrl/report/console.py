@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
-from sqlrl.markup import visible
+from sqlrl.markup import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBars
@@ -47,7 +47,7 @@ class Console(Protocol):
         ...
 
     def warning(self, text: str) -> None:
-        """Show one line that asks for attention."""
+        """Show a text that asks for attention; its lines stay lines."""
         ...
 
     def progress(self, description: str, total: int | None = None) -> Progress:
@@ -262,8 +262,8 @@ class PlainConsole:
         print(visible(text), file=self._stream or sys.stderr, flush=True)
 
     def warning(self, text: str) -> None:
-        """Write one line that starts with `warning:`."""
-        self.message(f"warning: {text}")
+        """Write a text that starts with `warning:`."""
+        print(f"warning: {visible_lines(text)}", file=self._stream or sys.stderr, flush=True)
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return progress that writes lines."""
@@ -336,8 +336,9 @@ class RichConsole:
         self._terminal.print(visible(text), markup=False, emoji=False, soft_wrap=True)
 
     def warning(self, text: str) -> None:
-        """Show one line in yellow."""
-        self._terminal.print(f"warning: {visible(text)}", style="yellow", markup=False, emoji=False, soft_wrap=True)
+        """Show a text in yellow."""
+        shown = f"warning: {visible_lines(text)}"
+        self._terminal.print(shown, style="yellow", markup=False, emoji=False, soft_wrap=True)
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return a bar, or a spinner if the total is unknown; it vanishes when the work is done."""

@@ -98,7 +98,8 @@ def test_messages_are_text(kind: type[PlainConsole | RichConsole]) -> None:
     console.warning("two\nlines")
     assert stream.getvalue().splitlines() == [
         "[red]x[/] \\x1b[2J :smile: " + "y" * 200,
-        "warning: two\\nlines",
+        "warning: two",
+        "lines",
     ]
 
 
