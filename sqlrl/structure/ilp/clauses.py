@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from sqlrl.errors import ModelError
 from sqlrl.logic.components import BodyLiteral, Component, constant
+from sqlrl.logic.horn import HornAtom, HornRule
+from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import And, Atom, Constant, Formula, Implies, Term, Variable
 from sqlrl.structure.pathfinding.clauses import variable_names
 
@@ -27,6 +30,37 @@ def body_of(components: Sequence[Component], heads: int) -> list[BodyLiteral]:
         body += own
         first = max([first, *(term + 1 for literal in own for term in literal.terms)])
     return body
+
+
+def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
+    """Return clauses as Horn rules of another predicate, a line for each.
+
+    Raises
+    ------
+    ModelError
+        A variable of a head is not in the body.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.formula import parse_formula
+    >>> print(as_rules([parse_formula("size(d1, v) ^ size(d2, v) => same(d1, d2)")], "alike"), end="")
+    alike(d1, d2) :- size(d1, v), size(d2, v).
+    """
+    rules = []
+    for clause in clauses:
+        body, head = (clause.left, clause.right) if isinstance(clause, Implies) else (And(()), clause)
+        literals = body.parts if isinstance(body, And) else (body,)
+        assert isinstance(head, Atom)
+        atoms = [HornAtom(x.predicate, x.terms) for x in literals if isinstance(x, Atom)]
+        known = {term for atom in atoms for term in atom.terms}
+        loose = [term.name for term in head.terms if isinstance(term, Variable) and term not in known]
+        if loose:
+            raise ModelError(
+                f"the clause {format_formula(clause)} says nothing of {', '.join(loose)}, so that it defines no set of atoms: leave it "
+                "out, or learn weights for the clauses and predict"
+            )
+        rules.append(HornRule(HornAtom(predicate, head.terms), tuple(atoms)))
+    return "".join(f"{rule}\n" for rule in rules)
 
 
 class ClauseWriter:

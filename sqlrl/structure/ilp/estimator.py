@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -25,21 +23,22 @@ from sqlrl.learn.parameters import check_callback, check_database
 from sqlrl.learn.showing import call
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
+from sqlrl.logic.formula import parse_formula
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
 from sqlrl.structure.ilp.checks import check_bodies, check_labels, not_met, nothing_found, seeds_passed_over, stopped
-from sqlrl.structure.ilp.clauses import ClauseWriter
-from sqlrl.structure.ilp.commands import Induction, SeedReport
+from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
+from sqlrl.structure.ilp.commands import Induction
+from sqlrl.structure.ilp.progress import Clock, OnSeed, shown
 from sqlrl.structure.ilp.reach import check_reach
 from sqlrl.structure.ilp.scores import Evaluation
-from sqlrl.structure.ilp.session import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession, Task
+from sqlrl.structure.ilp.session import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession
 from sqlrl.structure.ilp.settings import Command, Distinct, ILPParameters, SeedOrder, resolved
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
 
-OnSeed = Callable[[SeedReport], None]
 
 SHOWN = 10
 """How many clauses a notebook shows."""
@@ -258,6 +257,42 @@ class ILP(Configured):
         numbered = self.candidates_.append_column("id", pa.array(range(len(self.candidates_)), pa.int64()))
         return numbered.sort_by([*keys, ("id", "ascending")]).drop_columns(["id"])
 
+    def definitions(self, predicate: str) -> str:
+        """Return the theory as the definition of a predicate, for `Database.define`: it holds where some clause of the theory does.
+
+        Parameters
+        ----------
+        predicate : str
+            Its name; not that of the target, which is to be predicted.
+
+        Returns
+        -------
+        str
+            A rule on each line, as in Prolog but for variables in small letters.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ModelError
+            A clause covers atoms whose constants its body does not say: there is nothing to find them by.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Tall", [("Ann",), ("Bob",), ("Cid",)], types=["person"])
+        >>> db.load("Wins", [("Ann",), ("Bob",)], types=["person"], target=True)
+        >>> db.scope("Wins", [("Ann",), ("Bob",), ("Dan",)])
+        >>> ilp = sqlrl.ILP(noise=0, min_score=0, above_seed=False).fit(db, "Wins")
+        >>> print(ilp.definitions("MayWin"), end="")
+        MayWin(p) :- Tall(p).
+        >>> db.define(ilp.definitions("MayWin"))
+        >>> db.sql("from sqlrl.named_MayWin").fetchall()
+        [('Ann',), ('Bob',), ('Cid',)]
+        """
+        return as_rules([parse_formula(text) for text in self.theory_["clause"].to_pylist()], predicate)
+
     def fit(
         self, db: InducingDatabase, target: Model | str, examples: object = None, *, on_seed: OnSeed | None = None
     ) -> Self:
@@ -302,7 +337,7 @@ class ILP(Configured):
         """
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
-        clock = _Clock()
+        clock = Clock()
         check_database(db, "induction_bias")
         check_callback("on_seed", on_seed)
         bias = db.induction_bias(target, self._bias(target))
@@ -311,13 +346,13 @@ class ILP(Configured):
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.induction(target, bias, examples=examples, limit=self.limit) as session:
             check_labels(session.source.truth, bias.head.predicate)
-            shown = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
-            run = session.begin("ILP", shown, parameters.seed)
+            said = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
+            run = session.begin("ILP", said, parameters.seed)
             induction = Induction(session.source, bias, parameters, session.components)
             clock.lap("opening")
             try:
                 with session.progress("searching", int(session.source.truth.sum())) as task:
-                    induction.run(_shown(task, on_seed))
+                    induction.run(shown(task, on_seed))
             except (KeyboardInterrupt, SqlrlError) as stop:
                 clock.lap("searching")
                 status = "interrupted" if isinstance(stop, KeyboardInterrupt) else "failed"
@@ -356,7 +391,7 @@ class ILP(Configured):
         )
 
     def _keep(
-        self, session: InducingSession, induction: Induction, bias: Bias, clock: _Clock, status: str
+        self, session: InducingSession, induction: Induction, bias: Bias, clock: Clock, status: str
     ) -> tuple[Model, pa.Table]:
         """Write the clauses out and keep them; return the model and the rows of `sqlrl.candidate`."""
         source, theory = session.source, set(induction.theory)
@@ -385,32 +420,3 @@ class ILP(Configured):
         ).cast(COVERAGE_SCHEMA)
         rules = [Rule(formulas[i]) for i in kept]
         return session.keep(rules, candidates, coverage, clock.seconds, status), candidates
-
-
-def _shown(task: Task, on_seed: OnSeed | None) -> OnSeed:
-    """Return what moves a bar by the positive atoms that a seed leaves behind, and passes the report on."""
-    done = 0
-
-    def show(report: SeedReport) -> None:
-        """Move the bar after a seed."""
-        nonlocal done
-        gone = report.positives - report.left
-        task.advance(gone - done, note=f"{report.theory:,} clauses in the theory, {report.candidates:,} in all")
-        done = gone
-        if on_seed is not None:
-            on_seed(report)
-
-    return show
-
-
-class _Clock:
-    """Measures stages one after the other."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._start = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """End a stage."""
-        now = time.perf_counter()
-        self.seconds[stage], self._start = now - self._start, now

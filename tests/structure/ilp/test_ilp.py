@@ -432,6 +432,18 @@ def test_a_seed_that_is_too_large_is_passed_over(limits: dict[str, int], words: 
     assert fit.n_seeds_ == 1
 
 
+def test_a_theory_defines_what_it_covers() -> None:
+    db = family()
+    fit = sqlrl.ILP(sqlrl.parse_bias(FAMILY), noise=0, min_score=0, above_seed=False).fit(db, "Grandmother")
+    assert fit.theory_.num_rows
+    db.define(fit.definitions("Found"))
+    atoms = db.sql(f"select count(distinct atom) from sqlrl.coverage where run = {fit.run_}").fetchall()[0][0]
+    assert db.sql("select count(*) from sqlrl.named_Found").fetchall() == [(atoms,)]
+    loose = sqlrl.ILP(sqlrl.parse_bias(FAMILY), noise=99, clause_length=1, min_score=0, above_seed=False)
+    with pytest.raises(ModelError, match="says nothing of p1, p2, so that it defines"):
+        loose.fit(home(), "Grandmother").definitions("Found")
+
+
 def test_seeds_that_nodes_cut_off_are_counted() -> None:
     bias = sqlrl.parse_bias(HUB)
     options: dict[str, Any] = {"min_score": 0.0, "noise": 0, "above_seed": False, "clause_length": 3}
