@@ -34,7 +34,8 @@ class Cursor:
 
     def at(self, *signs: str) -> bool:
         """Tell whether the next token is one of some signs."""
-        return self.token.kind == SIGN and self.token.text in signs
+        token = self.token
+        return token.kind == SIGN and token.text in signs
 
     def accept(self, sign: str) -> bool:
         """Step over a sign if it comes next."""
