@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
@@ -95,7 +96,8 @@ class Oracle:
         self.program = compile_program(network)
         self.soft = ~network.hard
         self.examples, self.example = np.unique(network.example, return_inverse=True)
-        self._worlds: list[BoolArray] = []
+        # Bits: there are as many worlds as iterations.
+        self._worlds: list[npt.NDArray[np.uint8]] = []
         self._hamming = np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
         self._describe = describer(network, problem.names)
 
@@ -123,9 +125,11 @@ class Oracle:
         """
         if self.loss == "hamming":
             truth = self.problem.truth
-            start = truth if known == LABELS else np.stack([truth, self._worlds[known]])
+            start = truth
+            if known != LABELS:
+                start = np.stack([truth, np.unpackbits(self._worlds[known], count=len(truth)).astype(np.bool_)])
             world, gap = self._best(weights, self._hamming, start)
-            self._worlds.append(world)
+            self._worlds.append(np.packbits(world))
             wrong = self._wrong(world)
             return Found(self._cut(world, int(wrong.sum())), gap, int(wrong.sum()))
         world, gap = self._others(weights, *self._best(weights, None, self.problem.truth))
