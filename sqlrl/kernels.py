@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numba
-from numba.core import event
+from numba.core import event, types
 
 from sqlrl.report.console import Working, at_work
 
@@ -27,17 +27,17 @@ def kernel(function: Function) -> Function:
     >>> 0 <= unit(streams(0, 1)[0]) < 1
     True
     """
-    compiled: Function = _interruptible(numba.njit(cache=True, nogil=True)(function))
+    compiled: Function = _ours(numba.njit(cache=True, nogil=True)(function))
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """Compile a function as `kernel` does, into each kernel that calls it."""
-    compiled: Function = _interruptible(numba.njit(cache=True, nogil=True, inline="always")(function))
+    compiled: Function = _ours(numba.njit(cache=True, nogil=True, inline="always")(function))
     return compiled
 
 
-def _interruptible(dispatcher: Any) -> Any:
+def _ours(dispatcher: Any) -> Any:
     # Machine code is made, or read from where it is kept, when `compile` is called: by a first call and by other kernels.
     compile_ = dispatcher.compile
 
@@ -46,7 +46,19 @@ def _interruptible(dispatcher: Any) -> Any:
             return compile_(signature)
 
     dispatcher.compile = compile_held
+    template_ = dispatcher.get_call_template
+
+    def general_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return template_(tuple(map(_general, args)), {name: _general(kind) for name, kind in kws.items()})
+
+    dispatcher.get_call_template = general_template
     return dispatcher
+
+
+def _general(kind: Any) -> Any:
+    # A kernel would be compiled once more for each constant that others call it with, and for integers of 32 bits.
+    general: Any = types.misc.unliteral(kind)
+    return types.int64 if general == types.int32 else general
 
 
 @contextmanager

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import sqlrl.kernels
-from sqlrl.kernels import COMPILING
+from sqlrl.kernels import COMPILING, kernel
 
 CALL = """
 import sys
@@ -131,3 +133,29 @@ def test_an_interrupt_waits_until_the_code_is_there(tmp_path: Path) -> None:
         )
         assert ended.stdout.splitlines() == ["stopped 1", "True True"]
         assert ended.stderr == ""
+
+
+@kernel
+def _scaled(value: int, factor: int, halved: bool) -> int:
+    return value * factor // 2 if halved else value * factor
+
+
+@kernel
+def _both(value: int, few: npt.NDArray[np.int32]) -> int:
+    return _scaled(value, 3, True) + _scaled(value, value, False) + _scaled(few[0], factor=-1, halved=value > 0)
+
+
+SIGNATURES = """
+import numpy as np
+from tests.test_kernels import _both, _scaled
+print(_both(4, np.array([5], dtype=np.int32)), _scaled.signatures)
+"""
+
+
+def test_constants_and_short_integers_of_a_caller_make_no_machine_code_of_their_own(tmp_path: Path) -> None:
+    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNATURES], env=kept, cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{6 + 16 - 2 - 1} [(int64, int64, bool)]\n"
