@@ -140,7 +140,7 @@ def read(catalog: Catalog, layout: Layout, table: TableName, name: str) -> list[
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
-@settings(max_examples=16, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 def test_atom_tables_are_what_the_definitions_say(case: Case) -> None:
     catalog, model = build(case)

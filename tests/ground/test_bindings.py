@@ -26,7 +26,7 @@ from tests.ground.brute import Data, Formulas, Row
 from tests.ground.cases import CLOSED, Case, Names, load
 from tests.structure.candidates import Candidate, atoms_of, cases
 
-FEW = settings(max_examples=6 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 
 
 @FEW

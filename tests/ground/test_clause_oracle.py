@@ -27,7 +27,7 @@ from sqlrl.solve.mpe import mpe
 from tests.ground.cases import Case, counted, load, programs
 
 # A case is a database with five rules; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=6 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 
 Rows = dict[tuple[int, tuple[int, ...]], int]
 

@@ -21,7 +21,7 @@ from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground, Row
 from tests.ground.cases import Case, Names, counted, formulas_of, load, programs, wide
 
-FEW = settings(max_examples=6 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 GroundClause = frozenset[tuple[Ground, bool]]
 
 

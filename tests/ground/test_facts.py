@@ -17,7 +17,7 @@ from sqlrl.logic.model import Rule
 from sqlrl.logic.terms import Atom, Variable
 from tests.ground.cases import CLOSED, GLOBAL, Case, Names, databases, load
 
-FEW = settings(max_examples=6 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 
 
 @FEW

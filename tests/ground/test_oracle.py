@@ -40,7 +40,7 @@ from tests.ground.cases import (
 )
 
 # A case is a database with five rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=6 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 
 
 def check(case: Case, seed: int) -> None:

@@ -19,7 +19,7 @@ from sqlrl.logic.variables import subformulas, terms_of
 from tests.logic.worlds import PREDICATES, TYPES, Reader, domains, formulas, rows, worlds
 
 MODEL = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in PREDICATES.items()})
-MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def typed(formula) -> bool:

@@ -24,7 +24,7 @@ from tests.ground.cases import CLOSED, Case, Names, load, world_table
 from tests.structure.candidates import Candidate, cases
 
 # Loading a case takes a second, a candidate a few milliseconds.
-FEW = settings(max_examples=7 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 
 
 @FEW

@@ -64,7 +64,7 @@ def same_as_printed(case: Case, keep: finding.Keep | None = None, without: froze
     return len(paths)
 
 
-@settings(max_examples=1500)
+@settings(max_examples=800)
 @given(st.integers(0, 2**32))
 def test_paths_are_those_of_the_printed_algorithms(seed: int) -> None:
     same_as_printed(random_case(Random(seed)))
