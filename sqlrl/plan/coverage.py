@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
-from sqlrl.plan.grouped import COUNT, counted_facts
+from sqlrl.plan.grouped import COUNT, counted_facts, ways
 from sqlrl.plan.patterns import CoverageTables, Kind, Pattern
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.sql import table
@@ -133,7 +133,7 @@ def _branch(
         if not (grouped and i in pattern.loose):
             join(query, table(tables.wanted, f"p{i}"), conjunction(part), "INNER")
     if grouped and pattern.loose:
-        conditions.append(_is(column("component", _FACTS), column("component", _LAYER)))
+        conditions += [_is(column(name, _FACTS), column(name, _LAYER)) for name in ways(pattern, pattern.loose)]
     on = conjunction(conditions)
     if not first:
         facts = counted_facts(number, pattern, info, tables, _FACTS) if grouped else table(info.facts, _FACTS)

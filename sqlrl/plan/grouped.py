@@ -1,7 +1,8 @@
 """Facts that are counted before they meet the parents of a component, so that a number of bindings is found without enumerating them.
 
 What no later join asks for is summed out, as in the elimination of variables: new variables, and parents that touch no argument of the
-head (*loose* ones), one after the other. What is left has at most one row for each fact and component, however many bindings there are.
+head (*loose* ones), one after the other. What is left has at most one row for each fact and way to join it, however many bindings there
+are. Components of a layer whose loose parents are joined in the same way share these rows.
 """
 
 from __future__ import annotations
@@ -22,6 +23,20 @@ COUNT = "n"
 _FACTS, _PARENT, _LAYER, _BINDINGS = "f", "p", "r", "w"
 
 
+def ways(pattern: Pattern, loose: Sequence[int]) -> tuple[str, ...]:
+    """Return the columns of the layer's table that say how loose parents are joined: which they are, where their variables stand, constants.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.patterns import Argument
+    >>> ways(Pattern("Three", (Argument("bound", 0), Argument("bound", 1), Argument("constant")), ((), (0,))), [0])
+    ('p0', 'x0', 'x2')
+    """
+    constants = [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
+    places = sorted([*_bound(pattern, loose), *constants])
+    return (*(f"p{i}" for i in loose), *(f"x{i}" for i in places))
+
+
 def counted_facts(
     number: int, pattern: Pattern, info: PredicateInfo, tables: CoverageTables, alias: str
 ) -> exp.Subquery:
@@ -40,7 +55,7 @@ def counted_facts(
     Returns
     -------
     exp.Subquery
-        Columns `component`, if the pattern has loose parents, those of the arguments that are left, and `n`.
+        Columns `ways(pattern, pattern.loose)`, if the pattern has loose parents, those of the arguments that are left, and `n`.
 
     Examples
     --------
@@ -56,11 +71,11 @@ def counted_facts(
     names = argument_columns(info)
     conditions = _repeated(pattern, names)
     found: exp.Select | None = None
-    for i, parent in enumerate(pattern.loose):
+    for i in range(len(pattern.loose)):
         # Those whose parent is still to come are kept until then.
         kept = [names[j] for j in sorted([*pattern.left, *_bound(pattern, pattern.loose[i + 1 :])])]
         source = table(info.facts, _FACTS) if found is None else subquery(found, _FACTS)
-        found = _without_parent(number, pattern, parent, names, source, kept, tables, first=found is None)
+        found = _without_parent(number, pattern, i, names, source, kept, tables)
         if i == 0 and conditions:
             found.where(conjunction(conditions), copy=False)
     if found is None:
@@ -76,46 +91,58 @@ def counted_facts(
 def _without_parent(
     number: int,
     pattern: Pattern,
-    parent: int,
+    i: int,
     names: Sequence[str],
     source: exp.Table | exp.Subquery,
     kept: Sequence[str],
     tables: CoverageTables,
-    *,
-    first: bool,
 ) -> exp.Select:
-    """Sum a loose parent out of facts (`first`: as they are), or of what is left of them, which is by component and counted."""
-    bound = _bound(pattern, [parent])
-    constants = [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value] if first else []
-    conditions = [column(names[i], _FACTS).eq(column(f"x{i}", _PARENT)) for i in [*bound, *constants]]
-    ways: exp.Expression = column(COUNT, _PARENT)
-    if not first:
-        conditions.append(column("component", _FACTS).eq(column("component", _PARENT)))
-        ways = exp.Mul(this=ways, expression=column(COUNT, _FACTS))
-    shown = [column("component", _PARENT), *(column(name, _FACTS) for name in kept)]
-    query = exp.select(*shown, named(exp.Sum(this=ways), COUNT))
-    query = query.from_(_grouped_parent(number, parent, bound, constants, tables), copy=False)
+    """Sum the i-th loose parent out of facts, or of what the parents before it have left of them, which is counted."""
+    before, known = ways(pattern, pattern.loose[:i]) if i else (), ways(pattern, pattern.loose[: i + 1])
+    bound = _bound(pattern, [pattern.loose[i]])
+    same = [name for name in known if name in (f"p{pattern.loose[i]}", *(f"x{j}" for j in bound))]
+    # What the grouped parent does not say, constants and earlier parents, is joined to it.
+    owner = _PARENT if same == list(known) else _LAYER
+    conditions = [column(names[j], _FACTS).eq(column(f"v{j}", _PARENT)) for j in bound]
+    if i:
+        conditions += [column(name, _FACTS).eq(column(name, owner)) for name in before]
+    else:
+        constants = [j for j, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
+        conditions += [column(names[j], _FACTS).eq(column(f"x{j}", owner)) for j in constants]
+    total: exp.Expression = column(COUNT, _PARENT)
+    if i:
+        total = exp.Mul(this=total, expression=column(COUNT, _FACTS))
+    shown = [*(column(name, owner) for name in known), *(column(name, _FACTS) for name in kept)]
+    query = exp.select(*shown, named(exp.Sum(this=total), COUNT))
+    query = query.from_(_grouped_parent(number, pattern.loose[i], bound, same, tables), copy=False)
+    if owner == _LAYER:
+        own = conjunction([column(name, _PARENT).eq(column(name, _LAYER)) for name in same])
+        join(query, _distinct_ways(number, known, tables), own, "INNER")
     join(query, source, conjunction(conditions), "INNER")
     return query.group_by(*(x.copy() for x in shown), copy=False)
 
 
+def _distinct_ways(number: int, names: Sequence[str], tables: CoverageTables) -> exp.Subquery:
+    """Select the ways in which the components of a pattern join some parents, each once."""
+    query = exp.select(*(column(name, "q") for name in names)).from_(table(tables.layer, "q"), copy=False).distinct()
+    return subquery(query.where(column("pattern", "q").eq(integer(number)), copy=False), _LAYER)
+
+
 def _grouped_parent(
-    number: int, parent: int, bound: Sequence[int], constants: Sequence[int], tables: CoverageTables
+    number: int, parent: int, bound: Sequence[int], same: Sequence[str], tables: CoverageTables
 ) -> exp.Subquery:
-    """Count the bindings of a loose parent that agree in what the literal takes of it, for each component, beside its constants."""
+    """Count the bindings of loose parents that agree in what the literal takes of them (`v`), for each way to take it."""
     values = [
         exp.Bracket(this=column("places", _BINDINGS), expressions=[column(f"x{i}", _LAYER)], offset=1, safe=False)
         for i in bound
     ]
-    found = [named(value, f"x{i}") for i, value in zip(bound, values, strict=True)]
-    found += [named(column(f"x{i}", _LAYER), f"x{i}") for i in constants]
-    query = exp.select(named(column("component", _LAYER), "component"), *found, named(star_count(), COUNT))
-    query = query.from_(table(tables.layer, _LAYER), copy=False)
-    same = column("component", _BINDINGS).eq(column(f"p{parent}", _LAYER))
-    join(query, table(tables.wanted, _BINDINGS), same, "INNER")
-    query.where(column("pattern", _LAYER).eq(integer(number)), copy=False)
+    shown = [named(column(name, _LAYER), name) for name in same]
+    shown += [named(value, f"v{i}") for i, value in zip(bound, values, strict=True)]
+    query = exp.select(*shown, named(star_count(), COUNT)).from_(_distinct_ways(number, same, tables), copy=False)
+    mine = column("component", _BINDINGS).eq(column(f"p{parent}", _LAYER))
+    join(query, table(tables.wanted, _BINDINGS), mine, "INNER")
     # By place: names alone would be columns of the tables.
-    places = [exp.Literal.number(i + 1) for i in range(1 + len(found))]
+    places = [exp.Literal.number(i + 1) for i in range(len(shown))]
     return subquery(query.group_by(*places, copy=False), _PARENT)
 
 

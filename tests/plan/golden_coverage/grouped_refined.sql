@@ -50,30 +50,44 @@ FROM (
   FROM "db"."main"."layer" AS "r"
   INNER JOIN (
     SELECT
-      "p"."component",
+      "p"."p0",
+      "p"."x0",
+      "p"."x1",
       SUM("p"."n") AS "n"
     FROM (
       SELECT
-        "r"."component" AS "component",
-        "w"."places"["r"."x0"] AS "x0",
-        "w"."places"["r"."x1"] AS "x1",
+        "r"."p0" AS "p0",
+        "r"."x0" AS "x0",
+        "r"."x1" AS "x1",
+        "w"."places"["r"."x0"] AS "v0",
+        "w"."places"["r"."x1"] AS "v1",
         COUNT(*) AS "n"
-      FROM "db"."main"."layer" AS "r"
+      FROM (
+        SELECT DISTINCT
+          "q"."p0",
+          "q"."x0",
+          "q"."x1"
+        FROM "db"."main"."layer" AS "q"
+        WHERE
+          "q"."pattern" = 2
+      ) AS "r"
       INNER JOIN "db"."main"."wanted" AS "w"
         ON "w"."component" = "r"."p0"
-      WHERE
-        "r"."pattern" = 2
       GROUP BY
         1,
         2,
-        3
+        3,
+        4,
+        5
     ) AS "p"
     INNER JOIN "db"."main"."friends" AS "f"
-      ON "f"."a0" = "p"."x0" AND "f"."a1" = "p"."x1"
+      ON "f"."a0" = "p"."v0" AND "f"."a1" = "p"."v1"
     GROUP BY
-      "p"."component"
+      "p"."p0",
+      "p"."x0",
+      "p"."x1"
   ) AS "f"
-    ON "f"."component" = "r"."component"
+    ON "f"."p0" = "r"."p0" AND "f"."x0" = "r"."x0" AND "f"."x1" = "r"."x1"
   WHERE
     "r"."pattern" = 2
   GROUP BY
@@ -136,30 +150,44 @@ FROM (
   FROM `db`.`main`.`layer` AS `r`
   INNER JOIN (
     SELECT
-      `p`.`component`,
+      `p`.`p0`,
+      `p`.`x0`,
+      `p`.`x1`,
       SUM(`p`.`n`) AS `n`
     FROM (
       SELECT
-        `r`.`component` AS `component`,
-        ELEMENT_AT(`w`.`places`, `r`.`x0`) AS `x0`,
-        ELEMENT_AT(`w`.`places`, `r`.`x1`) AS `x1`,
+        `r`.`p0` AS `p0`,
+        `r`.`x0` AS `x0`,
+        `r`.`x1` AS `x1`,
+        ELEMENT_AT(`w`.`places`, `r`.`x0`) AS `v0`,
+        ELEMENT_AT(`w`.`places`, `r`.`x1`) AS `v1`,
         COUNT(*) AS `n`
-      FROM `db`.`main`.`layer` AS `r`
+      FROM (
+        SELECT DISTINCT
+          `q`.`p0`,
+          `q`.`x0`,
+          `q`.`x1`
+        FROM `db`.`main`.`layer` AS `q`
+        WHERE
+          `q`.`pattern` = 2
+      ) AS `r`
       INNER JOIN `db`.`main`.`wanted` AS `w`
         ON `w`.`component` = `r`.`p0`
-      WHERE
-        `r`.`pattern` = 2
       GROUP BY
         1,
         2,
-        3
+        3,
+        4,
+        5
     ) AS `p`
     INNER JOIN `db`.`main`.`friends` AS `f`
-      ON `f`.`a0` = `p`.`x0` AND `f`.`a1` = `p`.`x1`
+      ON `f`.`a0` = `p`.`v0` AND `f`.`a1` = `p`.`v1`
     GROUP BY
-      `p`.`component`
+      `p`.`p0`,
+      `p`.`x0`,
+      `p`.`x1`
   ) AS `f`
-    ON `f`.`component` = `r`.`component`
+    ON `f`.`p0` = `r`.`p0` AND `f`.`x0` = `r`.`x0` AND `f`.`x1` = `r`.`x1`
   WHERE
     `r`.`pattern` = 2
   GROUP BY
