@@ -77,8 +77,8 @@ def nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     )
     if induction.cut:
         return (
-            f"{said}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} ended at nodes={parameters.nodes:,}, before "
-            f"clauses that come later: raise nodes, or change {name}"
+            f"{said}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
+            f"nodes={parameters.nodes:,} allows: raise nodes, or change {name}"
         )
     return f"{said}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -215,17 +216,19 @@ class Induction:
         Several are searched together, twice as many each time, as long as none of them is covered before its turn comes: its search
         was for nothing then. `induce` scores by what is left, so that nothing can be searched before its turn.
         """
-        alone, most = self._parameters.command == "induce", 1
+        most = 1
         for facts, seeds in self._seeds(left):
+            alone = self._parameters.command == "induce"
             while seeds := [(place, seed) for place, seed in seeds if left[seed]]:
                 some = seeds[:most]
                 try:
                     found = self._searched(facts, some, left)
                 except (GroundingLimitError, CountOverflowError) as error:
+                    # Together they may be too large, or a seed is that will have been covered.
+                    alone = alone or len(some) > 1
+                    most = 1
                     if len(some) == 1:
                         self._pass_over(some[0][1], error, left)
-                    # Together they may be too large, or a seed is that will have been covered.
-                    alone, most = True, 1
                     continue
                 used = 0
                 for seed, bottom, outcome in found:
@@ -237,19 +240,25 @@ class Induction:
 
     def _seeds(self, left: BoolArray) -> Iterator[tuple[Saturated, list[tuple[int, int]]]]:
         """Yield facts around some of the positive atoms that are left, with the place of each one's own, and the atom."""
-        order, most = self._order(), _SEEDS
+        order = self._order()
         while len(order := order[left[order]]):
-            batch = order[:most]
-            try:
-                facts = self._source.saturate(batch, self._parameters.depth)
-            except GroundingLimitError as error:
-                if len(batch) == 1:
-                    self._pass_over(int(batch[0]), error, left)
-                most = max(len(batch) // 2, 1)
-                continue
-            order = order[len(batch) :]
-            self.unmet -= {self._bias.body[mode].predicate for mode in np.unique(facts.mode).tolist()}
-            yield facts, list(enumerate(batch.tolist()))
+            batch, order = order[:_SEEDS], order[_SEEDS:]
+            for facts, some in self._saturated(batch, left):
+                self.unmet -= {self._bias.body[mode].predicate for mode in np.unique(facts.mode).tolist()}
+                yield facts, list(enumerate(some.tolist()))
+
+    def _saturated(self, seeds: IntArray, left: BoolArray) -> Iterator[tuple[Saturated, IntArray]]:
+        """Yield facts around seeds, in two halves if they are too many together; a seed with too many alone is passed over."""
+        try:
+            facts = self._source.saturate(seeds, self._parameters.depth)
+        except GroundingLimitError as error:
+            if len(seeds) == 1:
+                self._pass_over(int(seeds[0]), error, left)
+                return
+            for half in np.array_split(seeds, 2):
+                yield from self._saturated(half, left)
+            return
+        yield facts, seeds
 
     def _pass_over(self, seed: int, error: GroundingLimitError | CountOverflowError, left: BoolArray) -> None:
         """Go on without a seed that is too large."""
@@ -324,11 +333,12 @@ class Induction:
 
     def _likely_m(self) -> float:
         """Return m by maximum likelihood over the clauses with one body literal that the first seeds have."""
-        seeds = self._order()[:_SEEDS]
-        facts = self._source.saturate(seeds, self._parameters.depth)
-        bottoms = [
-            self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in enumerate(seeds.tolist())
-        ]
+        seeds, bottoms = self._order()[:_SEEDS], []
+        for facts, some in self._saturated(seeds, np.ones(len(self._truth), dtype=np.bool_)):
+            for place, seed in enumerate(some.tolist()):
+                # What is too large is passed over when its turn comes.
+                with suppress(GroundingLimitError):
+                    bottoms.append(self._bottoms.of(facts, place, self._source.arguments[seed]))
         grown = run_together(self._covers, [_shortest(Refiner(x, self._covers, self._forms)) for x in bottoms])
         forms = {
             (bottom.head, component): None for bottom, found in zip(bottoms, grown, strict=True) for component in found

@@ -119,7 +119,7 @@ class ILP(Configured):
     parameters_ : ILPParameters
         The parameters that were used.
     n_nodes_, n_seeds_, n_cut_ : int
-        Clauses that were scored; seeds; those of them whose search ended because it had met `nodes` clauses: more may bring better ones.
+        Clauses that were scored; seeds; those of them whose search met as many clauses as `nodes` allows: more may bring better ones.
     seconds_ : dict of str to float
         Wall time of `opening`, `searching` and `keeping`.
     run_ : int
@@ -353,11 +353,15 @@ class ILP(Configured):
             try:
                 with session.progress("searching", int(session.source.truth.sum())) as task:
                     induction.run(shown(task, on_seed))
-            except (KeyboardInterrupt, SqlrlError) as stop:
+            except BaseException as stop:
                 clock.lap("searching")
                 status = "interrupted" if isinstance(stop, KeyboardInterrupt) else "failed"
-                self._keep(session, induction, bias, clock, status)
-                stop.add_note(stopped(run, induction))
+                try:
+                    self._keep(session, induction, bias, clock, status)
+                except SqlrlError as error:
+                    stop.add_note(f"what run {run} had found could not be kept: {error}")
+                else:
+                    stop.add_note(stopped(run, induction))
                 raise
             clock.lap("searching")
             model, candidates = self._keep(session, induction, bias, clock, "done")
