@@ -131,6 +131,8 @@ class Facts:
     def _declare(self, db: Database) -> None:
         """Declare types of numbers."""
         for name in split_names([self.numeric or ""]):
+            if self.types is not None and name not in (types := split_names([self.types])):
+                raise typer.BadParameter(f"--numeric {name}: the types that --types names are {', '.join(types)}")
             db.set_numeric(name)
 
     def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:

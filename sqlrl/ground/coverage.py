@@ -280,7 +280,7 @@ class Coverage:
             ) from error
 
     def _grouped(self, patterns: Sequence[Pattern], found: Sequence[Placed]) -> list[int]:
-        """Return the patterns whose facts are counted first: with loose parents always, else if there are fewer than bindings of parents."""
+        """Return the patterns whose facts are counted first: those with loose parents, and those with fewer facts than bindings of parents."""
         sizes = dict.fromkeys(patterns, 0)
         for new in found:
             sizes[new.pattern] += max((self._rows[number] for number in new.parents), default=len(self._values))

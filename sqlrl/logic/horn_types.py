@@ -136,11 +136,7 @@ def _join(types: _Types, rule: HornRule, atom: HornAtom, place: int, item: tuple
     if isinstance(item[1], Variable) and not types.join(slot, item):
         assert before is not None
         assert now is not None
-        problem = (
-            f"argument {place + 1} of {atom.predicate} is of the type {now[0]!r} here, as {now[1]} says, "
-            f"and of {before[0]!r}, as {before[1]} says: no constant is of both"
-        )
-        raise rule.source.error(ModelError, problem, atom.offset)
+        raise _two_types(rule, atom, place, now, before)
 
 
 def _join_terms(types: _Types, rule: HornRule, number: int, one: Term, other: Term) -> None:
@@ -157,17 +153,29 @@ def _say_by_constants(types: _Types, rule: HornRule, known: Mapping[str, tuple[s
     said = False
     for place, term in enumerate(rule.head.terms):
         slot = (rule.head.predicate, place)
-        if isinstance(term, Variable) or types.known(slot) is not None:
+        if isinstance(term, Variable):
             continue
         places = [(atom.predicate, i) for atom in rule.body for i, other in enumerate(atom.terms) if other == term]
-        found = {
+        found = [
             (known[name][i], f"argument {i + 1} of {name}") if name in known else types.known((name, i))
             for name, i in places
-        }
-        kinds = {each[0] for each in found if each is not None}
-        if len(kinds) == 1:
-            said = types.say(slot, min(each for each in found if each is not None)) or said
+        ]
+        says = {each[0]: each for each in found if each is not None}
+        before = types.known(slot)
+        if before is None and len(says) == 1:
+            said = types.say(slot, next(iter(says.values()))) or said
+        elif before is not None and says and before[0] not in says:
+            kind, where = min(says.values())
+            raise _two_types(rule, rule.head, place, (kind, where), before)
     return said
+
+
+def _two_types(rule: HornRule, atom: HornAtom, place: int, now: tuple[str, str], before: tuple[str, str]) -> ModelError:
+    problem = (
+        f"argument {place + 1} of {atom.predicate} is of the type {now[0]!r} here, as {now[1]} says, "
+        f"and of {before[0]!r}, as {before[1]} says: no constant is of both"
+    )
+    return rule.source.error(ModelError, problem, atom.offset)
 
 
 def _argument_types(types: _Types, rule: HornRule) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sqlrl.logic.header import read_header, said_semantics
+from sqlrl.logic.header import said_semantics
 from sqlrl.logic.lexer import Source
 from sqlrl.logic.model import Model
 from sqlrl.logic.statements import Program
@@ -123,13 +123,14 @@ def _read(
     fold_case: bool,
     learned: bool,
 ) -> Model:
-    """Read a program, and what the first line of a saved one says."""
-    said = read_header(source.text, source.path)
-    meaning = said_semantics(said, source.path, semantics)
+    """Read a program, and what the first lines of saved ones say, also of those that it includes."""
     program = Program(constants, fold_case)
     program.read(source, file)
-    model = replace(
-        program.model((*query, *said.get("query", ())), meaning), learned=learned or bool(said.get("learned"))
-    )
-    renamed = fold_case or bool(constants)
-    return with_templates(model, said["templates"], source.path) if said.get("templates") and not renamed else model
+    meaning, names = semantics, [query] if isinstance(query, str) else list(query)
+    for path, said in program.headers:
+        meaning = said_semantics(said, path, meaning)
+        names += said.get("query", ())
+        learned = learned or said.get("learned", False)
+    model = replace(program.model(names, meaning or "exact"), learned=learned)
+    listed = program.headers[0][1].get("templates")
+    return with_templates(model, listed, source.path) if listed and not (fold_case or constants) else model

@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.checks import check
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions
+from sqlrl.logic.header import read_header
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, signed_number, tokenize
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.scoping import ScopingRules
@@ -22,7 +24,13 @@ _NOT_FINITE = re.compile(r"(inf|infinity|nan)\Z", re.IGNORECASE)
 
 
 class Program:
-    """The declarations and rules read so far, over all included files."""
+    """The declarations and rules read so far, over all included files.
+
+    Attributes
+    ----------
+    headers : list of (str, mapping)
+        Of each file its path and what its first line says, the first file first; see `sqlrl.logic.header`.
+    """
 
     def __init__(self, constants: Mapping[str, str], fold_case: bool) -> None:
         self.predicates: dict[str, Predicate] = {}
@@ -32,6 +40,7 @@ class Program:
         self._pending: list[tuple[Source, Mentions]] = []
         self._constants, self._fold = constants, fold_case
         self._reading: list[Path] = []
+        self.headers: list[tuple[str, Mapping[str, Any]]] = []
 
     def rename(self, constant: str) -> str:
         """Return the name that the data have for a constant of the program."""
@@ -41,6 +50,7 @@ class Program:
 
     def read(self, source: Source, path: Path | None) -> None:
         """Read a text into this program; the checks wait until all declarations are known."""
+        self.headers.append((source.path, read_header(source.text, source.path)))
         if path is not None:
             self._reading.append(path.resolve())
         _Statements(self, source, path).read()

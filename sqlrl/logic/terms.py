@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-_PLAIN_CONSTANT = re.compile(r"[A-Z][A-Za-z0-9_]*\Z|-?[0-9]+\Z")
+_PLAIN_CONSTANT = re.compile(r"(?!(?:EXIST|Exist|FORALL|Forall)\Z)[A-Z][A-Za-z0-9_]*\Z|-?[0-9]+\Z")
+"""What needs no quotes; the words for quantifiers do, where a term stands first in an equality."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

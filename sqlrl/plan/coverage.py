@@ -114,7 +114,7 @@ def _branch(
     conditions: list[exp.Expression] = []
     for i, (name, argument) in enumerate(zip(argument_columns(info), pattern.arguments, strict=True)):
         here = column(name, _LAYER if first else _FACTS)
-        if grouped and i not in pattern.left:
+        if grouped and i not in pattern.remaining:
             continue
         match Kind(argument.kind):
             case Kind.HEAD:

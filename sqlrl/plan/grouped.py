@@ -40,7 +40,7 @@ def ways(pattern: Pattern, loose: Sequence[int]) -> tuple[str, ...]:
 def counted_facts(
     number: int, pattern: Pattern, info: PredicateInfo, tables: CoverageTables, alias: str
 ) -> exp.Subquery:
-    """Count the facts of a pattern that agree in all that is left to be joined (`Pattern.left`).
+    """Count the facts of a pattern that agree in all that is left to be joined (`Pattern.remaining`).
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def counted_facts(
     found: exp.Select | None = None
     for i in range(len(pattern.loose)):
         # Those whose parent is still to come are kept until then.
-        kept = [names[j] for j in sorted([*pattern.left, *_bound(pattern, pattern.loose[i + 1 :])])]
+        kept = [names[j] for j in sorted([*pattern.remaining, *_bound(pattern, pattern.loose[i + 1 :])])]
         source = table(info.facts, _FACTS) if found is None else subquery(found, _FACTS)
         found = _without_parent(number, pattern, i, names, source, kept, tables)
         if i == 0 and conditions:
             found.where(conjunction(conditions), copy=False)
     if found is None:
-        kept = [names[j] for j in pattern.left]
+        kept = [names[j] for j in pattern.remaining]
         found = exp.select(*(column(name, _FACTS) for name in kept), named(star_count(), COUNT))
         found = found.from_(table(info.facts, _FACTS), copy=False)
         if conditions:

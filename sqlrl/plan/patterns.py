@@ -89,8 +89,8 @@ class Pattern:
         return tuple(i for i, touched in enumerate(self.parents) if not touched)
 
     @property
-    def left(self) -> tuple[int, ...]:
-        """The places of the arguments that are left to be joined when facts were counted, with loose parents, if there are some."""
+    def remaining(self) -> tuple[int, ...]:
+        """The places of the arguments that remain to be joined when facts were counted, with loose parents, if there are some."""
         owners = set(range(len(self.parents))).difference(self.loose)
         kinds = {Kind.HEAD.value} if self.loose else {Kind.HEAD.value, Kind.CONSTANT.value}
         return tuple(
@@ -102,7 +102,7 @@ class Pattern:
     @property
     def groupable(self) -> bool:
         """Whether facts can be counted for all values of new variables and of loose parents before they meet the other parents."""
-        return bool(self.loose or (self.new and self.left)) and not self.facts_first
+        return bool(self.loose or (self.new and self.remaining)) and not self.facts_first
 
 
 @dataclass(frozen=True)

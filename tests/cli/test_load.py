@@ -171,3 +171,7 @@ def test_types_of_numbers(run: Run, tmp_path: Path) -> None:
     refused = run("load", database, "Old", source, "--types", "person,years", "--numeric", "person")
     assert refused.code == 1
     assert "declare it numeric before loading" in refused.err
+    odd = run("load", tmp_path / "e.duckdb", "Old", source, "--types", "person,years", "--numeric", "yeers")
+    assert odd.code == 2
+    assert "--numeric yeers: the types that --types names are person, years" in " ".join(odd.err.split())
+    assert not (tmp_path / "e.duckdb").exists()

@@ -173,3 +173,11 @@ def test_a_constant_in_the_head_has_the_type_of_its_places_in_the_body(text: str
 def test_a_constant_of_two_types_says_nothing() -> None:
     with pytest.raises(ModelError, match="nothing says which type argument 1 of p has"):
         infer_types(parse_definitions("p(x) :- q(x), r(x), x = A."), {"q": ("drug",), "r": ("group",)})
+
+
+def test_constants_in_heads_of_two_types_are_refused() -> None:
+    known = {"num": ("number",), "age": ("year",)}
+    with pytest.raises(
+        ModelError, match="argument 1 of z is of the type 'year' here, as argument 1 of age says, and of 'number'"
+    ):
+        infer_types(parse_definitions("z(x) :- num(x), x = 0. z(x) :- age(x), x = 1."), known)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError
-from sqlrl.logic import models_equal, parse_mln, read_mln, read_model, save_model
+from sqlrl.logic import format_model, models_equal, parse_mln, read_mln, read_model, save_model
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import model_to_json
@@ -251,3 +251,30 @@ def test_templates_are_read_back_wherever_a_saved_model_is_read(tmp_path: Path) 
     renamed = read_mln(path, fold_case=True)
     assert all(rule.expansions is None for rule in renamed.rules)
     assert len(renamed.rules) > len(model.rules)
+
+
+def test_the_first_line_counts_after_a_byte_order_mark_and_in_an_included_model(tmp_path: Path) -> None:
+    parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", query=["H"], semantics="alchemy", learned=True).save(tmp_path / "m.mln")
+    (tmp_path / "marked.mln").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "m.mln").read_bytes())
+    (tmp_path / "including.mln").write_text('#include "m.mln"\n2 H(x)\n', encoding="utf-8")
+    for name in ("marked.mln", "including.mln"):
+        found = read_mln(tmp_path / name)
+        assert (found.query, found.semantics, found.learned) == ({"H"}, "alchemy", True)
+    with pytest.raises(ModelError, match=r"m.mln was saved with semantics='alchemy', not 'exact'"):
+        read_mln(tmp_path / "including.mln", semantics="exact")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"query": None}, {"query": 3}, {"query": "Pred"}, {"semantics": None}, {"learned": 1}, {"templates": 5},
+     {"templates": [{"rule": 0, "clauses": 2.0, "variables": ["w"], "formula": "P(+w)"}]}],
+)  # fmt: skip
+def test_a_first_line_that_no_model_has_is_refused(said: dict[str, object]) -> None:
+    with pytest.raises(ParseError, match=f"the first line says {next(iter(said))}: .* which no model has: remove it"):
+        parse_mln(f"// sqlrl {json.dumps(said)}\nPred(t)\n1 Pred(x)")
+
+
+@pytest.mark.parametrize("name", ["EXIST", "Exist", "FORALL", "Forall", "V", "Exists"])
+def test_constants_that_are_words_of_the_language_are_read_back(name: str) -> None:
+    model = parse_mln(f'P(t)\nQ(t, t)\n1 P(x) ^ "{name}" != x\n2 "{name}" = x v P(x)\n3 Q("{name}", x) ^ P("{name}")')
+    assert models_equal(parse_model(format_model(model)), model)

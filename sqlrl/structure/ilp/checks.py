@@ -97,8 +97,8 @@ def not_met(bias: Bias, unmet: Collection[str]) -> str:
     modes = "".join(f"\n  {mode}" for mode in bias.body if mode.predicate in unmet)
     return (
         f"{bias.path}: no fact of {', '.join(sorted(unmet))} was met from any seed, so no clause has "
-        f"{'it' if len(unmet) == 1 else 'them'}. If they do not hold of negative atoms alone, check that the facts name the same constants as "
-        f"those that the other predicates bring for the inputs (+), to the letter and its case:{modes}"
+        f"{'it' if len(unmet) == 1 else 'them'}. Either these facts are about negative atoms only, or they name other constants than the "
+        f"predicates that bring the inputs (+); compare them to the letter and its case:{modes}"
     )
 
 
