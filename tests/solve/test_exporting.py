@@ -143,7 +143,10 @@ def test_weights_too_far_apart_are_refused_by_name(tmp_path: Path) -> None:
 
 # In a process of its own, since HiGHS cannot be imported beside OR-Tools.
 HIGHS = """
-import json, sys, highspy
+import json, os, sys, highspy
+# What HiGHS prints itself, now and then in spite of silent(), is no answer.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 for line in sys.stdin:
     path = line.strip()
     highs = highspy.Highs()
@@ -157,7 +160,7 @@ for line in sys.stdin:
     highs.writeSolution(path + ".sol", 0)
     status, best = str(highs.getModelStatus()), highs.getObjectiveValue()
     found = dict(status=status, best=best, names=list(lp.col_names_), rows=lp.num_row_, binary=binary, cost=list(lp.col_cost_))
-    print(json.dumps(found), flush=True)
+    print(json.dumps(found), file=answers, flush=True)
 """
 
 
