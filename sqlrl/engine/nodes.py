@@ -119,6 +119,17 @@ def cast(node: exp.Expression, kind: str) -> exp.Cast:
     return exp.cast(node, exp.DataType.build(kind, dialect="duckdb"))
 
 
+def element(values: exp.Expression, place: exp.Expression) -> exp.Bracket:
+    """Return an element of a list; places count from 1.
+
+    Examples
+    --------
+    >>> element(column("places"), integer(2)).sql("duckdb")
+    '"places"[2]'
+    """
+    return exp.Bracket(this=values, expressions=[place], offset=1, safe=False)
+
+
 def star_count() -> exp.Count:
     """Return `COUNT(*)`.
 

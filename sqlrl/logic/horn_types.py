@@ -165,8 +165,7 @@ def _say_by_constants(types: _Types, rule: HornRule, known: Mapping[str, tuple[s
         if before is None and len(says) == 1:
             said = types.say(slot, next(iter(says.values()))) or said
         elif before is not None and says and before[0] not in says:
-            kind, where = min(says.values())
-            raise _two_types(rule, rule.head, place, (kind, where), before)
+            raise _two_types(rule, rule.head, place, min(says.values()), before)
     return said
 
 

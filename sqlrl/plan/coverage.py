@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, conjunction, element, integer, join, named, star_count, subquery, union_all
 from sqlrl.plan.grouped import COUNT, counted_facts, ways
 from sqlrl.plan.patterns import CoverageTables, Kind, Pattern
 from sqlrl.plan.sources import argument_columns
@@ -123,7 +123,7 @@ def _branch(
                 conditions += _equal(here, new.setdefault(argument.number, here))
             case Kind.BOUND:
                 place = integer(argument.place) if first else column(f"x{i}", _LAYER)
-                value = _element(places[argument.number].copy(), place)
+                value = element(places[argument.number].copy(), place)
                 # A condition on the facts alone and one parent: they can be joined by it.
                 (parts[argument.number] if first else conditions).append(_is(here, value))
             case Kind.CONSTANT:
@@ -154,11 +154,6 @@ def _branch(
     columns += [named(value.copy(), f"h{j}") for j, value in enumerate(values)]
     columns.append(named(_places(places, [new[i] for i in sorted(new)]), "places"))
     return query.select(*columns, copy=False)
-
-
-def _element(values: exp.Expression, place: exp.Expression) -> exp.Bracket:
-    """Return an element of a list; places count from 1."""
-    return exp.Bracket(this=values, expressions=[place], offset=1, safe=False)
 
 
 def _parents(pattern: Pattern) -> tuple[dict[int, exp.Column], list[list[exp.Expression]]]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.engine.nodes import column, conjunction, integer, join, named, star_count, subquery
+from sqlrl.engine.nodes import column, conjunction, element, integer, join, named, star_count, subquery
 from sqlrl.plan.patterns import CoverageTables, Kind, Pattern
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.sql import table
@@ -132,10 +132,7 @@ def _grouped_parent(
     number: int, parent: int, bound: Sequence[int], same: Sequence[str], tables: CoverageTables
 ) -> exp.Subquery:
     """Count the bindings of loose parents that agree in what the literal takes of them (`v`), for each way to take it."""
-    values = [
-        exp.Bracket(this=column("places", _BINDINGS), expressions=[column(f"x{i}", _LAYER)], offset=1, safe=False)
-        for i in bound
-    ]
+    values = [element(column("places", _BINDINGS), column(f"x{i}", _LAYER)) for i in bound]
     shown = [named(column(name, _LAYER), name) for name in same]
     shown += [named(value, f"v{i}") for i, value in zip(bound, values, strict=True)]
     query = exp.select(*shown, named(star_count(), COUNT)).from_(_distinct_ways(number, same, tables), copy=False)

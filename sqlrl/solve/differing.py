@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.solve.choose import Chooser, Options
 from sqlrl.solve.elimination import Narrow, max_marginals, narrow_part
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select, select_each
@@ -139,19 +139,16 @@ def _others(weighed: Weighed, world: BoolArray, narrow: Narrow, options: Options
     # The best other worlds that differ in some components, one after the other.
     if narrow.atoms.any():
         yield _narrow_other(weighed, world, narrow, options)
-    rest = np.flatnonzero(~narrow.atoms)
-    if len(rest):
-        yield from _wide_others(weighed, world, rest, options)
+    if not narrow.atoms.all():
+        yield from _wide_others(weighed, world, ~narrow.atoms, options)
 
 
-def _wide_others(weighed: Weighed, world: BoolArray, rest: IntArray, options: Options) -> Iterator[Other]:
+def _wide_others(weighed: Weighed, world: BoolArray, inside: BoolArray, options: Options) -> Iterator[Other]:
     # The best other worlds that differ in one of the components of some atoms; without a proof the best flip of one atom.
-    inside = np.zeros(len(world), dtype=np.bool_)
-    inside[rest] = True
     if not options.prove:
         yield _flipped_once(weighed, world, inside)
         return
-    wide = select(weighed, inside)
+    wide, rest = select(weighed, inside), np.flatnonzero(inside)
     count, label = component_labels(wide)
     for atoms, part in select_each(wide, label, count):
         own = world[rest[atoms]]
