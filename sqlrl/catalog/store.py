@@ -121,20 +121,26 @@ class Store:
         self.catalog, self.schema = engine.home
         self._on_created = on_created
         self._created: set[str] = set()
-        # Rows of records that were read in the open transaction, by table; None outside, where others may write.
-        self._read: dict[str, list[dict[str, Any]]] | None = None
+        # What is known in the open transaction, not outside, where others may write: rows of records by table, names of tables.
+        self._inside = False
+        self._read: dict[str, list[dict[str, Any]]] = {}
+        self._names: set[str] | None = None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Open a transaction that ends with what `on_created` does."""
+        """Open a transaction that ends with what `on_created` does; one within another is part of it."""
         with self.engine.transaction():
-            before, self._read = self._read, {}
+            if self._inside:
+                yield
+                return
+            self._inside = True
             try:
                 yield
                 if self._on_created is not None and self._created:
                     self._on_created(self, frozenset(self._created))
             finally:
-                self._read = before if before is None else {}
+                self._inside, self._names = False, None
+                self._read.clear()
                 self._created.clear()
 
     @contextmanager
@@ -175,8 +181,7 @@ class Store:
 
     def changing(self, table: str) -> None:
         """Make ready for rows of a table to be added or deleted."""
-        if self._read is not None:
-            self._read.pop(table, None)
+        self._read.pop(table, None)
 
     def name(self, table: str) -> TableName:
         """Return the full name of one of our tables."""
@@ -194,23 +199,34 @@ class Store:
         """Create or replace one of our tables."""
         self.replacing(table)
         self.engine.create_table(*self.home(table), table, query, step=step)
-        self._created.add(table)
+        self._made(table)
 
     def create_view(self, view: str, query: exp.Expr, step: str) -> None:
         """Create or replace one of our views."""
         self.replacing(view)
         self.engine.execute(exp.Create(this=self.table(view), kind="VIEW", replace=True, expression=query), step=step)
-        self._created.add(view)
+        self._made(view)
+
+    def _made(self, table: str) -> None:
+        self._created.add(table)
+        if self._names is not None:
+            self._names.add(table)
 
     def drop(self, table: str | None) -> None:
         """Drop one of our tables; None drops nothing."""
         if table is not None:
             self.engine.drop_table(*self.home(table), table, step=f"drop {table}")
+            self._gone(table)
 
     def drop_view(self, view: str | None) -> None:
         """Drop one of our views; None drops nothing."""
         if view is not None:
             self.engine.execute(exp.Drop(tables=[self.table(view)], kind="VIEW", exists=True), step=f"drop {view}")
+            self._gone(view)
+
+    def _gone(self, table: str) -> None:
+        if self._names is not None:
+            self._names.discard(table)
 
     def rows(self, query: exp.Expr, step: str) -> list[dict[str, Any]]:
         """Return the rows of a small query."""
@@ -242,31 +258,35 @@ class Store:
 
     def delete(self, table: str, **where: str) -> None:
         """Delete the rows whose columns have these values."""
+        known = self._read.get(table)
         self.changing(table)
         conditions = [column(c).eq(exp.convert(v)) for c, v in where.items()]
         statement = exp.Delete(this=self.table(table))
         if conditions:
             statement.set("where", exp.Where(this=exp.and_(*conditions)))
         self.engine.execute(statement, step=f"clear rows of {table}")
+        if known is not None:
+            self._read[table] = [row for row in known if any(row[c] != v for c, v in where.items())]
 
     def put(self, table: str, rows: list[Mapping[str, Any]], step: str) -> None:
         """Append rows given as mappings, of which all have the same keys."""
         if rows:
-            columns = list(rows[0])
+            columns, known = list(rows[0]), self._read.get(table)
             literals = [exp.Tuple(expressions=[exp.convert(row[c]) for c in columns]) for row in rows]
             self.insert(table, exp.Values(expressions=literals), columns, step)
+            if known is not None:
+                self._read[table] = [*known, *map(dict, rows)]
 
     # ---- records ----------------------------------------------------------------------------------------
 
     def _records(self, table: str, columns: list[str], order: list[str], step: str) -> list[dict[str, Any]]:
-        """Return the rows of a table of records, read once in a transaction until they change."""
-        if self._read is not None and table in self._read:
-            return self._read[table]
-        query = exp.select(*map(column, columns)).from_(self.table(table)).order_by(*map(column, order))
-        found = self.rows(query, step)
-        if self._read is not None:
-            self._read[table] = found
-        return found
+        """Return the rows of a table of records; a transaction reads them once and keeps `put` and `delete` up with them."""
+        found = self._read.get(table)
+        if found is None:
+            found = self.rows(exp.select(*map(column, columns)).from_(self.table(table)), step)
+            if self._inside:
+                self._read[table] = found
+        return sorted(found, key=lambda row: [row[name] for name in order])
 
     def types(self) -> dict[str, TypeRecord]:
         """Return the types by name, in order of their names."""
@@ -334,9 +354,14 @@ class Store:
 
     def table_names(self) -> set[str]:
         """Return the names of our tables and views."""
+        if self._names is not None:
+            return set(self._names)
         tables = exp.select(column("table_name")).from_(exp.table_("tables", db="information_schema"))
         home = exp.and_(column("table_catalog").eq(self.catalog), column("table_schema").eq(self.schema))
-        return {str(row["table_name"]) for row in self.rows(tables.where(home), "list the tables")}
+        found = {str(row["table_name"]) for row in self.rows(tables.where(home), "list the tables")}
+        if self._inside:
+            self._names = set(found)
+        return found
 
     def free_name(self, prefix: str, name: str) -> str:
         """Return a table name that no other table has; DuckDB ignores case even in quoted names.
