@@ -83,17 +83,6 @@ def occurrences(weighed: Weighed) -> Occurrences:
 
 
 @kernel
-def count_true(rows: Occurrences, truth: BoolArray, count: Int32Array) -> None:
-    """Write the number of true literals of each row to `count`, shape (r,)."""
-    for j in range(len(count)):
-        count[j] = 0
-        for p in range(rows.indptr[j], rows.indptr[j + 1]):
-            literal = rows.literals[p]
-            if truth[abs(literal) - 1] == (literal > 0):
-                count[j] += 1
-
-
-@kernel
 def toggle(rows: Occurrences, truth: BoolArray, count: Int32Array, k: int) -> None:
     """Flip atom k and keep the numbers of true literals."""
     value = not truth[k]
