@@ -42,7 +42,7 @@ class AdaGradState(NamedTuple):
     steps : int
         Number of steps so far.
     weight : float array, shape (m,)
-        The weight (log-odds) right after step `last`. The L1 discounts since then are not taken off: see `weights_now`.
+        The weight (log-odds) right after step `last`. The L1 discounts since then are not taken off: see `weight_after`.
     squares : float array, shape (m,)
         Sum of the squared delta n of all steps.
     total : float array, shape (m,)
@@ -67,23 +67,6 @@ def new_state(clauses: int = 0) -> AdaGradState:
     [0.0, 0.0]
     """
     return AdaGradState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
-
-
-def grown(state: AdaGradState, clauses: int) -> AdaGradState:
-    """A copy with room for `clauses` clauses, at least as many as before.
-
-    New clauses are as if they had been there from the first step with weight 0, so their averages, too, are over all
-    steps.
-
-    Examples
-    --------
-    >>> grown(new_state(1), 3).weight.tolist()
-    [0.0, 0.0, 0.0]
-    """
-    weight, squares, total = (np.zeros(clauses) for _ in range(3))
-    last, m = np.zeros(clauses, dtype=np.int64), len(state.weight)
-    weight[:m], squares[:m], total[:m], last[:m] = state.weight, state.squares, state.total, state.last
-    return AdaGradState(state.steps, weight, squares, total, last)
 
 
 @kernel
@@ -148,74 +131,3 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
     state.total[i] = total + weight
     state.last[i] = step
     return weight
-
-
-@kernel
-def _update(state: AdaGradState, clauses: IntArray, delta_n: IntArray, step: int, rates: Rates) -> None:
-    for k in range(len(clauses)):
-        if delta_n[k] != 0:
-            update_clause(state, clauses[k], delta_n[k], step, rates)
-
-
-@kernel
-def _read(state: AdaGradState, step: int, rates: Rates, weights: FloatArray, totals: FloatArray) -> None:
-    for i in range(len(weights)):
-        weights[i] = weight_after(state, i, step, rates)
-        totals[i] = total_after(state, i, step, rates)
-
-
-def adagrad_step(state: AdaGradState, clauses: IntArray, delta_n: IntArray, rates: Rates) -> AdaGradState:
-    """One step of equation 1 for all clauses: those that are not listed have delta n = 0 and are only discounted.
-
-    With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, the new weight is
-    sign(u) * max(|u| - lambda * eta / H, 0).
-
-    Parameters
-    ----------
-    state : AdaGradState
-        Left as it is.
-    clauses : int64 array, shape (k,)
-        Distinct clauses.
-    delta_n : int64 array, shape (k,)
-        Their counts in the observed minus those in the predicted world.
-    rates : Rates
-
-    Returns
-    -------
-    AdaGradState
-
-    Examples
-    --------
-    >>> rates = Rates(regularization=0.1)
-    >>> state = adagrad_step(new_state(2), np.array([0]), np.array([1]), rates)
-    >>> weights_now(state, rates).tolist()
-    [0.45, 0.0]
-    >>> state = adagrad_step(state, np.array([1]), np.array([-1]), rates)
-    >>> weights_now(state, rates).tolist(), averaged_weights(state, rates).round(9).tolist()
-    ([0.4, -0.45], [0.425, -0.225])
-    """
-    new = grown(state, len(state.weight))._replace(steps=state.steps + 1)
-    _update(new, clauses, delta_n, new.steps, rates)
-    return new
-
-
-def weights_now(state: AdaGradState, rates: Rates) -> FloatArray:
-    """The weights (log-odds) after the last step, shape (m,)."""
-    weights = np.empty(len(state.weight))
-    _read(state, state.steps, rates, weights, np.empty(len(weights)))
-    return weights
-
-
-def averaged_weights(state: AdaGradState, rates: Rates) -> FloatArray:
-    """The averaged weights (log-odds): (w_1 + ... + w_T) / T, w_t the weights right after the update of step t.
-
-    The zero weights before the first step are not counted. Steps before a clause was first met count as 0. Without any
-    step all averages are 0.
-
-    Returns
-    -------
-    float array, shape (m,)
-    """
-    totals = np.empty(len(state.weight))
-    _read(state, state.steps, rates, np.empty(len(totals)), totals)
-    return totals / max(state.steps, 1)

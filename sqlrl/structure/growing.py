@@ -8,9 +8,9 @@ import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.adagrad import AdaGradState, Rates, grown, new_state, update_clause, weight_after
+from sqlrl.learn.adagrad import AdaGradState, Rates, new_state, update_clause, weight_after
 from sqlrl.learn.arrays import Tally, new_tally
-from sqlrl.learn.rules import longer
+from sqlrl.learn.rules import arrays_of, grown, longer, with_arrays
 
 
 class Growing(NamedTuple):
@@ -53,8 +53,8 @@ class Growing(NamedTuple):
 
     def trimmed(self) -> Growing:
         """Return a copy without spare room."""
-        arrays = {name: x[: self.size].copy() for name, x in self.state._asdict().items() if name != "steps"}
-        return Growing(self.state._replace(**arrays), Tally(*self._trimmed()), self.size)
+        arrays = {name: x[: self.size].copy() for name, x in arrays_of(self.state).items()}
+        return Growing(with_arrays(self.state, arrays), Tally(*self._trimmed()), self.size)
 
     def _trimmed(self) -> list[IntArray]:
         return [x[: self.size].copy() for x in self.tally]

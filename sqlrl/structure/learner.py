@@ -14,7 +14,7 @@ What the paper leaves open:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -25,10 +25,10 @@ import pyarrow as pa
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.rows import Rows
-from sqlrl.learn.adagrad import averaged_weights, weights_now
 from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import admitted
 from sqlrl.learn.reports import WindowReport
+from sqlrl.learn.rules import read
 from sqlrl.learn.slices import Slices, cut, example_network
 from sqlrl.learn.stepping import describer
 from sqlrl.logic.modes import Modes
@@ -132,7 +132,7 @@ class OSLLearner:
     @property
     def weights(self) -> FloatArray:
         """The weights (log-odds) after the last step: of the model's clauses by id, then of the added ones in order."""
-        return self._both(weights_now)
+        return self._read()[0]
 
     @property
     def searched(self) -> Searched:
@@ -140,13 +140,14 @@ class OSLLearner:
         return self._kept.searched
 
     def averaged_weights(self) -> FloatArray:
-        """The mean of the weights after each step, laid out as `weights`; see `sqlrl.learn.adagrad.averaged_weights`."""
-        return self._both(averaged_weights)
+        """The mean of the weights after each step, laid out as `weights`; see `sqlrl.learn.rules.read`."""
+        return self._read()[1]
 
-    def _both(self, read: Callable[..., FloatArray]) -> FloatArray:
+    def _read(self) -> tuple[FloatArray, FloatArray]:
         kept = self._kept
         states = (growing.state._replace(steps=kept.steps) for growing in (kept.model, kept.added))
-        return np.concatenate([read(state, self.parameters.rates) for state in states])
+        model, added = (read(state, self.parameters.rates) for state in states)
+        return np.concatenate([model[0], added[0]]), np.concatenate([model[1], added[1]])
 
     def support(self) -> pa.Table:
         """How often each clause mattered: columns as of `OnlineLearner.support`, rows laid out as `weights`."""

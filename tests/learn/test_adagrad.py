@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrl.learn.adagrad import Rates, adagrad_step, averaged_weights, grown, new_state, weights_now
+from sqlrl.ground.network import FloatArray
+from sqlrl.learn.adagrad import Rates, new_state, update_clause
+from sqlrl.learn.rules import grown, read
 
 RATES = st.builds(
     Rates,
@@ -35,52 +37,42 @@ def plain(deltas: list[list[int]], rates: Rates) -> tuple[list[float], list[floa
     return weights, [math.fsum(s) / max(len(deltas), 1) for s in sums]
 
 
-@given(deltas=DELTAS, rates=RATES)
-def test_every_step_is_equation_1(deltas: list[list[int]], rates: Rates) -> None:
-    state = new_state(3)
-    for row in deltas:
-        state = adagrad_step(state, np.arange(3), np.array(row), rates)
-    weights, averages = plain(deltas, rates)
-    assert weights_now(state, rates) == pytest.approx(weights, rel=1e-12, abs=1e-12)
-    assert averaged_weights(state, rates) == pytest.approx(averages, rel=1e-12, abs=1e-12)
+def run(deltas: list[list[int]], rates: Rates, before: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Weights and averages of three clauses that are first met after `before` steps."""
+    state = grown(new_state()._replace(steps=before), 3)
+    for step, row in enumerate(deltas, before + 1):
+        for i in np.flatnonzero(row).tolist():
+            update_clause(state, i, row[i], step, rates)
+    return read(state._replace(steps=before + len(deltas)), rates)
 
 
-@given(deltas=DELTAS, rates=RATES, before=st.integers(0, 10))
-def test_late_clauses_are_as_if_there_from_the_start(deltas: list[list[int]], rates: Rates, before: int) -> None:
-    state = new_state(0)
-    for _ in range(before):
-        state = adagrad_step(state, np.empty(0, np.int64), np.empty(0, np.int64), rates)
-    state = grown(state, 3)
-    for row in deltas:
-        state = adagrad_step(state, np.arange(3), np.array(row), rates)
-    weights, averages = plain([[0] * 3] * before + deltas, rates)
-    assert weights_now(state, rates) == pytest.approx(weights, rel=1e-12, abs=1e-12)
-    assert averaged_weights(state, rates) == pytest.approx(averages, rel=1e-12, abs=1e-12)
-
-
-def test_a_step_leaves_its_argument_alone() -> None:
-    state = new_state(1)
-    adagrad_step(state, np.array([0]), np.array([3]), Rates())
-    assert (state.steps, state.weight.tolist(), state.last.tolist()) == (0, [0.0], [0])
+@given(deltas=DELTAS, rates=RATES, before=st.sampled_from([0, 0, 1, 10]))
+def test_every_step_is_equation_1(deltas: list[list[int]], rates: Rates, before: int) -> None:
+    """Clauses that are met late are as if there from the start."""
+    for found, wanted in zip(run(deltas, rates, before), plain([[0] * 3] * before + deltas, rates), strict=True):
+        assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
 def test_the_penalty_zeroes_and_keeps_zero() -> None:
     """With delta = 0 the first step moves by sign(dn) * (1 - lambda); then lambda goes off at each step."""
     rates = Rates(0.25, 1.0, 0.0)
-    state = adagrad_step(new_state(2), np.array([0, 1]), np.array([1, -1]), rates)
-    seen = []
-    for _ in range(5):
-        seen.append(weights_now(state, rates).tolist())
-        state = adagrad_step(state, np.empty(0, np.int64), np.empty(0, np.int64), rates)
-    assert seen == [[0.75, -0.75], [0.5, -0.5], [0.25, -0.25], [0.0, 0.0], [0.0, 0.0]]
-    assert averaged_weights(state, rates).tolist() == [0.25, -0.25]
+    found = [run([[1, -1, 0], *[[0] * 3] * later], rates) for later in range(5)]
+    assert [weights.tolist() for weights, _ in found] == [
+        [0.75, -0.75, 0.0],
+        [0.5, -0.5, 0.0],
+        [0.25, -0.25, 0.0],
+        [0.0] * 3,
+        [0.0] * 3,
+    ]
+    assert run([[1, -1, 0], *[[0] * 3] * 5], rates)[1].tolist() == [0.25, -0.25, 0.0]
 
 
 def test_averages_of_long_decays_are_exact() -> None:
-    """A million steps of discount, in dyadic numbers, where every sum is exact."""
-    rates = Rates(2.0**-20, 1.0, 1.0)
-    state = adagrad_step(new_state(1), np.array([0]), np.array([1]), rates)._replace(steps=2**18)
+    """A quarter of a million steps of discount, in dyadic numbers, where every sum is exact."""
+    rates, state = Rates(2.0**-20, 1.0, 1.0), new_state(1)
+    update_clause(state, 0, 1, 1, rates)
+    weights, averages = read(state._replace(steps=2**18), rates)
     first = 0.5 - 2.0**-21
-    assert weights_now(state, rates).tolist() == [first - (2**18 - 1) * 2.0**-21]
+    assert weights.tolist() == [first - (2**18 - 1) * 2.0**-21]
     total = 2**18 * first - 2.0**-21 * (2**18 - 1) * 2**18 / 2
-    assert averaged_weights(state, rates).tolist() == [total / 2**18]
+    assert averages.tolist() == [total / 2**18]
