@@ -33,8 +33,6 @@ FILES = {"amine": "amine", "toxic": "toxic", "acetyl": "acetyl", "memory": "mem"
 """The tasks and the names of their files."""
 
 FOLDS = 10
-GROUPS = 5
-"""Groups of drugs where both drugs of a test pair are new: 10 pairs of groups are the folds."""
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 """Penalties that the baselines choose from."""
