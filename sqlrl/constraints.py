@@ -20,8 +20,7 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.terms import Atom
-from sqlrl.logic.variables import subformulas
+from sqlrl.logic.subformulas import atoms_of
 from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model
 from sqlrl.plan.sql import table
 from sqlrl.report import Table
@@ -222,7 +221,7 @@ def _costs(
 
 def _block_size(program: Program, rule: Rule, examples: TableName | None) -> tuple[int, int]:
     """Return the number of query atoms of a rule that states a block, and of the examples that have them."""
-    mentioned = {part.predicate for part in subformulas(rule.formula) if isinstance(part, Atom)}
+    mentioned = {atom.predicate for atom in atoms_of(rule.formula)}
     predicate = next(b.predicate for b in program.blocks if b.predicate in mentioned)
     atoms = program.layout.predicates[predicate].atoms
     assert atoms is not None

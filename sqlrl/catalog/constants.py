@@ -5,61 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.terms import (
-    And,
-    Atom,
-    BothSigns,
-    Constant,
-    Equal,
-    Exist,
-    ForAll,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-    Predicate,
-    Term,
-    Variable,
-)
-
-
-def atoms_of(formula: Formula) -> Iterator[Atom]:
-    """Yield the atoms of a formula from left to right.
-
-    Examples
-    --------
-    >>> [str(a) for a in atoms_of(Not(Atom("P", (Constant("A"),))))]
-    ['P(A)']
-    """
-    match formula:
-        case Atom():
-            yield formula
-        case BothSigns(atom):
-            yield atom
-        case Not(body) | ForAll(_, body) | Exist(_, body):
-            yield from atoms_of(body)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from atoms_of(part)
-        case Implies(left, right) | Iff(left, right):
-            yield from atoms_of(left)
-            yield from atoms_of(right)
-
-
-def _equalities(formula: Formula) -> Iterator[Equal]:
-    """Yield the equalities of a formula."""
-    match formula:
-        case Equal():
-            yield formula
-        case Not(body) | ForAll(_, body) | Exist(_, body):
-            yield from _equalities(body)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _equalities(part)
-        case Implies(left, right) | Iff(left, right):
-            yield from _equalities(left)
-            yield from _equalities(right)
+from sqlrl.logic.subformulas import atoms_of, subformulas
+from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
 
 
 def used_predicates(model: Model) -> frozenset[str]:
@@ -67,6 +14,7 @@ def used_predicates(model: Model) -> frozenset[str]:
 
     Examples
     --------
+    >>> from sqlrl.logic.terms import Atom
     >>> used_predicates(Model({}, rules=(Rule(Atom("P", (Constant("A"),))),)))
     frozenset({'P'})
     """
@@ -91,7 +39,7 @@ def _typed_constants(rule: Rule, predicates: Mapping[str, Predicate]) -> Iterato
                 yield type_name, term.name
             else:
                 variables.setdefault(term.name, type_name)
-    for equal in _equalities(rule.formula):
+    for equal in (part for part in subformulas(rule.formula) if isinstance(part, Equal)):
         for one, other in ((equal.left, equal.right), (equal.right, equal.left)):
             found = _variable_type(one, variables)
             if isinstance(other, Constant) and found is not None:

@@ -16,8 +16,8 @@ from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
+from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import Constant, Variable
-from sqlrl.logic.variables import terms_of
 from sqlrl.plan.sql import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')

@@ -10,8 +10,8 @@ from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Slot, in_given_order
+from sqlrl.logic.subformulas import parts_of
 from sqlrl.logic.terms import (
-    And,
     Atom,
     Clause,
     Exist,
@@ -20,11 +20,7 @@ from sqlrl.logic.terms import (
     ForAll,
     Formula,
     Helper,
-    Iff,
-    Implies,
     Literal,
-    Not,
-    Or,
     Term,
     Variable,
 )
@@ -144,17 +140,10 @@ def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> 
             yield from _example_terms(layout, body, frozenset())
         case ForAll(variables, body) | Exist(variables, body):
             yield from _example_terms(layout, body, inside | frozenset(variables))
-        case Not(body):
-            # Below a negation a FORALL is no outermost one.
-            yield from _example_terms(layout, body, inside or frozenset({""}))
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _example_terms(layout, part, inside or frozenset({""}))
-        case Implies(left, right) | Iff(left, right):
-            yield from _example_terms(layout, left, inside or frozenset({""}))
-            yield from _example_terms(layout, right, inside or frozenset({""}))
         case _:
-            return
+            # Below a negation or a connective a FORALL is no outermost one.
+            for part in parts_of(formula):
+                yield from _example_terms(layout, part, inside or frozenset({""}))
 
 
 def _with_helpers(layout: Layout, feature: Feature) -> Layout:

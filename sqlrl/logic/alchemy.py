@@ -23,6 +23,7 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import normalise
 from sqlrl.logic.printer import format_formula, placed
 from sqlrl.logic.signs import split_rule
+from sqlrl.logic.subformulas import atoms_of, subformulas, terms_of
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -39,7 +40,6 @@ from sqlrl.logic.terms import (
     Or,
     Variable,
 )
-from sqlrl.logic.variables import subformulas, terms_of
 from sqlrl.logic.witnesses import Emitter
 
 
@@ -186,7 +186,7 @@ def _check_alike(rule: Rule, shares: list[Rule], model: Model, open_predicates: 
     Literals can become the same, or an equality known, where two `+` variables have one constant, or one has a constant of the
     formula. That matters only to several clauses: of one alone only constant terms change.
     """
-    atoms = [part for part in subformulas(rule.formula) if isinstance(part, Atom)]
+    atoms = list(atoms_of(rule.formula))
     equalities = any(isinstance(part, Equal) for part in subformulas(rule.formula))
     if len(shares) < 2 or (not equalities and len({atom.predicate for atom in atoms}) == len(atoms)):
         return

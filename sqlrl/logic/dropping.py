@@ -8,8 +8,7 @@ from dataclasses import replace
 from sqlrl.errors import ModelError
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.model import Model
-from sqlrl.logic.terms import Atom
-from sqlrl.logic.variables import subformulas
+from sqlrl.logic.subformulas import atoms_of
 
 
 def drop_predicates(model: Model, names: Iterable[str]) -> Model:
@@ -55,8 +54,6 @@ def drop_predicates(model: Model, names: Iterable[str]) -> Model:
         model,
         predicates={name: predicate for name, predicate in model.predicates.items() if name not in dropped},
         rules=tuple(
-            rule
-            for rule in model.rules
-            if not any(isinstance(part, Atom) and part.predicate in dropped for part in subformulas(rule.formula))
+            rule for rule in model.rules if not any(atom.predicate in dropped for atom in atoms_of(rule.formula))
         ),
     )

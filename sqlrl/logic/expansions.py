@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.rules import Rule, RuleSet
+from sqlrl.logic.subformulas import with_parts
 from sqlrl.logic.terms import (
-    And,
     Atom,
     BothSigns,
     Constant,
@@ -17,10 +17,6 @@ from sqlrl.logic.terms import (
     Exist,
     ForAll,
     Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
     Term,
     Variable,
 )
@@ -149,17 +145,6 @@ def _replace(formula: Formula, terms: Mapping[str, Term]) -> Formula:
             return BothSigns(Atom(atom.predicate, tuple(map(term, atom.terms))))
         case Equal(left, right):
             return Equal(term(left), term(right))
-        case Not(body):
-            return Not(_replace(body, terms))
-        case And(parts):
-            return And(tuple(_replace(p, terms) for p in parts))
-        case Or(parts):
-            return Or(tuple(_replace(p, terms) for p in parts))
-        case Implies(left, right):
-            return Implies(_replace(left, terms), _replace(right, terms))
-        case Iff(left, right):
-            return Iff(_replace(left, terms), _replace(right, terms))
-        case ForAll(variables, body):
-            return ForAll(variables, _replace(body, {k: v for k, v in terms.items() if k not in variables}))
-        case Exist(variables, body):
-            return Exist(variables, _replace(body, {k: v for k, v in terms.items() if k not in variables}))
+        case ForAll(variables, _) | Exist(variables, _):
+            terms = {k: v for k, v in terms.items() if k not in variables}
+    return with_parts(formula, lambda part: _replace(part, terms))

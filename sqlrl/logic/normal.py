@@ -26,6 +26,7 @@ from sqlrl.logic.boolean import (
     variables_of,
 )
 from sqlrl.logic.model import Model
+from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -44,7 +45,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
-from sqlrl.logic.variables import Apart, Types, subformulas
+from sqlrl.logic.variables import Apart, Types
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,7 @@ class _Owning:
         self, division: Division, model: Model, formula: Formula, grounding: Mapping[str, str], types: Mapping[str, str]
     ) -> None:
         self._division, self._model, self._types = division, model, types
-        atoms = [part for part in subformulas(formula) if isinstance(part, Atom)]
-        terms = {self._bare(term) for atom in atoms for term in self._beside(atom.predicate, atom.terms)}
+        terms = {self._bare(term) for atom in atoms_of(formula) for term in self._beside(atom.predicate, atom.terms)}
         terms |= {Variable(name) for name, kind in grounding.items() if kind == division.example}
         alone = next(iter(terms)) if len(terms) == 1 else None
         self._only = alone if isinstance(alone, Variable) and alone.name in grounding else None

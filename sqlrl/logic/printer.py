@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from sqlrl.errors import ModelError
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.rules import Rule, RuleSet
+from sqlrl.logic.subformulas import subformulas
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -105,24 +106,16 @@ def check_names(formula: Formula) -> None:
     --------
     >>> check_names(Atom("P", (Constant("any name; at all"),)))
     """
-    match formula:
-        case Atom(predicate, terms) | BothSigns(Atom(predicate, terms)):
-            if not _IDENTIFIER.match(predicate):
-                raise ModelError(f"the language cannot write the predicate name {predicate!r}: rename it")
-            _check_variables(t.name for t in terms if isinstance(t, Variable))
-        case Equal(left_term, right_term):
-            _check_variables(t.name for t in (left_term, right_term) if isinstance(t, Variable))
-        case Not(body):
-            check_names(body)
-        case And(parts) | Or(parts):
-            for part in parts:
-                check_names(part)
-        case Implies(left, right) | Iff(left, right):
-            check_names(left)
-            check_names(right)
-        case ForAll(variables, body) | Exist(variables, body):
-            _check_variables(variables)
-            check_names(body)
+    for part in subformulas(formula):
+        match part:
+            case Atom(predicate, terms):
+                if not _IDENTIFIER.match(predicate):
+                    raise ModelError(f"the language cannot write the predicate name {predicate!r}: rename it")
+                _check_variables(t.name for t in terms if isinstance(t, Variable))
+            case Equal(left, right):
+                _check_variables(t.name for t in (left, right) if isinstance(t, Variable))
+            case ForAll(variables, _) | Exist(variables, _):
+                _check_variables(variables)
 
 
 def _check_variables(names: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from sqlrl.logic.terms import (
     Literal,
     Term,
     Variable,
+    terms_in,
 )
 
 ORDERINGS_TRIED = 5040
@@ -332,7 +333,7 @@ def _number(
     parameters: dict[int, int] = {}
     parameter_types: list[str] = []
     declared = dict(clause.variables)
-    constants = len({t.name for literal in literals for t in _all_terms(literal) if isinstance(t, Constant)})
+    constants = len({t.name for literal in literals for t in terms_in(literal) if isinstance(t, Constant)})
 
     def slot(term: Term, kind: str) -> Slot:
         """Return the slot of a term in the order in which slots are met."""
@@ -373,15 +374,3 @@ def _number(
             slot(Variable(name), kind)
     shape = Shape(tuple(types), tuple(parameter_types), tuple(plain), equalities, tuple(exists))
     return shape, tuple(sorted(parameters, key=parameters.__getitem__)), tuple(names)
-
-
-def _all_terms(literal: ClauseLiteral) -> Iterator[Term]:
-    match literal:
-        case Literal():
-            yield from literal.terms
-        case EqualityLiteral():
-            yield literal.left
-            yield literal.right
-        case ExistsLiteral():
-            for part in literal.conjunction:
-                yield from _all_terms(part)

@@ -7,17 +7,8 @@ from itertools import product
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.terms import (
-    And,
-    BothSigns,
-    Exist,
-    ForAll,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-)
+from sqlrl.logic.subformulas import subformulas, with_parts
+from sqlrl.logic.terms import BothSigns, Formula, Not
 
 MOST_SIGNS = 10
 
@@ -47,7 +38,7 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
     >>> [format_formula(f) for f in split_signs(parse_formula("*P(x) ^ *Q(x)"))]
     ['P(x) ^ Q(x)', '!P(x) ^ Q(x)', 'P(x) ^ !Q(x)', '!P(x) ^ !Q(x)']
     """
-    count = _count(formula)
+    count = sum(isinstance(part, BothSigns) for part in subformulas(formula))
     if not count:
         return (formula,)
     if count > MOST_SIGNS:
@@ -95,38 +86,8 @@ def split_model(model: Model) -> Model:
     return model.with_rules(tuple(r for rule in model.rules for r in split_rule(rule)))
 
 
-def _count(formula: Formula) -> int:
-    match formula:
-        case BothSigns():
-            return 1
-        case Not(body) | ForAll(_, body) | Exist(_, body):
-            return _count(body)
-        case And(parts) | Or(parts):
-            return sum(map(_count, parts))
-        case Implies(left, right) | Iff(left, right):
-            return _count(left) + _count(right)
-        case _:
-            return 0
-
-
 def _choose(formula: Formula, signs: list[bool]) -> Formula:
     """Take the signs off the end of a list, the last one for the leftmost `*`."""
-    match formula:
-        case BothSigns(atom):
-            return atom if signs.pop() else Not(atom)
-        case Not(body):
-            return Not(_choose(body, signs))
-        case And(parts):
-            return And(tuple(_choose(p, signs) for p in parts))
-        case Or(parts):
-            return Or(tuple(_choose(p, signs) for p in parts))
-        case Implies(left, right):
-            return Implies(_choose(left, signs), _choose(right, signs))
-        case Iff(left, right):
-            return Iff(_choose(left, signs), _choose(right, signs))
-        case ForAll(variables, body):
-            return ForAll(variables, _choose(body, signs))
-        case Exist(variables, body):
-            return Exist(variables, _choose(body, signs))
-        case _:
-            return formula
+    if isinstance(formula, BothSigns):
+        return formula.atom if signs.pop() else Not(formula.atom)
+    return with_parts(formula, lambda part: _choose(part, signs))

@@ -14,8 +14,8 @@ from sqlrl.errors import ParseError, SqlrlError
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.formula import parse_formula
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import Constant, Formula, Variable
-from sqlrl.logic.variables import terms_of
 
 
 def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str) -> Model:

@@ -260,11 +260,11 @@ class Clause:
 
     def plus_variables(self) -> tuple[str, ...]:
         """The names of the `+` variables, in the order of `variables`."""
-        plus = {t.name for literal in self.literals for t in _terms(literal) if isinstance(t, Variable) and t.plus}
+        plus = {t.name for literal in self.literals for t in terms_in(literal) if isinstance(t, Variable) and t.plus}
         return tuple(name for name, _ in self.variables if name in plus)
 
 
-def _terms(literal: ClauseLiteral) -> Iterator[Term]:
+def terms_in(literal: ClauseLiteral) -> Iterator[Term]:
     """Yield the terms of a literal from left to right."""
     match literal:
         case Literal():
@@ -274,7 +274,7 @@ def _terms(literal: ClauseLiteral) -> Iterator[Term]:
             yield literal.right
         case ExistsLiteral():
             for part in literal.conjunction:
-                yield from _terms(part)
+                yield from terms_in(part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from sqlrl.errors import ModelError
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
+from sqlrl.logic.subformulas import parts_of, subformulas, terms_of, with_parts
 from sqlrl.logic.terms import (
-    And,
     Atom,
     BothSigns,
     Constant,
@@ -17,10 +17,6 @@ from sqlrl.logic.terms import (
     Exist,
     ForAll,
     Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
     Term,
     Variable,
 )
@@ -60,16 +56,6 @@ class Apart:
                 return Atom(predicate, tuple(map(term, terms)))
             case Equal(left, right):
                 return Equal(term(left), term(right))
-            case Not(body):
-                return Not(self._rename(body, names))
-            case And(parts):
-                return And(tuple(self._rename(p, names) for p in parts))
-            case Or(parts):
-                return Or(tuple(self._rename(p, names) for p in parts))
-            case Implies(left_part, right_part):
-                return Implies(self._rename(left_part, names), self._rename(right_part, names))
-            case Iff(left_part, right_part):
-                return Iff(self._rename(left_part, names), self._rename(right_part, names))
             case ForAll(variables, body) | Exist(variables, body):
                 fresh = {name: self.fresh(name) for name in dict.fromkeys(variables)}
                 self.bound += fresh.values()
@@ -77,6 +63,8 @@ class Apart:
                 return kind(tuple(fresh.values()), self._rename(body, {**names, **fresh}))
             case BothSigns():
                 raise ModelError(f"both signs are not split yet in: {format_formula(self.original)}")
+            case _:
+                return with_parts(formula, lambda part: self._rename(part, names))
 
 
 class Types:
@@ -132,56 +120,12 @@ class Types:
         return len(self.found) > before
 
 
-def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield a formula and all formulas inside it, from left to right.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.formula import parse_formula
-    >>> [type(part).__name__ for part in subformulas(parse_formula("P(x) => EXIST y !Q(y)"))]
-    ['Implies', 'Atom', 'Exist', 'Not', 'Atom']
-    """
-    yield formula
-    match formula:
-        case Not(body) | ForAll(_, body) | Exist(_, body):
-            yield from subformulas(body)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from subformulas(part)
-        case Implies(left, right) | Iff(left, right):
-            yield from subformulas(left)
-            yield from subformulas(right)
-        case BothSigns(atom):
-            yield atom
-
-
-def terms_of(formula: Formula) -> Iterator[Term]:
-    """Yield the terms of a formula from left to right.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.formula import parse_formula
-    >>> [str(term) for term in terms_of(parse_formula("P(x, Anna) => x != y"))]
-    ['x', 'Anna', 'x', 'y']
-    """
-    for part in subformulas(formula):
-        if isinstance(part, Atom):
-            yield from part.terms
-        elif isinstance(part, Equal):
-            yield from (part.left, part.right)
-
-
 def _free(formula: Formula, bound: frozenset[str]) -> Iterator[str]:
     match formula:
         case Atom() | Equal() | BothSigns():
             yield from (t.name for t in terms_of(formula) if isinstance(t, Variable) and t.name not in bound)
-        case Not(body):
-            yield from _free(body, bound)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _free(part, bound)
-        case Implies(left, right) | Iff(left, right):
-            yield from _free(left, bound)
-            yield from _free(right, bound)
         case ForAll(variables, body) | Exist(variables, body):
             yield from _free(body, bound | set(variables))
+        case _:
+            for part in parts_of(formula):
+                yield from _free(part, bound)

@@ -14,8 +14,8 @@ from sqlrl.logic import compile_rule, format_formula, parse_formula, parse_mln
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import check_names
 from sqlrl.logic.signs import split_signs
+from sqlrl.logic.subformulas import subformulas, terms_of
 from sqlrl.logic.terms import Argument, Atom, Equal, Exist, ExistsLiteral, ForAll, Literal, Predicate, Variable
-from sqlrl.logic.variables import subformulas, terms_of
 from tests.logic.worlds import PREDICATES, TYPES, Reader, domains, formulas, rows, worlds
 
 MODEL = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in PREDICATES.items()})

@@ -31,7 +31,7 @@ from harness import Measured, Options, read_options
 from segmentation import GROWTH, ORDERED, ORDERS, QUICK, SYSTEMS, Job, Outcome, make_jobs, summarise
 
 import sqlrl
-from sqlrl.logic.variables import subformulas
+from sqlrl.logic.subformulas import subformulas
 
 REFERENCES = {
     "a0001": "J:author .:author Doe:author (:date 1990:date ):date .:date Trees:title ::title grow:title .:title "

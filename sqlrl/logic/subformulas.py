@@ -1,0 +1,113 @@
+"""Going through formulas: what is inside them, and the same formula with other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    BothSigns,
+    Equal,
+    Exist,
+    ForAll,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Term,
+)
+
+
+def parts_of(formula: Formula) -> tuple[Formula, ...]:
+    """Return the formulas right inside a formula, from left to right.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.formula import parse_formula
+    >>> [type(part).__name__ for part in parts_of(parse_formula("P(x) => EXIST y !Q(y)"))]
+    ['Atom', 'Exist']
+    """
+    match formula:
+        case Atom() | Equal():
+            return ()
+        case Not(body) | ForAll(_, body) | Exist(_, body):
+            return (body,)
+        case And(parts) | Or(parts):
+            return parts
+        case Implies(left, right) | Iff(left, right):
+            return left, right
+        case BothSigns(atom):
+            return (atom,)
+
+
+def with_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """Return a formula with each part right inside it changed, from left to right; atoms, with `*` too, and equalities as they are.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.formula import parse_formula
+    >>> from sqlrl.logic.printer import format_formula
+    >>> format_formula(with_parts(parse_formula("P(x) => Q(x)"), Not))
+    '!P(x) => !Q(x)'
+    """
+    match formula:
+        case Atom() | Equal() | BothSigns():
+            return formula
+        case Not(body):
+            return Not(change(body))
+        case And(parts):
+            return And(tuple(map(change, parts)))
+        case Or(parts):
+            return Or(tuple(map(change, parts)))
+        case Implies(left, right):
+            return Implies(change(left), change(right))
+        case Iff(left, right):
+            return Iff(change(left), change(right))
+        case ForAll(variables, body):
+            return ForAll(variables, change(body))
+        case Exist(variables, body):
+            return Exist(variables, change(body))
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """Yield a formula and all formulas inside it, from left to right.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.formula import parse_formula
+    >>> [type(part).__name__ for part in subformulas(parse_formula("P(x) => EXIST y !Q(y)"))]
+    ['Implies', 'Atom', 'Exist', 'Not', 'Atom']
+    """
+    yield formula
+    for part in parts_of(formula):
+        yield from subformulas(part)
+
+
+def atoms_of(formula: Formula) -> Iterator[Atom]:
+    """Yield the atoms of a formula from left to right.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.formula import parse_formula
+    >>> [str(atom) for atom in atoms_of(parse_formula("*P(x) => x != y v !Q(y)"))]
+    ['P(x)', 'Q(y)']
+    """
+    return (part for part in subformulas(formula) if isinstance(part, Atom))
+
+
+def terms_of(formula: Formula) -> Iterator[Term]:
+    """Yield the terms of a formula from left to right.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.formula import parse_formula
+    >>> [str(term) for term in terms_of(parse_formula("P(x, Anna) => x != y"))]
+    ['x', 'Anna', 'x', 'y']
+    """
+    for part in subformulas(formula):
+        if isinstance(part, Atom):
+            yield from part.terms
+        elif isinstance(part, Equal):
+            yield from (part.left, part.right)
