@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
@@ -14,7 +16,9 @@ from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.expanding import Unseen
+from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.scratch import shown_rows
 from sqlrl.plan.sql import table
 from sqlrl.wording import counted
 
@@ -82,6 +86,23 @@ class Inferred:
         data = self.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
         ids: IntArray = data.column(0).to_numpy()
         return ids
+
+    def _named(self, predicate: str | None, atoms: IntArray, columns: Mapping[str, pa.Array]) -> pa.Table:
+        """Return values of atoms with the names of those of one predicate: `example`, the arguments, `columns`; ordered by atom."""
+        self.check_current()
+        info = self._choose(predicate)
+        query = named_atoms(self.layout, info)
+        with shown_rows(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
+            query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+            query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
+            return self.engine.fetch(query, step=f"name the atoms of {info.name}")
+
+    def _write(self, into: str, rows_of: Callable[[str], pa.Table], *, replace: bool) -> None:
+        """Create a table for each open predicate; all are checked before the first is written."""
+        names = into_tables(self.layout, into)
+        self.engine.check_free(names.values(), replace=replace)
+        for predicate, name in names.items():
+            self.engine.write_table(name, rows_of(predicate), replace=replace)
 
     def _notes(self) -> list[str]:
         """Return what a user should know of how far the model fits these examples."""

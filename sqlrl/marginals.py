@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
 from sqlrl.ground.expanding import Unseen
-from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import FloatArray, IntArray, Network
-from sqlrl.ground.scratch import shown_rows
-from sqlrl.inferred import Inferred, into_tables
-from sqlrl.plan.sql import table
+from sqlrl.inferred import Inferred
 from sqlrl.report import Table
 from sqlrl.wording import counted
 
@@ -117,6 +112,7 @@ class Marginals(Inferred):
         found = self.visible
         return self._named(
             predicate,
+            self._atoms,
             {
                 "probability": pa.array(found.probability),
                 "error": pa.array(found.error),
@@ -143,6 +139,7 @@ class Marginals(Inferred):
         rounded, error = found.rounded, _two_digits(found.error)
         data = self._named(
             predicate,
+            self._atoms,
             {
                 "probability": pa.array(rounded, mask=np.isnan(rounded)),
                 "error": pa.array(error),
@@ -150,16 +147,6 @@ class Marginals(Inferred):
             },
         )
         return Table(data, title=f"{self._choose(predicate).name}: probabilities")
-
-    def _named(self, predicate: str | None, columns: dict[str, pa.Array]) -> pa.Table:
-        self.check_current()
-        info = self._choose(predicate)
-        query = named_atoms(self.layout, info)
-        rows = pa.table({"atom": self.network.atoms[~self.network.helper], **columns})
-        with shown_rows(self.engine, self.layout, rows) as source:
-            query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
-            query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
-            return self.engine.fetch(query, step=f"name the atoms of {info.name}")
 
     def write(self, into: str, *, replace: bool = False) -> None:
         """Create a table of `probabilities` (of several open predicates: a table for each, named `into_predicate`).
@@ -176,11 +163,11 @@ class Marginals(Inferred):
         InputError
             The table exists and may not be replaced, or the database can only be read.
         """
-        names = into_tables(self.layout, into)
-        # All are checked before the first is written.
-        self.engine.check_free(names.values(), replace=replace)
-        for predicate, name in names.items():
-            self.engine.write_table(name, self.probabilities(predicate), replace=replace)
+        self._write(into, self.probabilities, replace=replace)
+
+    @property
+    def _atoms(self) -> IntArray:
+        return self.network.atoms[~self.network.helper]
 
     def _title(self) -> str:
         found = self.visible

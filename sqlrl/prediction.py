@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.outside import labels_outside
 from sqlrl.catalog.records import Records
 from sqlrl.engine.base import Engine
-from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.expanding import Unseen
-from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import IntArray, Network
-from sqlrl.ground.scratch import shown_rows
-from sqlrl.inferred import Inferred, into_tables
-from sqlrl.plan.sql import table
+from sqlrl.inferred import Inferred
 from sqlrl.report import Console, QuietConsole, Table
 from sqlrl.solve.result import MPEResult, Status
 from sqlrl.wording import counted
@@ -142,15 +137,8 @@ class Prediction(Inferred):
         InputError
             The predicate is not open, or atoms have been numbered anew since the prediction.
         """
-        self.check_current()
-        info = self._choose(predicate)
         shown = np.ones(len(self.network.atoms), bool) if every else self.result.world
-        chosen = pa.table({"atom": self.network.atoms[shown], "truth": self.result.world[shown]})
-        query = named_atoms(self.layout, info)
-        with shown_rows(self.engine, self.layout, chosen) as source:
-            query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
-            query = query.select(column("truth", "w")).order_by(column("atom", "a"))
-            return self.engine.fetch(query, step=f"name the predicted atoms of {info.name}")
+        return self._named(predicate, self.network.atoms[shown], {"truth": pa.array(self.result.world[shown])})
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
@@ -172,11 +160,7 @@ class Prediction(Inferred):
         InputError
             The table exists and may not be replaced, or the database can only be read.
         """
-        names = into_tables(self.layout, into)
-        # All are checked before the first is written.
-        self.engine.check_free(names.values(), replace=replace)
-        for predicate, name in names.items():
-            self.engine.write_table(name, self.atoms(predicate).drop(["truth"]), replace=replace)
+        self._write(into, lambda predicate: self.atoms(predicate).drop(["truth"]), replace=replace)
 
     def why(self, atom: str, *, example: str | None = None, neutral: bool = False) -> Reasons:
         r"""Say why an atom is predicted as it is.
