@@ -185,7 +185,7 @@ class GrowingStream(TrainingStream):
             delta_n[own] = support.column("delta_n").to_numpy()[ids]
             counted = pa.table({"clause": np.arange(added.clause_count), "delta_n": delta_n})
             with added.only(self.examples) as chosen:
-                found = added_statistics(added, chosen, counted, own)
+                found = added_statistics(added, chosen, counted, own, limit=self._limit)
             shapes = shape_table(added)
         steps = pa.array([self.additions[i].step for i in order], pa.int64())
         listed = _replaced(listed, clause=ids, rule=listed.column("rule").to_numpy() + len(base.model.rules))

@@ -18,7 +18,6 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.passing import observed_counts
 from sqlrl.ground.program import Program
 from sqlrl.marginals import Marginals, method_names
-from sqlrl.models import GROUNDING_LIMIT
 from sqlrl.plan.touching import AtomKey
 from sqlrl.prediction import Prediction
 from sqlrl.solve.counts import counts as counts_in
@@ -91,7 +90,7 @@ def keep_reasons(records: Records, run: int, key: AtomKey, reasons: Reasons) -> 
 
 
 def add_observed(
-    records: Records, run: int, program: Program, examples: TableName | None, *, limit: int | None = GROUNDING_LIMIT
+    records: Records, run: int, program: Program, examples: TableName | None, *, limit: int | None
 ) -> None:
     """Add n in the observed world, and delta n, to the statistics of a kept prediction; reads labels.
 
@@ -126,7 +125,7 @@ def learned_statistics(
     support: pa.Table,
     shown: npt.NDArray[np.int64],
     *,
-    limit: int | None = GROUNDING_LIMIT,
+    limit: int | None,
 ) -> pa.Table:
     """Return the statistics that a learner knows when it is done.
 
@@ -192,7 +191,7 @@ def added_statistics(
     support: pa.Table,
     shown: npt.NDArray[np.int64],
     *,
-    limit: int | None = GROUNDING_LIMIT,
+    limit: int | None,
 ) -> pa.Table:
     """Return the statistics of clauses that no window had grounded, from one pass over their ground clauses.
 

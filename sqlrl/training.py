@@ -253,7 +253,7 @@ class TrainingStream:
             statistics = window_statistics(program, whole.network, whole.truth, support, shown)
         else:
             with program.only(self.examples) as chosen:
-                statistics = learned_statistics(program, chosen, self._open, support, shown)
+                statistics = learned_statistics(program, chosen, self._open, support, shown, limit=self._limit)
         return Learned(learned_model(program, full), clauses, shape_table(program), statistics)
 
     def _keep(self, run: int) -> None:

@@ -198,7 +198,7 @@ def test_statistics_of_learning_heed_a_limit() -> None:
     with db.program(model, training=True) as program, program.only(np.array([0])) as chosen:
         with pytest.raises(GroundingLimitError, match="is counted by enumerating"):
             learned_statistics(program, chosen, none, support, np.arange(2), limit=5000)
-        found = learned_statistics(program, chosen, none, support, np.arange(2))
+        found = learned_statistics(program, chosen, none, support, np.arange(2), limit=None)
     # Of 3 * 3**9 groundings those of Anna hold in which some y is Bob.
     assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]
 
@@ -214,6 +214,6 @@ def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -
             program.expand(chosen)
             shown = np.arange(program.clause_count)
             opened = ProgramOracle(program, chosen, check=False).opened()
-            expected = learned_statistics(program, chosen, opened, support, shown)
+            expected = learned_statistics(program, chosen, opened, support, shown, limit=None)
             assert sum(expected.column("open").drop_null().to_pylist()) > 0
-            assert added_statistics(program, chosen, support, shown).equals(expected)
+            assert added_statistics(program, chosen, support, shown, limit=None).equals(expected)
