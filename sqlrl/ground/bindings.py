@@ -136,7 +136,7 @@ class WindowBindings:
                 raise GroundingLimitError(
                     f"the pattern {pattern} has more than {counted(self.limit, 'binding')} in "
                     f"{counted(len(self.chosen), 'example')} (joined from {part}): lower the recall in its modes or the "
-                    "length of paths, so that fewer of its atoms meet, take smaller windows, or raise limit="
+                    "length of paths, so that fewer of its atoms meet, or take a smaller window="
                 )
             examples.append(batch.column("example").to_numpy().astype(np.int64))
             values.append(_matrix(batch, part.columns))
