@@ -45,7 +45,7 @@ class ClosedPart:
     >>> from sqlrl.plan.sample import friends_smoke, people
     >>> shape = friends_smoke()
     >>> shape = Shape(shape.variables, (), tuple(ShapeLiteral(x.predicate, False, x.terms) for x in shape.literals))
-    >>> part = closed_part(shape, people()).part
+    >>> part = ClosedParts(people()).of(shape).part
     >>> part.names, [str(relation) for relation in part.relations]
     (('e', 'v0', 'v1'), ['!?asked(v0)', '!Friends(v1, v2)'])
     """
@@ -127,19 +127,6 @@ class ClosedParts:
         if pattern not in self._known:
             self._known[pattern] = _closed_part(pattern, self.layout, self._shaper)
         return self._known[pattern]
-
-
-def closed_part(pattern: Shape, layout: Layout) -> PatternPart:
-    """Return the closed part of a single pattern; `ClosedParts` remembers those of many.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample import people
-    >>> smokes = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> [str(relation) for relation in closed_part(smokes, people()).part.relations]
-    ['!?asked(v0)', '!?type(v1)']
-    """
-    return ClosedParts(layout).of(pattern)
 
 
 def _no_type(*_: object) -> str:
@@ -245,7 +232,7 @@ def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: 
     --------
     >>> from sqlrl.plan.sample import people, table_name
     >>> smokes = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> query = bindings_query(closed_part(smokes, people()).part, people(), table_name("chosen"))
+    >>> query = bindings_query(ClosedParts(people()).of(smokes).part, people(), table_name("chosen"))
     >>> print(query.sql("duckdb").replace('"', ""))
     SELECT b.example, b.v0 FROM (SELECT y0.example AS example, d2.id AS v0 FROM db.main.example AS y0
     INNER JOIN db.main.chosen AS x1 ON x1.example = y0.example CROSS JOIN db.main.people AS d2) AS b

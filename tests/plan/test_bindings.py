@@ -22,7 +22,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.shapes import Shape, in_given_order
-from sqlrl.plan.bindings import ClosedParts, PatternPart, bindings_query, closed_part
+from sqlrl.plan.bindings import ClosedParts, PatternPart, bindings_query
 from sqlrl.plan.dialects import for_dialect
 
 FOLDER = Path(__file__).parent / "golden_bindings"
@@ -81,7 +81,7 @@ def test_golden(name: str, catalog: Catalog, citations: Catalog) -> None:
     declared, rule = CASES[name]
     used = catalog if declared is PEOPLE else citations
     program, pattern = bound(declared, rule, used)
-    found, layout = closed_part(pattern, program.layout), program.layout
+    found, layout = ClosedParts(program.layout).of(pattern), program.layout
     examples = program.constants.scratch("examples", pa.table({"example": pa.array([1, 0], pa.int32())}))
     query = bindings_query(found.part, layout, examples, most=1001)
     rows = used.engine.fetch(for_dialect(query, "duckdb"), step=name)
@@ -163,5 +163,5 @@ def test_open_literals_about_several_examples_are_refused(citations: Catalog) ->
     with pytest.raises(
         ModelError, match=r"open literals of the pattern .* belong to several examples \(v\d, v\d\).*modes"
     ):
-        closed_part(both, program.layout)
+        ClosedParts(program.layout).of(both)
     program.close()

@@ -13,16 +13,20 @@ from hypothesis import strategies as st
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.observed import TrueAtoms, WindowFacts
 from sqlrl.logic.compile import compile_rule
+from sqlrl.logic.expansions import expand_rule
 from sqlrl.logic.formula import parse_formula
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import parse_modes
 from sqlrl.logic.printer import format_formula
+from sqlrl.logic.rules import Rule
 from sqlrl.logic.shapes import Shaper
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.structure.pathfinding.clauses import clause_of, rule_of
+from sqlrl.structure.additions import Addition
+from sqlrl.structure.pathfinding.clauses import clause_of
 from sqlrl.structure.pathfinding.hypergraph import Hypergraph, build_hypergraph
 from sqlrl.structure.pathfinding.paths import Paths, find_paths
 from sqlrl.structure.pathfinding.patterns import Candidates, PatternBook
+from sqlrl.structure.templates import rules_of
 from tests.structure.pathcases import Case, Path, direct_clause, random_case, same_clause
 from tests.structure.test_paths import AD, AND, P29, SIZE, advertisement, as_sets, atom_of, starts_of
 
@@ -42,6 +46,16 @@ def paths_of(case: Case, random: Random) -> tuple[Hypergraph, Paths, list[Path]]
 
 def names(constants: np.ndarray) -> list[str]:
     return [str(x) for x in constants.tolist()]
+
+
+def added_rule(book: PatternBook, pattern: int, constants: np.ndarray, *, horn: bool) -> Rule:
+    """The rule of an added clause, its constants named by their ids."""
+    addition = Addition(pattern, horn, tuple(constants.tolist()), 0, 0, 0, 1)
+    (template,), _ = rules_of(
+        book, [addition], np.array([1.5]), lambda _: names(np.arange(1 + constants.max(initial=0)))
+    )
+    (rule,) = expand_rule(template)
+    return rule
 
 
 @settings(max_examples=250)
@@ -138,10 +152,10 @@ def test_rules_compile_to_their_clauses_and_parse_again(seed: int) -> None:
     graph, paths, _ = paths_of(case, random)
     book = PatternBook(case.modes, case.types)
     model = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in case.types.items()})
-    for number, constants, _ in book.of_paths(graph, paths):
+    for number, constants, _ in book.grouped(graph, paths)[0]:
         shape = book.patterns[number].shape
         for horn in (False, True):
-            rule = rule_of(shape, names(constants[0]), horn=horn, weight=1.5)
+            rule = added_rule(book, number, constants[0], horn=horn)
             (feature,) = compile_rule(rule, model, frozenset(case.types))
             (clause,) = feature.clauses
             assert not feature.negated
@@ -153,12 +167,12 @@ def test_a_second_window_meets_the_same_patterns() -> None:
     book = PatternBook(PAPER, TYPES)
     first, second = advertisement(), advertisement()
     paths = [find_paths(graph, graph.find(AD, "InField", START), PAPER, 5) for graph in (first, second)]
-    one, other = book.of_paths(first, paths[0]), book.of_paths(second, paths[1])
+    one, other = book.grouped(first, paths[0])[0], book.grouped(second, paths[1])[0]
     assert [c.pattern for c in one] == [c.pattern for c in other] == list(range(len(book.patterns)))
     again = PatternBook(PAPER, TYPES)
     assert [again.number_of(pattern.shape) for pattern in book.patterns] == list(range(len(book.patterns)))
     assert again.patterns == book.patterns
-    assert book.of_paths(first, Paths(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))) == []
+    assert book.grouped(first, Paths(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)))[0] == []
 
 
 # ---- by hand ----------------------------------------------------------------------------------------------------
@@ -185,7 +199,7 @@ def sample_path() -> tuple[Hypergraph, Paths]:
 
 def test_the_clauses_of_the_sample_path_of_the_paper() -> None:
     book = PatternBook(PAPER, TYPES)
-    ((number, constants, start),) = book.of_paths(*sample_path())
+    ((number, constants, start),), _ = book.grouped(*sample_path())
     assert start.tolist() == [0]
     shape = book.patterns[number].shape
     words = {"field": ["Size"], "word": ["And", "Spacious"]}
@@ -197,8 +211,8 @@ def test_the_clauses_of_the_sample_path_of_the_paper() -> None:
         == "!InField(Size, p1, a) v !InField(Size, p2, a) v !Next(p1, p2) v !Token(And, p1, a) v !Token(Spacious, p2, a)"
     )
     assert (
-        format_formula(rule_of(shape, named, horn=True).formula)
-        == "InField(Size, p2, a) ^ Next(p1, p2) ^ Token(And, p1, a) ^ Token(Spacious, p2, a) => InField(Size, p1, a)"
+        format_formula(added_rule(book, number, constants[0], horn=True).formula)
+        == f"InField({SIZE}, p2, a) ^ Next(p1, p2) ^ Token({AND}, p1, a) ^ Token({AND + 1}, p2, a) => InField({SIZE}, p1, a)"
     )
     assert str(book.patterns[number].horn.shape.literals[book.patterns[number].horn.start or 0]).startswith("InField")
 
@@ -220,7 +234,7 @@ def two_words(
     paths = find_paths(graph, graph.find(0, "Topic", np.array([[0]])), parsed, 1 + len(rows))
     longest = Paths(np.array([0, 1 + len(rows)]), paths.atom[paths.indptr[-2] :])
     book = PatternBook(parsed, types)
-    ((_, constants, _),) = book.of_paths(graph, longest)
+    ((_, constants, _),), _ = book.grouped(graph, longest)
     return book, names(constants[0])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlrl.logic.rules import Rule
 from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.logic.terms import And, Atom, Clause, Constant, Formula, Implies, Literal, Not, Or, Term, Variable
 
@@ -34,40 +33,17 @@ def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clau
     >>> print(clause_of(field_pattern(), ["ftitle", "ftitle"]))
     !InField(b, "ftitle", p1) v !InField(b, "ftitle", p2) v !Next(p1, p2)
     """
+    variables = variable_names(shape.variables)
+
+    def term(slot: Slot) -> Term:
+        """Return the variable or constant of a slot."""
+        return Constant(names[slot.index]) if slot.parameter else Variable(variables[slot.index])
+
     literals = tuple(
-        Literal(atom.predicate, atom.terms, sign or (horn and i == 0))
-        for i, (atom, sign) in enumerate(_atoms(shape, names))
+        Literal(x.predicate, tuple(map(term, x.terms)), x.positive or (horn and i == 0))
+        for i, x in enumerate(shape.literals)
     )
-    return Clause(tuple(zip(variable_names(shape.variables), shape.variables, strict=True)), literals)
-
-
-def rule_of(shape: Shape, names: Sequence[str], *, horn: bool = False, weight: float | None = None) -> Rule:
-    """Return a clause of a pattern as a rule; its Horn clause as an implication of the start.
-
-    Parameters
-    ----------
-    shape : Shape
-        That of the pattern.
-    names : sequence of str
-        The constant of each parameter.
-    horn : bool
-        True for the clause in which the first literal, the start, is positive.
-    weight : float, optional
-        Log-odds.
-
-    Returns
-    -------
-    Rule
-
-    Examples
-    --------
-    >>> from sqlrl.logic.printer import format_rule
-    >>> from sqlrl.structure.pathfinding.sample import field_pattern
-    >>> print(format_rule(rule_of(field_pattern(), ["ftitle", "fvenue"], horn=True, weight=0.5)))
-    0.5 InField(b, "fvenue", p2) ^ Next(p1, p2) => InField(b, "ftitle", p1)
-    """
-    atoms = [atom for atom, _ in _atoms(shape, names)]
-    return Rule(formula_of(atoms, horn=horn), weight)
+    return Clause(tuple(zip(variables, shape.variables, strict=True)), literals)
 
 
 def formula_of(atoms: Sequence[Atom], *, horn: bool) -> Formula:
@@ -103,14 +79,3 @@ def variable_names(types: Sequence[str]) -> tuple[str, ...]:
         alone = initials.count(initial) == 1 and initial != _OPERATOR
         names.append(initial if alone else f"{initial}{count[initial]}")
     return tuple(names)
-
-
-def _atoms(shape: Shape, names: Sequence[str]) -> list[tuple[Atom, bool]]:
-    """The atoms of the literals and their signs."""
-    variables = variable_names(shape.variables)
-
-    def term(slot: Slot) -> Term:
-        """Return the variable or constant of a slot."""
-        return Constant(names[slot.index]) if slot.parameter else Variable(variables[slot.index])
-
-    return [(Atom(x.predicate, tuple(map(term, x.terms))), x.positive) for x in shape.literals]

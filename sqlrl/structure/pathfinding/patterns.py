@@ -142,7 +142,7 @@ class PatternBook:
     >>> graph = build_hypergraph(facts(), modes())
     >>> paths = find_paths(graph, graph.find(4, "InField", np.array([[4, 0, 1]])), modes(), 3)
     >>> book = PatternBook(modes(), TYPES)
-    >>> for pattern, constants, _ in book.of_paths(graph, paths):
+    >>> for pattern, constants, _ in book.grouped(graph, paths)[0]:
     ...     print(book.patterns[pattern].shape, constants.tolist())
     !InField(v0, k0, v1) v !Next(v1, v2) [[0]]
     !InField(v0, k0, v1) v !Token(k1, v1, v0) [[0, 7]]
@@ -181,8 +181,8 @@ class PatternBook:
             self.patterns.append(_pattern(shape, self._shaper))
         return self._numbers[shape]
 
-    def of_paths(self, graph: Hypergraph, paths: Paths) -> list[Candidates]:
-        """Return the distinct (pattern, constants, start) of paths, in the order of `patterns`.
+    def grouped(self, graph: Hypergraph, paths: Paths) -> tuple[list[Candidates], IntArray]:
+        """Return the distinct (pattern, constants, start) of paths, in the order of `patterns`, and the candidate of each path.
 
         Parameters
         ----------
@@ -192,17 +192,8 @@ class PatternBook:
 
         Returns
         -------
-        list of Candidates
-            One for each pattern that occurs.
-        """
-        return self.grouped(graph, paths)[0]
-
-    def grouped(self, graph: Hypergraph, paths: Paths) -> tuple[list[Candidates], IntArray]:
-        """Return the same as `of_paths`, and the candidate of each path.
-
-        Returns
-        -------
         candidates : list of Candidates
+            One for each pattern that occurs.
         row : int64 array, shape (p,)
             The place of each path's candidate when the candidates of all patterns are numbered through, in the order of the
             list.
