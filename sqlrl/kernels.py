@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event, types
 
-from sqlrl.report.console import Working, at_work
+from sqlrl.working import Working, at_work
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -5,7 +5,6 @@ Progress shows only once something has taken longer than a second.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
 from sqlrl.markup import visible, visible_lines
+from sqlrl.working import at_work, begin, end
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBars
@@ -81,34 +81,6 @@ def track(console: Console, items: Iterable[Item], description: str, total: int 
         for item in items:
             yield item
             task.advance()
-
-
-class Working(Protocol):
-    """A task that shows its progress now."""
-
-    def aside(self, note: str) -> None:
-        """Show a note in place of the task's own; an empty one gives that its place again."""
-        ...
-
-
-_at_work: list[_Shown] = []
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_at_work.clear)
-
-
-def at_work() -> Working | None:
-    """Return the innermost task that shows its progress now, on whatever console; None if there is none.
-
-    Examples
-    --------
-    >>> with PlainConsole(sys.stdout, delay=0).progress("predicting"):
-    ...     at_work().aside("compiling")  # doctest: +ELLIPSIS
-    predicting: ... s; compiling
-    predicting: ... s; done
-    >>> at_work() is None
-    True
-    """
-    return _at_work[-1] if _at_work else None
 
 
 @contextmanager
@@ -185,16 +157,13 @@ class _Shown:
         """Show nothing yet."""
 
     def __enter__(self) -> Self:
-        self._inner = any(task.console is self.console for task in _at_work)
-        if not self._inner:
-            _at_work.append(self)
+        self._inner = not begin(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self in _at_work:
-            _at_work.remove(self)
+        end(self)
 
 
 class _PlainTask(_Shown):
