@@ -83,7 +83,7 @@ class DefinitionPlan:
         """
         if not self.component.recursive:
             rules = [self._select(number, {}) for number in range(len(self.component.rules))]
-            return _union(rules, distinct=True)
+            return _union(rules)
         step = self._step()
         source = cte(CLOSURE)
         arity = self._arity(predicate)
@@ -110,7 +110,7 @@ class DefinitionPlan:
             if not places:
                 base.append(self._select(number, {}))
             further += [self._select(number, {place: place == new for place in places}) for new in places]
-        both = exp.Union(this=_union(base, distinct=True), expression=_enclosed(further), distinct=True)
+        both = exp.Union(this=_union(base), expression=_enclosed(further), distinct=True)
         names = self._step_columns()
         alias = exp.TableAlias(this=_identifier(CLOSURE), columns=[_identifier(name) for name in names])
         step = exp.CTE(this=both, alias=alias)
@@ -227,12 +227,13 @@ def _identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def _union(queries: Sequence[exp.Select], *, distinct: bool) -> exp.Query:
+def _union(queries: Sequence[exp.Select]) -> exp.Query:
+    """Return the distinct rows of queries."""
     if len(queries) == 1:
-        return queries[0].distinct() if distinct else queries[0]
+        return queries[0].distinct()
     found: exp.Query = queries[0]
     for query in queries[1:]:
-        found = exp.Union(this=found, expression=query, distinct=distinct)
+        found = exp.Union(this=found, expression=query, distinct=True)
     return found
 
 

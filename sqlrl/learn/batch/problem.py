@@ -179,7 +179,7 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
     return replace(problem, network=small, truth=problem.truth[kept])
 
 
-def check_apart(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> None:
+def check_apart(problem: Problem, examples: IntArray) -> None:
     """Refuse to leave out examples that a ground clause or a block joins with others; parameters and error as `without_examples`.
 
     Examples
@@ -190,7 +190,7 @@ def check_apart(problem: Problem, examples: IntArray, words: tuple[str, str] = I
     Traceback (most recent call last):
     sqlrl.errors.InputError: examples whose labels violate hard clauses cannot be left out: 1 ground clause, the first of clause 0, ...
     """
-    _kept_rows(problem, ~np.isin(problem.network.example, examples), words)
+    _kept_rows(problem, ~np.isin(problem.network.example, examples), INFEASIBLE)
 
 
 def _kept_rows(problem: Problem, kept: BoolArray, words: tuple[str, str]) -> BoolArray:
