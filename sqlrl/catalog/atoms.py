@@ -260,6 +260,13 @@ def build_atoms(
 
     Parameters
     ----------
+    store : Store
+    opening : Opening
+        The predicate, and what makes it open.
+    source : ExampleSource
+        Where the examples come from.
+    types : mapping of str to TypeRecord
+        All types, by name.
     first : int
         The first atom id.
     limit : int

@@ -51,6 +51,11 @@ def encode(
     storage : str
         The table to write.
     types : sequence of str
+        Of the arguments, in order.
+    extra : sequence of str
+        Columns that are kept as they are: `truth`, `prior`.
+    example_column : bool
+        Whether rows name their example in a column beside the arguments; new examples are numbered, too.
     example_type : str, optional
         Constants of this type get ids in the order of their first appearance.
     """
@@ -155,8 +160,17 @@ def check_rows(
 
     Parameters
     ----------
+    store : Store
+    storage : str
+        The table to check.
+    keys : list of str
+        The columns of the example, if there is one, and of the arguments.
     where : str
         What messages call the source.
+    signed : bool
+        Whether there is a column `truth`.
+    soft : bool
+        Whether there is a column `prior`.
     raw : query or None
         The rows as text in the order of the source, from which messages take row numbers.
     sizes : sequence of int

@@ -110,7 +110,7 @@ class WindowBindings:
 
     def _bindings(self, pattern: Shape) -> Bindings:
         found = self.parts.of(pattern)
-        for name in {pattern.literals[i].predicate for i in found.undecided} - self.table.predicates:
+        for name in sorted({pattern.literals[i].predicate for i in found.undecided} - self.table.predicates):
             self._add_closed(self.program.layout.predicates[name])
         if found.part not in self._found:
             self._found[found.part] = self._read(pattern, found.part)

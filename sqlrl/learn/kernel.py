@@ -248,6 +248,8 @@ def learn_compiled(
         What each wrong atom adds to the world of delta n; 0 for the predicted world.
     sweeps, random
         Of the chain.
+    recording : bool
+        Whether to note what each step changes.
 
     Returns
     -------

@@ -107,6 +107,8 @@ def joined(start: IntArray, items: pa.Array, separator: str = " ") -> pa.Array:
         As for `pieces`; need not begin at 0.
     items : pyarrow.Array of str
         Those from `start[0]` on.
+    separator : str
+        What stands between two items.
 
     Examples
     --------
