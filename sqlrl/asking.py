@@ -15,6 +15,7 @@ from sqlrl.exporting import check_weights
 from sqlrl.finding import atoms_of, find_atom
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.expanding import unseen
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.naming import atom_texts, describer
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
@@ -22,7 +23,7 @@ from sqlrl.inferred import into_tables
 from sqlrl.keeping import keep_marginals, keep_reasons
 from sqlrl.logic.model import Model
 from sqlrl.marginals import Marginals
-from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, helper_limit
+from sqlrl.models import Models, check_limit_option, helper_limit
 from sqlrl.prediction import Prediction
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds, growth_exponent, is_inexpensive
 from sqlrl.ground.factors import FactorCounts, factor_counts
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.models import GROUNDING_LIMIT, Models, check_limit_option, check_model
+from sqlrl.models import Models, check_limit_option, check_model
 from sqlrl.plan.sql import table
 from sqlrl.report import Table
 

@@ -21,10 +21,11 @@ from sqlrl.engine.connecting import connect as connect_engine
 from sqlrl.errors import EngineError, brief
 from sqlrl.exporting import Exports
 from sqlrl.ground.counts import check_counts
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.inducing import Inducing
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.models import GROUNDING_LIMIT, check_limit_option, check_model
+from sqlrl.models import check_limit_option, check_model
 from sqlrl.plan.worlds import OBSERVED
 from sqlrl.predicting import Predicting
 from sqlrl.report import console_for

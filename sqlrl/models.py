@@ -17,15 +17,13 @@ from sqlrl.explaining import Explanations, explain
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.compiling import CompiledRules
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model
 from sqlrl.report import Console
 from sqlrl.wording import shortened
-
-GROUNDING_LIMIT = 200_000_000
-"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
 
 
 class Models(Data):

@@ -19,11 +19,12 @@ from sqlrl.exporting import check_weights, names_of
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.expanding import unseen
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.naming import describer
 from sqlrl.inferred import into_tables
 from sqlrl.keeping import add_observed, keep_prediction
 from sqlrl.logic.model import Model
-from sqlrl.models import GROUNDING_LIMIT, check_limit_option, helper_limit
+from sqlrl.models import check_limit_option, helper_limit
 from sqlrl.prediction import Prediction
 
 if TYPE_CHECKING:

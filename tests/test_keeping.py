@@ -203,6 +203,15 @@ def test_statistics_of_learning_heed_a_limit() -> None:
     assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]
 
 
+@pytest.mark.parametrize("learner", [sqlrl.AdaGrad(), sqlrl.VotedPerceptron(iterations=1)], ids=str)
+def test_learners_heed_the_limit_that_the_error_says_to_raise(learner: Any) -> None:
+    db, model = likes(f"{MANY}\nSmokes(x)")
+    db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
+    with pytest.raises(GroundingLimitError, match=r"more than the limit of 5,000.* raise limit="):
+        learner.fit(db, model, limit=5000)
+    assert len(learner.fit(db, model, limit=100_000).weights_) == 2
+
+
 def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -> None:
     db = database()
     model = sqlrl.parse_mln(

@@ -133,10 +133,6 @@ KeepCoverage = Annotated[
 BottomLimit = Annotated[
     int | None, _option("--bottom-limit", "The most literals of a bottom clause.", metavar="N", default="2000")
 ]
-Limit = Annotated[
-    int | None,
-    _option("--limit", "The most bindings kept of components of bodies.", metavar="N", default="10000000"),
-]
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,6 @@ class Inducing:
     distinct: DistinctBy = None
     keep_coverage: KeepCoverage = False
     bottom_limit: BottomLimit = None
-    limit: Limit = None
 
     def given(self) -> dict[str, Any]:
         """Return the options that were given, by their names."""
@@ -208,6 +203,7 @@ def induce(
     out: str | None,
     order: str,
     seed: int,
+    limit: int | None,
     save: Callable[[Session, Model, str | None], None],
 ) -> None:
     """Learn clauses; print the theory, as JSON all clauses that were found, and save the model.
@@ -222,6 +218,8 @@ def induce(
         What `--examples` and `--out` say.
     order : {"file", "shuffle"}
     seed : int
+    limit : int or None
+        The most bindings kept of components of bodies; by default that of `sqlrl.ILP`.
     save : callable
         Writes a model where `--out` says.
 
@@ -238,7 +236,7 @@ def induce(
             f"{what} does not go with --learner ilp, which learns from a database: load data first"
         )
     with session(output) as run:
-        given = options.parameters()
+        given = options.parameters() | ({} if limit is None else {"limit": limit})
         if "bias" in given:
             # A file may have modes of several heads.
             named = [] if inputs.model else split_names(inputs.query)

@@ -90,8 +90,10 @@ def learn(
     check_out(out, output.as_json)
     if learning.learner is Learner.ilp:
         learning.check_ilp(batch)
-        order, seed = learning.order.value, learning.seed
-        induce(inputs, inducing, output, examples=examples, out=out, order=order, seed=seed, save=save)
+        induce(
+            inputs, inducing, output, examples=examples, out=out, order=learning.order.value, seed=learning.seed,
+            limit=learning.limit, save=save,
+        )  # fmt: skip
         return
     inducing.refuse(learning.learner)
     if not inputs.model:
@@ -106,7 +108,7 @@ def learn(
     training = learning.constrained(estimator) or estimator
     with inputs.open(output, examples=examples, labels=True) as job:
         if learning.learner in BATCH:
-            learn_batch(job, cast("BatchEstimator | ConstrainedTraining", training), out)
+            learn_batch(job, cast("BatchEstimator | ConstrainedTraining", training), learning, out)
         else:
             learn_online(job, cast("OnlineEstimator | ConstrainedTraining", training), learning, out)
 
@@ -118,13 +120,13 @@ def learn_online(
     with job.run.console.progress("learning") as task:
         training.fit(
             job.db, job.model, job.examples,
-            on_window=told(task), checkpoint=learning.checkpoint, resume=learning.resume,
+            on_window=told(task), checkpoint=learning.checkpoint, resume=learning.resume, **learning.fitting(),
         )  # fmt: skip
     report(job.run, fitted_learner(training), out)
     finish(job.run, training, out)
 
 
-def learn_batch(job: Job, training: BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+def learn_batch(job: Job, training: BatchEstimator | ConstrainedTraining, learning: Learning, out: str | None) -> None:
     """Learn from all examples at once, show the result, and save the model."""
     run = job.run
     with run.console.progress("learning") as task:
@@ -134,7 +136,7 @@ def learn_batch(job: Job, training: BatchEstimator | ConstrainedTraining, out: s
             goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
             task.advance(0, note=f"iteration {iteration.iteration}{goal}")
 
-        training.fit(job.db, job.model, job.examples, on_iteration=show)
+        training.fit(job.db, job.model, job.examples, on_iteration=show, **learning.fitting())
     estimator: BatchEstimator = fitted_learner(training)
     clauses = estimator.clauses()
     if out != "-":

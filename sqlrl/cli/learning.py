@@ -199,6 +199,16 @@ History = Annotated[
     bool,
     typer.Option("--history", metavar=FLAG, help="Keep every step's weights in the database.", rich_help_panel=_RUN),
 ]
+Limit = Annotated[
+    int | None,
+    _option(
+        "--limit",
+        "The most ground clauses of one shape; of ilp the most bindings kept of components of bodies.",
+        metavar="N",
+        default="200000000, of ilp 10000000",
+        panel=_RUN,
+    ),
+]
 OnTruth = Annotated[
     Truth,
     typer.Option("--on-infeasible-truth", help="For examples whose labels violate hard clauses.", rich_help_panel=_RUN),
@@ -259,6 +269,7 @@ class Learning:
     constraints: Constrained = None
     checkpoint: Checkpoint = False
     resume: Resume = None
+    limit: Limit = None
 
     def estimator(self, batch: Batch | None = None) -> OnlineEstimator | BatchEstimator:
         """Return the learner, which has learned nothing yet.
@@ -288,6 +299,10 @@ class Learning:
         make = getattr(sqlrl, ESTIMATORS[self.learner])
         estimator: OnlineEstimator | BatchEstimator = make(**self._own(batch or Batch()), **common)
         return estimator
+
+    def fitting(self) -> dict[str, Any]:
+        """Return the options of `fit` that all learners of weights have, as far as they were given."""
+        return {} if self.limit is None else {"limit": self.limit}
 
     def constrained(self, estimator: OnlineEstimator | BatchEstimator) -> ConstrainedTraining | None:
         """Return the training of a learner under chosen hard clauses, None if none were chosen."""

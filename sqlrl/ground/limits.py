@@ -18,6 +18,9 @@ from sqlrl.plan.slots import bind
 from sqlrl.plan.worlds import POSSIBLE, World
 from sqlrl.wording import counted
 
+GROUNDING_LIMIT = 200_000_000
+"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
+
 ADVICE = "pass fewer examples=, or raise limit="
 
 

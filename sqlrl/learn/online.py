@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, warn
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import Names
@@ -208,6 +209,7 @@ class OnlineEstimator(Fitted):
         on_window: OnWindow | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
+        limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
@@ -226,6 +228,8 @@ class OnlineEstimator(Fitted):
         resume : int, optional
             The number of a run (`sqlrl.run`) that was saved and stopped: go on after its last window, and go on saving.
             Results, history and steps are then those of a run that was never stopped, byte for byte.
+        limit : int, optional
+            The most ground clauses of one shape that a window may have; None for no limit.
 
         Returns
         -------
@@ -240,6 +244,8 @@ class OnlineEstimator(Fitted):
             examples or data differ.
         InfeasibleError
             The hard clauses of an example cannot all hold.
+        GroundingLimitError
+            A clause has more groundings than the limit.
 
         Warns
         -----
@@ -271,7 +277,13 @@ class OnlineEstimator(Fitted):
         if resume is not None:
             check_integer("resume", resume, 1)
         started, name = datetime.now(UTC), type(self).__name__
-        order: Ordering = {"size": self.window, "order": self.order, "seed": parameters.seed, "passes": self.passes}
+        order: Ordering = {
+            "size": self.window,
+            "order": self.order,
+            "seed": parameters.seed,
+            "passes": self.passes,
+            "limit": limit,
+        }
         with self._windows(db, model, examples, order) as stream:
             names = Names(stream.clause_text, stream.example_name, stream.atom_text)
             saving = checkpoint or resume is not None

@@ -21,12 +21,13 @@ Order = Literal["file", "shuffle"]
 
 
 class Ordering(TypedDict):
-    """How examples come in windows; see `TrainingDatabase.training_windows`."""
+    """How examples come in windows, and how large they may be; see `TrainingDatabase.training_windows`."""
 
     size: int | None
     order: Order
     seed: int
     passes: int
+    limit: int | None
 
 
 STEP_SCHEMA = pa.schema(
@@ -227,7 +228,15 @@ class TrainingDatabase(Protocol):
     """What `fit` needs of its database."""
 
     def training_windows(
-        self, model: Model, *, examples: object, size: int | None, order: Order, seed: int, passes: int
+        self,
+        model: Model,
+        *,
+        examples: object,
+        size: int | None,
+        order: Order,
+        seed: int,
+        passes: int,
+        limit: int | None,
     ) -> AbstractContextManager[TrainingStream]:
         """Hold a model against the data and stream the examples in windows.
 
@@ -245,6 +254,8 @@ class TrainingDatabase(Protocol):
             Determines the random orders; every pass has another one.
         passes : int
             How often each example comes.
+        limit : int or None
+            The most ground clauses of one shape that a window may have; None for no limit.
 
         Returns
         -------

@@ -78,7 +78,16 @@ class GrowingDatabase(Protocol):
     """What OSL needs of its database besides what weight learners need."""
 
     def training_windows(
-        self, model: Model, *, examples: object, size: int | None, order: Order, seed: int, passes: int, modes: Modes
+        self,
+        model: Model,
+        *,
+        examples: object,
+        size: int | None,
+        order: Order,
+        seed: int,
+        passes: int,
+        limit: int | None,
+        modes: Modes,
     ) -> AbstractContextManager[GrowingStream]:
         """Hold a model against the data and stream the examples in windows; see `TrainingDatabase`."""
         ...

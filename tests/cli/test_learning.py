@@ -71,6 +71,13 @@ def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> N
     assert kept[name] == value
 
 
+@pytest.mark.parametrize("learner", ["adagrad", "osl", "likelihood"])
+def test_the_limit_of_ground_clauses_can_be_set(run: Run, project: Project, learner: str) -> None:
+    done = run(*arguments(project, "--learner", learner, *CHOICES[learner], "--limit", "1"))
+    assert done.code == 1
+    assert "the limit of 1" in done.err
+
+
 @pytest.mark.parametrize(("mode", "trained"), [("l+i", False), ("ibt", True), ("sct", True)])
 def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str, trained: bool) -> None:
     out = project / f"{mode.strip('+')}.mln"

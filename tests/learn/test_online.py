@@ -71,7 +71,7 @@ class Data:
 
     @contextmanager
     def training_windows(
-        self, model: Model, *, examples: Any, size: int | None, order: Order, seed: int, passes: int
+        self, model: Model, *, examples: Any, size: int | None, order: Order, seed: int, passes: int, **_: object
     ) -> Iterator[TrainingStream]:
         chosen = self.whole.examples if examples is None else np.array(examples, dtype=np.int64)
         rng, windows = np.random.default_rng(seed), []

@@ -12,6 +12,7 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
 from sqlrl.learn.fitted import Fitted
@@ -132,6 +133,7 @@ class BatchEstimator(Fitted):
         examples: object = None,
         *,
         on_iteration: Callable[[Iteration], None] | None = None,
+        limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         """Learn the weights of all rules of a model that are not hard.
 
@@ -145,6 +147,8 @@ class BatchEstimator(Fitted):
             What to learn from; all examples by default.
         on_iteration : callable, optional
             Called with an `Iteration` after each.
+        limit : int, optional
+            The most ground clauses of one shape that there may be; None for no limit.
 
         Returns
         -------
@@ -158,6 +162,8 @@ class BatchEstimator(Fitted):
             `on_infeasible_truth` is "error", or the model is not one that this learner can learn.
         InfeasibleError
             The hard clauses cannot all hold.
+        GroundingLimitError
+            A clause has more groundings than the limit.
 
         Warns
         -----
@@ -171,7 +177,7 @@ class BatchEstimator(Fitted):
         check_database(db)
         check_callback("on_iteration", on_iteration)
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
-        order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1}
+        order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
         iterations: list[Iteration] = []
 
         def report(iteration: Iteration) -> None:

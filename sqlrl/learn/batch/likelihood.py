@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.choices import make_choices
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
@@ -124,12 +125,13 @@ class Likelihood(BatchEstimator):
         *,
         groups: object = None,
         on_iteration: Callable[[Iteration], None] | None = None,
+        limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
         Parameters
         ----------
-        db, model, examples, on_iteration
+        db, model, examples, on_iteration, limit
             As `BatchEstimator.fit`.
         groups : query, table, path, relation, frame or tuples, optional
             Which query atoms stay together when a strength is chosen: a column for each argument of the target, in order, and one
@@ -147,8 +149,8 @@ class Likelihood(BatchEstimator):
             As `BatchEstimator.fit`; `prior_scale` has not as many numbers as the model has rules; or there is one strength, several
             open predicates or several examples, the columns are not those above, an atom has no group, or nothing is left to learn
             from.
-        InfeasibleError
-            The hard clauses cannot all hold.
+        InfeasibleError, GroundingLimitError
+            As `BatchEstimator.fit`.
 
         Examples
         --------
@@ -170,7 +172,7 @@ class Likelihood(BatchEstimator):
         """
         self._given, self._groups, self._scale, self._model = groups, None, None, model
         try:
-            return super().fit(db, model, examples, on_iteration=on_iteration)
+            return super().fit(db, model, examples, on_iteration=on_iteration, limit=limit)
         finally:
             self._given = self._groups = self._scale = self._model = None
 
