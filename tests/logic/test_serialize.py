@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError
-from sqlrl.logic import format_model, models_equal, parse_mln, read_mln, read_model, save_model
-from sqlrl.logic.expansions import expand
+from sqlrl.logic import (
+    format_formula,
+    format_model,
+    models_equal,
+    parse_formula,
+    parse_mln,
+    read_mln,
+    read_model,
+    save_model,
+)
+from sqlrl.logic.expansions import expand, fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import model_to_json
 from sqlrl.logic.serialize import model_from_json, parse_model
@@ -98,6 +107,13 @@ def test_expand_checks_its_rows():
         expand(template(rows=(("a",), ("b",))))
     assert len(expand(template()).rules) == 2
     assert models_equal(expand(template()), template())
+
+
+@pytest.mark.parametrize("quantifier", ["EXIST", "FORALL"])
+def test_constants_leave_quantified_variables_of_the_same_name(quantifier: str) -> None:
+    formula = parse_formula(f"P(x) v ({quantifier} x (Q(x, y) ^ ({quantifier} y Q(y, x))))")
+    expected = parse_formula(f"P(A) v ({quantifier} x (Q(x, B) ^ ({quantifier} y Q(y, x))))")
+    assert format_formula(fill(formula, {"x": "A", "y": "B"})) == format_formula(expected)
 
 
 @given(formulas(), st.floats(allow_nan=False, allow_infinity=False))
