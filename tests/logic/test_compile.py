@@ -95,6 +95,17 @@ def test_outermost_universal_quantifiers_bind_grounding_variables(text, variable
         assert reader.count(feature) == true
 
 
+def test_a_new_name_of_a_quantified_variable_is_none_that_the_formula_has():
+    """EXIST is distributed, and the second y would be called y_2, which ranges over another type."""
+    model = parse_mln("Q(s)\nR(s)\nT(u)\n1 (EXIST y (Q(y) v R(y))) v (EXIST y_2 T(y_2))")
+    (feature,) = compile_rule(model.rules[0], model, frozenset({"Q", "R", "T"}))
+    types = {"Q": "s", "R": "s", "T": "u"}
+    (clause,) = feature.clauses
+    found = {literal.conjunction[0].predicate: literal for literal in clause.literals}
+    assert {name: literal.variables[0][1] for name, literal in found.items()} == types
+    assert len({literal.variables[0][0] for literal in found.values()}) == 3
+
+
 def check_form(feature, opened, plain=True):
     """What the docstrings of the terms promise."""
     defined: set[str] = set()
