@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sql import table
 from sqlrl.plan.worlds import World
 from sqlrl.solve.counts import counts
+from tests.ground.binding import bound
 
 PEOPLE = 100_000
 HEADER = "Person(p)\nFriends(p, p)\nSmokes(p)\nCancer(p)\n"
@@ -135,3 +137,28 @@ def test_a_part_without_groundings_leaves_nothing(catalog: Catalog) -> None:
         program, network = grounded(catalog, rule)
         assert network.open.tolist() == [0], rule
         program.close()
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        ("Smokes(x) v Cancer(y) v x != z v y != z", lambda s, c, x, y, z: s[x] or c[y] or x != z or y != z),
+        ("Smokes(x) v Smokes(y) v x != z v y != z", lambda s, c, x, y, z: s[x] or s[y] or x != z or y != z),
+        ("Smokes(x) v Cancer(y) v x = z v y = z", lambda s, c, x, y, z: s[x] or c[y] or z in (x, y)),
+    ],
+)
+def test_variables_that_differ_from_or_equal_one_counted_variable(rule: str, holds: Callable[..., bool]) -> None:
+    """What is counted ties variables of open literals together, which grounding must not lose."""
+    model = parse_mln(f"{HEADER}1 {rule}", query=("Smokes", "Cancer"))
+    with bound(model, {"Person": [("A",), ("B",), ("C",)]}) as program:
+        network = ground_network(program)
+        order = program.engine.fetch(
+            exp.select("atom").from_(table(program.layout.predicates["Smokes"].atoms)).order_by("a0"), step="read atoms"
+        )
+        smokes = np.searchsorted(network.atoms, order.column("atom").to_numpy())
+        cancer = np.setdiff1d(np.arange(6), smokes)
+        for values in product((False, True), repeat=6):
+            world = np.array(values)
+            s, c = world[smokes], world[cancer]
+            expected = sum(bool(holds(s, c, *each)) for each in product(range(3), repeat=3))
+            assert counts(network, world).tolist() == [expected]
