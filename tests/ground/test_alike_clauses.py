@@ -1,4 +1,4 @@
-"""Counts of formulas whose normal form has several clauses of one shape, against formulas evaluated in Python."""
+"""Counts of formulas whose normal form has several clauses of one shape, or none, against formulas evaluated in Python."""
 
 from __future__ import annotations
 
@@ -52,3 +52,24 @@ def test_counts_are_those_of_the_formulas(seed: int) -> None:
         sum(true(e, u, q, values) for values in product(NAMES, repeat=variables)) for _, variables, true in FORMULAS
     ]
     assert db.count(model)["n"] == expected
+
+
+def test_groundings_of_formulas_about_one_example_each() -> None:
+    """How many words a clause ranges over depends on its document; its two normal clauses have as many groundings as one."""
+    db = sqlrl.connect()
+    words = [("D1", "a"), ("D1", "b"), ("D2", "a"), ("D2", "c"), ("D2", "d")]
+    db.load("Word", words, types=["doc", "word"], example="doc")
+    db.load("Q", [("D1", "a"), ("D2", "c"), ("D2", "d")], types=["doc", "word"], target=True)
+    rules = "1 Q(D1, x) <=> Q(D1, y)\n1 Q(D2, x) <=> Q(D2, y)\n1 Q(D1, x)"
+    found = db.count(sqlrl.parse_mln(f"Word(doc, word)\nQ(doc, word)\n{rules}"))
+    assert (found["groundings"], found["n"]) == ([4, 9, 2], [2, 5, 1])
+
+
+def test_formulas_that_no_atom_decides_have_all_their_groundings() -> None:
+    """They have no clause, but n is what their text says: all groundings, or none."""
+    db = sqlrl.connect()
+    db.load("D", [(name,) for name in NAMES], types=["t"])
+    db.load("Q", [("A",)], types=["t"], target=True)
+    rules = "1 Q(x) v !Q(x)\n2 Q(x) ^ !Q(x)\n3 (D(x) => D(x)) ^ (Q(y) v !Q(y))"
+    found = db.count(sqlrl.parse_mln(f"D(t)\nQ(t)\n{rules}"))
+    assert (found["groundings"], found["n"]) == ([3, 3, 9], [3, 0, 9])
