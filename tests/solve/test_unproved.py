@@ -6,7 +6,9 @@ from hypothesis import given, settings
 
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.relaxation import relax
+from sqlrl.solve.result import Status
 from sqlrl.solve.sample import network
+from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import weigh
 from tests.solve.networks import Problem, problems, worlds
 
@@ -50,7 +52,11 @@ def test_without_a_proof_no_component_meets_cpsat() -> None:
     problem, weights = odd(40, 1)
     quick = mpe(problem.network(), weights, prove=False)
     assert [choice.method for choice in quick.report.choices if choice.components] == ["lp"]
-    assert quick.gap > 0
+    # What is not proved is the distance to the bound of the relaxation, and no rounding.
+    relaxed = relax(weigh(problem.network(), weights), solver="highs")
+    assert quick.status is Status.FEASIBLE
+    assert quick.gap > 1
+    assert quick.bound == pytest.approx(relaxed.bound, abs=1e-6)
     # The relaxation of all pairs is all one half; rounding and local search do better than that by far.
     assert quick.objective > weigh(problem.network(), weights).score(np.zeros(40, dtype=bool)) + 10
 
@@ -59,3 +65,14 @@ def test_hard_clauses_hold_where_rounding_broke_them() -> None:
     triple = network(3, [(0, [1, 2]), (0, [1, 3]), (0, [2, 3]), (1, [-1]), (1, [-2]), (1, [-3])], hard=[0])
     world = mpe(triple, [0.0, 1.0], prove=False).world
     assert world.sum() == 2
+
+
+def test_the_best_of_several_known_worlds_is_not_lost() -> None:
+    """Whichever comes first: separation gives the labels and the worst world that it knows."""
+    problem, weights = odd(100, 1)
+    weighed, none = weigh(problem.network(), weights), np.zeros(100, dtype=bool)
+    known = solve_walksat(weighed, flips=50_000).world
+    assert mpe(problem.network(), weights, prove=False, start=none).objective < weighed.score(known) - 1
+    for start in (np.stack([none, known]), np.stack([known, none])):
+        found = mpe(problem.network(), weights, prove=False, start=start)
+        assert found.objective >= weighed.score(known) - 1e-9
