@@ -244,6 +244,19 @@ def test_integer_weights_are_scaled_exactly_and_a_huge_constant_hides_nothing() 
     assert result.objective == pytest.approx(3e30)
 
 
+def test_weights_too_far_apart_for_a_cut_are_left_to_elimination() -> None:
+    """A cut is the first choice for pairs that attract each other; it needs integers, and elimination none."""
+    pairs = [
+        (clause, [-a, b]) for clause, x, y in [(0, 1, 2), (0, 2, 3), (1, 3, 4), (1, 4, 1)] for a, b in [(x, y), (y, x)]
+    ]
+    net, weights = network(4, [*pairs, (2, [1]), (3, [-4])]), [1e12, 1.0, 1.5, 1e-3]
+    result = mpe(net, weights)
+    assert [choice.method for choice in result.report.choices] == ["elimination"]
+    assert result.world.all()
+    with pytest.raises(NumericError, match="integer weights cannot hold"):
+        mpe(net, weights, method="cut")
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
 def test_bad_weights_are_refused(bad: float) -> None:
     net = network(2, [(0, [1, 2]), (1, [1])], hard=[1])
