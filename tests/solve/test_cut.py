@@ -11,6 +11,7 @@ from sqlrl.errors import NumericError
 from sqlrl.solve.cut import attractive, persistent, solve_cut
 from sqlrl.solve.pairwise import negate, pairwise_atoms, quadratic, switched
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
+from sqlrl.solve.sample import network
 from sqlrl.solve.weighed import FREE, Weighed, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
 from tests.solve.test_weighed import enumerate_weighed, tolerance
@@ -116,3 +117,11 @@ def test_components_of_distant_weights_are_cut_apart() -> None:
     mixed = Problem(3, [(0, [-1, 2], 1), (1, [-2, 3], 1), (0, [1], 1)], [1e-9, 1e15])
     with pytest.raises(NumericError, match="integer weights cannot hold both"):
         solve_cut(weigh(mixed.network(), mixed.weights))
+
+
+def test_pairs_whose_costs_cancel_leave_no_tiny_one() -> None:
+    """0.1 + 0.2 is not 0.3 in floats; the difference would be a cost that no integers hold beside the others."""
+    net = network(2, [(0, [1, 2]), (1, [1, 2]), (2, [-1, 2]), (3, [1]), (4, [2])])
+    form = quadratic(weigh(net, [0.1, 0.2, 0.3, 0.05, 1000.0]))
+    assert form.product.tolist() == []
+    assert form.linear.tolist() == pytest.approx([-0.05, -1000.3])
