@@ -124,6 +124,7 @@ def test_a_file_that_changed_takes_its_own_place(catalog: Catalog, files: list[P
     catalog.load_evidence(first, MODEL)
     assert rows(catalog) == {("P", "fact"): 2, ("Q", "fact"): 1}
     assert named(catalog, "Q") == [{"s": "C", "s_2": "C"}]
+    assert not catalog.predicates()["Q"].open
     layout = catalog.bind(MODEL, training=True)
     assert not layout.predicates["Q"].open
     assert layout.types["s"].size == 2
@@ -131,6 +132,15 @@ def test_a_file_that_changed_takes_its_own_place(catalog: Catalog, files: list[P
     catalog.load_evidence(first, MODEL)
     record = catalog.predicates()["Q"]
     assert (record.rows, record.readable, record.facts) == (0, None, None)
+
+
+def test_constants_go_with_the_last_facts_of_a_file(catalog: Catalog, files: list[Path]) -> None:
+    files[0].write_text("Q(B, C)\n")
+    catalog.load_evidence(files[0], MODEL)
+    files[0].write_text("P(A)\n")
+    catalog.load_evidence(files[0], MODEL)
+    assert rows(catalog) == {("P", "fact"): 1}
+    assert catalog.bind(parse_mln("P(s)\nP(x)", query=["P"]), training=False).types["s"].size == 1
 
 
 @pytest.mark.parametrize(
