@@ -288,3 +288,21 @@ def test_a_stop_leaves_what_was_found() -> None:
     assert 0 < len(stopped.candidates) < len(whole.candidates)
     assert stopped.candidates == whole.candidates[: len(stopped.candidates)]
     assert all(place < len(stopped.candidates) for place in stopped.theory)
+
+
+def test_what_is_kept_is_estimated_with_the_m_that_was_given() -> None:
+    source = world("chain", 3, atoms=20)
+    every = ILPParameters(
+        explore=True, nodes=10**6, min_positive=1, noise=100, min_accuracy=0.0, clause_length=3, evaluation="mestimate", m=20.0, keep_above=0.0
+    )  # fmt: skip
+    found = Induction(source, source.bias, every)
+    found.run()
+    prior = source.truth.mean()
+    estimate = {x.components: (x.positives + 20 * prior) / (x.positives + x.negatives + 20) for x in found.candidates}
+    limit = float(np.median(list(estimate.values()))) + 1e-9
+    few = Induction(source, source.bias, replace(every, keep_above=limit))
+    few.run()
+    theory = {found.candidates[place].components for place in found.theory}
+    expected = {components for components, value in estimate.items() if value > limit} | theory
+    assert {x.components for x in few.candidates} == expected
+    assert 0 < len(expected) < len(found.candidates)
