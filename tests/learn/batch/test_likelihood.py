@@ -65,6 +65,9 @@ def test_what_is_kept_of_a_run(db: sqlrl.Database) -> None:
     assert best["strength"] == fit.strength_
     assert best["chosen"]
     assert best["log_likelihood"] == pytest.approx(sum(row[2] for row in tuning if row[3]), abs=1e-12)
+    # The mean over the choices of each part: three of equal size have a third of them.
+    means = np.array([row[2] for row in tuning if row[3]]) * 3 / (best["log_likelihood"] / best["per_choice"])
+    assert best["deviation"] == pytest.approx(means.std(ddof=1))
     [(status, learner, parameters)] = db.sql(
         f"select status, learner, parameters from sqlrl.run where run = {run}"
     ).fetchall()
