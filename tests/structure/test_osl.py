@@ -375,3 +375,15 @@ def test_the_examples_of_added_clauses_are_named_by_one_query(monkeypatch: pytes
     added = osl.fit(db, model).added()
     assert len(set(added["example"].to_pylist())) > 2
     assert len([step for step in steps if "name" in step and "example" in step]) == 1
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
+def test_a_pool_that_the_window_does_not_fill_is_searched_at_its_end() -> None:
+    db = sqlrl.connect()
+    db.load("U", [("e1", "A"), ("e2", "A")], types=["d", "a"], example="d")
+    db.load("Q", [("e1", "A"), ("e2", "A")], types=["d", "a"], target=True)
+    model = sqlrl.parse_mln("U(d, a)\nQ(d, a)\nQ(d, x)")
+    modes = sqlrl.parse_modes("modeP(1, U(., +))\nmodeP(1, Q(., -))")
+    few, many = (sqlrl.OSL(modes, 2, pool=pool).fit(db, model).added() for pool in (2, 100))
+    assert many.num_rows > 0
+    assert many == few
