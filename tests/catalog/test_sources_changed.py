@@ -214,3 +214,14 @@ def test_a_table_that_is_gone_is_named_with_its_predicate(catalog: Catalog, kind
     assert bound(catalog) == 1
     catalog.engine.connection.execute(f"create {kind} edge as select 'b' as a union select 'c'")
     assert catalog.refresh() == ["P"]
+
+
+def test_a_file_of_a_pattern_is_noticed_by_its_time(catalog: Catalog, tmp_path: Path) -> None:
+    write(tmp_path / "p1.csv", "x")
+    path = write(tmp_path / "p2.csv", "y")
+    catalog.load("P", tmp_path / "p*.csv", types=["s"])
+    assert bound(catalog) == 2
+    write(path, "x")
+    os.utime(path, ns=(1, 10**18))
+    with pytest.raises(CatalogError, match="now has 2 files, of which some are new or changed"):
+        bound(catalog)
