@@ -191,3 +191,11 @@ def test_a_closure_of_a_thousand_steps_is_one_query(db: sqlrl.Database, monkeypa
     db.define(ANCESTOR)
     assert [step for step in steps if step.startswith("define")] == ["define ancestor"]
     assert db.predicates()["facts"][0] == 1000 * 1001 // 2
+
+
+def test_a_predicate_with_facts_and_a_scope_is_open() -> None:
+    db = sqlrl.connect()
+    db.load("Tall", [("Ann",)], types=["person"])
+    db.scope("Tall", [("Ann",), ("Bob",)])
+    with pytest.raises(CatalogError, match="Tall is open, it has atoms to predict"):
+        db.define("Big(x) :- Tall(x).")
