@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -176,3 +177,23 @@ def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_
         needed.append((found.state.iteration, found.state.objective))
     assert needed[0][1] == pytest.approx(needed[1][1], abs=0.11)
     assert needed[1][0] < 0.8 * needed[0][0], needed
+
+
+@pytest.mark.parametrize("master", [SquaredNorm, AbsoluteNorm])
+def test_what_the_oracle_may_have_missed_is_part_of_the_gap(master: type[SquaredNorm | AbsoluteNorm]) -> None:
+    """Weights that are best for the worlds that were found are not known to be the best ones."""
+    oracle = Oracle(Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
+
+    class Unsure:
+        def most_violated(self, weights: np.ndarray, known: int = -1) -> Found:
+            return replace(oracle.most_violated(weights, known), gap=0.5)
+
+        def rounded(self, weights: np.ndarray) -> np.ndarray:
+            return weights
+
+    told: list[State] = []
+    found = CuttingPlanes(Unsure(), master(), 2, 1, Stopping(1e-4, 100, 50), told.append).train(2.0)
+    assert found.converged
+    assert told[-1].upper == pytest.approx(told[-1].objective + 2.0 * 0.5, abs=1e-3)
+    assert found.state.upper == pytest.approx(found.state.objective + 2.0 * 0.5, abs=1e-3)
+    assert found.state.gap >= 1.0 - 1e-3
