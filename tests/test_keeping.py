@@ -127,6 +127,16 @@ def test_without_labels_the_observed_counts_stay_unknown() -> None:
     assert (observed, int(Decimal(predicted)), delta) == (None, 4, None)
 
 
+def test_with_some_labels_the_observed_counts_stay_unknown() -> None:
+    db = sqlrl.connect()
+    db.load("Word", WORDS, types=("doc", "word"), example="doc")
+    db.load("Class", CLASSES, types=("doc", "class"), target=True)
+    text = "Word(doc, word)\nClass(doc, class)\nGood(doc)\n1 Good(d) <=> Class(d, x)"
+    prediction = db.predict(sqlrl.parse_mln(text, query=("Class", "Good")), keep=True)
+    assert prediction.evaluate().predicates["Class"].false_negatives == len(CLASSES)
+    assert [row[4] for row in statistics(db, 1).values()] == [None]
+
+
 def test_what_evidence_violates_is_counted_without_grounding() -> None:
     db = database()
     with db.program(RULES, training=True) as program:

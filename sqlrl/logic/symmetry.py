@@ -63,7 +63,6 @@ def _parameters(shape: Shape, order: Sequence[ShapeLiteral]) -> tuple[int, ...] 
         for a, b in zip(old.terms, new.terms, strict=True):
             if image.setdefault(a, b) != b or a.parameter != b.parameter:
                 return None
-    if len(set(image.values())) < len(image):
-        return None
+    # The literals are the same ones in another order, so that no two slots get one name.
     parameters = [image.get(Slot(True, k), Slot(True, k)).index for k in range(len(shape.parameters))]
     return tuple(parameters)

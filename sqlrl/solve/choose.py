@@ -49,8 +49,6 @@ class Options:
         CP-SAT's deterministic time for each component, roughly seconds.
     seed : int
         Of CP-SAT and of local search.
-    linear_solver : str or None
-        Of the linear relaxation; by size if None.
     start : bool array, shape (n,) or (k, n), or None
         Worlds of the whole network. Local search and CP-SAT start from the best of them unless a better one is known.
     prove : bool
@@ -61,7 +59,6 @@ class Options:
     method: Method = "auto"
     deterministic_limit: float | None = None
     seed: int = 0
-    linear_solver: LinearSolver | None = None
     start: BoolArray | None = None
     prove: bool = True
 
@@ -241,7 +238,7 @@ class Chooser:
     def _linear(self, part: Weighed) -> LinearSolver:
         if not self.options.prove and len(part.block_exact) == 0 and int(np.diff(part.indptr).max(initial=0)) <= 2:
             return "flow"
-        return self.options.linear_solver or ("pdlp" if len(part.cost) > LARGE else "glop")
+        return "pdlp" if len(part.cost) > LARGE else "glop"
 
     def _cpsat(self, part: Weighed, *, start: BoolArray | None = None, bound: float = np.inf) -> Solution:
         options, known = self.options, self._known(part)

@@ -382,6 +382,13 @@ def test_two_arguments_of_the_example_type(catalog: Catalog) -> None:
     assert [a.example for a in catalog.predicates()["Like"].arguments] == [False, True]
 
 
+def test_examples_are_numbered_as_rows_name_them_from_left_to_right(catalog: Catalog) -> None:
+    catalog.examples(argument_type="bib")
+    catalog.load("Same", [("b9", "b2"), ("b3", "b9"), ("b1", "b0")], types=["bib", "bib"])
+    names = "select name from sqlrl.dictionary_bib order by id"
+    assert catalog.engine.connection.sql(names).fetchall() == [(name,) for name in ("b9", "b2", "b3", "b1", "b0")]
+
+
 def test_the_named_argument_is_the_example(catalog: Catalog) -> None:
     catalog.load("Has", [("b1", "b2", "x"), ("b2", "b1", "y")], types=["bib", "bib", "word"], example=1)
     model = parse_mln("Has(bib, bib, word)\nGood(bib, word)\nHas(c, b, w) => Good(b, w)")

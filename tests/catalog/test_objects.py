@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict, namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -36,8 +36,20 @@ def loaded(catalog: Catalog, source: Any, **options: Any) -> list[tuple[Any, ...
     return sorted(catalog.engine.connection.execute(f'from sqlrl."{view}"').fetchall())
 
 
+_opened: list[sqlite3.Connection] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close what `cursor` opens: Python 3.13 warns of connections that are left open."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
 def cursor(factory: Any) -> sqlite3.Cursor:
     connection = sqlite3.connect(":memory:")
+    _opened.append(connection)
     connection.row_factory = factory
     return connection.execute("select 'Anna' as a, 'Bob' as b union all select 'Bob', 'Chris'")
 
@@ -89,7 +101,7 @@ def test_values_say_what_they_are(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize(
-    "nothing", [None, float("nan"), np.nan, np.float32("nan"), Decimal("nan"), np.datetime64("nat"), pd.NaT, pd.NA]
+    "nothing", [None, float("nan"), np.nan, np.float32("nan"), Decimal("nan"), np.datetime64("nat", "s"), pd.NaT, pd.NA]
 )
 @pytest.mark.parametrize("other", ["Anna", 1.5])
 def test_what_marks_a_missing_value_is_no_constant(catalog: Catalog, nothing: Any, other: Any) -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.connecting import connect
 
 NAMES = st.sampled_from(["a", "B", "é", "z z", "\U0001f600", "￿"])
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["type", "predicate", "state", "clear", "table", "drop"]), NAMES), max_size=8
+    st.tuples(st.sampled_from(["type", "predicate", "source", "state", "clear", "table", "drop"]), NAMES), max_size=8
 )
 
 
@@ -32,6 +32,12 @@ def change(store: Store, step: str, name: str, number: int) -> None:
     elif step == "predicate":
         arguments = tuple(ArgumentRecord(f"x{i}", None if i else "t") for i in range(number % 3))
         store.save_predicate(PredicateRecord(name, rows=number, arguments=arguments))
+    elif step == "source":
+        role = ("fact", "label")[number % 2]
+        store.save_predicate(PredicateRecord(name))
+        store.save_source(
+            SourceRecord(name, role, f"{role}_{name}", False, False, False, "file", "x", "", "{}", number)
+        )
     elif step == "state":
         store.set_state(name, str(number))
     elif step == "clear":

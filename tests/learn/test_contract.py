@@ -27,7 +27,7 @@ from sqlrl.learn.stepping import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample import network
-from tests.learn.oracles import EVERY
+from tests.learn.oracles import EVERY, SAMPLING
 from tests.learn.streams import chain_window, random_stream
 from tests.learn.test_learner import infeasible
 
@@ -92,6 +92,29 @@ def test_a_learner_goes_on_where_it_was_left(tmp_path: Path, parameters: Paramet
     assert second.infeasible.clause.tolist() == whole.infeasible.clause.tolist()
     with pytest.raises(InputError, match="a state of this learner has the arrays steps, "):
         OnlineLearner.from_state(parameters, {"steps": np.array(0)})
+
+
+@pytest.mark.parametrize("parameters", (EVERY | SAMPLING).values(), ids=EVERY | SAMPLING)
+def test_an_interrupted_window_leaves_no_trace(monkeypatch: pytest.MonkeyPatch, parameters: Parameters) -> None:
+    first, second = random_stream(3, count=8).windows(4)
+    learner, undisturbed = OnlineLearner(parameters), OnlineLearner(parameters)
+    learner.learn_many(first)
+    saved = learner.state()
+    copies = {name: x.copy() for name, x in saved.items()}
+
+    def interrupted(*given: Any) -> None:
+        learn_examples(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "learn_examples", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn_many(second)
+    monkeypatch.undo()
+    learner.learn_many(second)
+    for window in (first, second):
+        undisturbed.learn_many(window)
+    assert same(learner, undisturbed)
+    assert all(saved[name].tobytes() == x.tobytes() for name, x in copies.items())
 
 
 @every

@@ -94,6 +94,15 @@ def test_a_pair_and_its_reverse_are_held_out_together(db: sqlrl.Database) -> Non
     assert fit.get_params() == sqlrl.Likelihood("l2", [0.1, 5.0], folds=4).get_params()
 
 
+def test_groups_are_dealt_by_the_seed(db: sqlrl.Database) -> None:
+    groups = [(a, b, a) for a, b in played()[0]]
+    found = [
+        tuned(db, sqlrl.Likelihood("l2", [0.1, 5.0], folds=2, random_state=seed).fit(db, MODEL, groups=groups), 5.0)
+        for seed in (0, 0, 1)
+    ]
+    assert found[0] == found[1] != found[2]
+
+
 def test_nothing_is_learned_of_the_players_that_are_held_out(db: sqlrl.Database) -> None:
     pairs, _, _ = played()
     team = {f"p{i}": i // 3 for i in range(PLAYERS)}
