@@ -108,6 +108,9 @@ def total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
 def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: Rates) -> float:
     """Equation 1 for one clause with a delta n other than 0, in place; returns the weight after the step.
 
+    With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, that is
+    sign(u) * max(|u| - lambda * eta / H, 0). In steps where its delta n is 0 a clause is only discounted.
+
     Parameters
     ----------
     state : AdaGradState
@@ -119,6 +122,14 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
     step : int
         The step, counted from 1.
     rates : Rates
+
+    Examples
+    --------
+    >>> state, rates = new_state(2), Rates(regularization=0.1)
+    >>> update_clause(state, 0, 1, 1, rates), update_clause(state, 1, -1, 2, rates)
+    (0.45, -0.45)
+    >>> weight_after(state, 0, 2, rates)
+    0.4
     """
     before = weight_after(state, i, step - 1, rates)
     total = total_after(state, i, step - 1, rates)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import nullcontext
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.connecting import connect
 
-NAMES = st.sampled_from(["a", "B", "é", "z z", "\U0001f600", "￿"])
+NAMES = st.sampled_from(["a", "B", "\U0001f600"])
 STEPS = st.lists(
     st.tuples(st.sampled_from(["type", "predicate", "source", "state", "clear", "table", "drop"]), NAMES), max_size=8
 )
@@ -48,40 +49,44 @@ def change(store: Store, step: str, name: str, number: int) -> None:
         store.drop(f"t_{name}")
 
 
-@given(STEPS, st.integers(0, 8))
-def test_a_transaction_knows_what_the_tables_hold(steps: list[tuple[str, str]], nested: int) -> None:
-    store = Catalog(connect(":memory:")).store
+@cache
+def store_of_all() -> Store:
+    """One database for all examples, each of which is rolled back."""
+    return Catalog(connect(":memory:")).store
+
+
+def change_and_look(store: Store, steps: list[tuple[str, str]], known: int) -> None:
+    """Make changes, every other one in a transaction within; hold what is known against the tables; roll all back."""
     with store.writing():
         for number, (step, name) in enumerate(steps):
-            if number < nested:
+            if number >= known:
+                # What was not read before is read after the change.
                 seen(store)
-            if number % 2:
-                with store.writing():
-                    change(store, step, name, number)
-            else:
+            with store.writing() if number % 2 else nullcontext():
                 change(store, step, name, number)
-            assert seen(store) == seen(Store(store.engine))
-        inside = seen(store)
-    assert seen(store) == inside
+        assert seen(store) == seen(Store(store.engine))
+        for found in (store.types(), store.predicates(), store.sources()):
+            assert list(found) == sorted(found)
+        raise ZeroDivisionError
 
 
-def change_and_fail(store: Store) -> None:
-    """Write a record and a table, and end in an error."""
-    with store.writing():
-        store.save_type(replace(store.types()["a"], size=3))
-        store.create("t_a", exp.select("1 AS x"), "make")
-        raise ZeroDivisionError(seen(store))
+@given(STEPS, st.integers(0, 8))
+def test_a_transaction_knows_what_the_tables_hold(steps: list[tuple[str, str]], known: int) -> None:
+    store = store_of_all()
+    before = seen(store)
+    with pytest.raises(ZeroDivisionError):
+        change_and_look(store, steps, known)
+    assert seen(store) == before
 
 
-def test_what_is_rolled_back_is_forgotten() -> None:
+def test_what_was_known_is_what_was_committed() -> None:
     store = Catalog(connect(":memory:")).store
     with store.writing():
-        store.save_type(TypeRecord("a", "dictionary_a"))
-    before = seen(store)
-    with pytest.raises(ZeroDivisionError) as failed:
-        change_and_fail(store)
-    assert failed.value.args != (before,)
-    assert seen(store) == before
+        seen(store)
+        for number, step in enumerate(("type", "predicate", "source", "state", "table")):
+            change(store, step, "a", number)
+        inside = seen(store)
+    assert seen(store) == inside != seen(Catalog(connect(":memory:")).store)
 
 
 def test_a_transaction_reads_records_once(monkeypatch: pytest.MonkeyPatch) -> None:
