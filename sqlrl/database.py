@@ -132,7 +132,7 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
     ) -> Iterator[TrainingStream]:
         """Show the training examples as a stream of grounded windows while the context is open.
 
-        `sqlrl.learn.protocols.TrainingDatabase` says what the parameters mean; with `modes` the windows have what path finding
+        `sqlrl.learn.protocols.Ordering` says what the parameters mean; with `modes` the windows have what path finding
         needs. A run that an error or Ctrl-C ends is kept with that status.
         """
         check_model(model)

@@ -11,7 +11,7 @@ import typer
 
 from sqlrl.cli.batching import Batch, without_prior
 from sqlrl.cli.choices import Constraints, Counts, Inference, LabelLoss, Learner, Order, Ties, Truth, Update
-from sqlrl.cli.options import FLAG
+from sqlrl.cli.options import FLAG, GROUNDING_LIMIT
 
 if TYPE_CHECKING:
     from sqlrl.constrained import ConstrainedTraining
@@ -205,7 +205,7 @@ Limit = Annotated[
         "--limit",
         "The most ground clauses of one shape; of ilp the most bindings kept of components of bodies.",
         metavar="N",
-        default="200000000, of ilp 10000000",
+        default=f"{GROUNDING_LIMIT}, of ilp 10000000",
         panel=_RUN,
     ),
 ]

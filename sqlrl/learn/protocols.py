@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,7 +21,21 @@ Order = Literal["file", "shuffle"]
 
 
 class Ordering(TypedDict):
-    """How examples come in windows, and how large they may be; see `TrainingDatabase.training_windows`."""
+    """How examples come in windows, and how large they may be; keywords of `TrainingDatabase.training_windows`.
+
+    Parameters
+    ----------
+    size : int or None
+        Examples in a window, chosen by the first ones if None. A window never spans two passes.
+    order : {"file", "shuffle"}
+        Order of first appearance in the data, or random orders.
+    seed : int
+        Determines the random orders; every pass has another one.
+    passes : int
+        How often each example comes.
+    limit : int or None
+        The most ground clauses of one shape that a window may have; None for no limit.
+    """
 
     size: int | None
     order: Order
@@ -228,15 +242,7 @@ class TrainingDatabase(Protocol):
     """What `fit` needs of its database."""
 
     def training_windows(
-        self,
-        model: Model,
-        *,
-        examples: object,
-        size: int | None,
-        order: Order,
-        seed: int,
-        passes: int,
-        limit: int | None,
+        self, model: Model, *, examples: object, **order: Unpack[Ordering]
     ) -> AbstractContextManager[TrainingStream]:
         """Hold a model against the data and stream the examples in windows.
 
@@ -246,16 +252,8 @@ class TrainingDatabase(Protocol):
             What to learn.
         examples : object
             A query, a list of names, or None for all examples.
-        size : int or None
-            Examples in a window, chosen by the first ones if None. A window never spans two passes.
-        order : {"file", "shuffle"}
-            Order of first appearance in the data, or random orders.
-        seed : int
-            Determines the random orders; every pass has another one.
-        passes : int
-            How often each example comes.
-        limit : int or None
-            The most ground clauses of one shape that a window may have; None for no limit.
+        **order
+            See `Ordering`.
 
         Returns
         -------

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 import pyarrow as pa
 
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.observed import WindowFacts
 from sqlrl.ground.windows import Window
-from sqlrl.learn.protocols import Order, TrainingStream
+from sqlrl.learn.protocols import Ordering, TrainingStream
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import Shape
 from sqlrl.structure.additions import Addition
@@ -78,16 +78,7 @@ class GrowingDatabase(Protocol):
     """What OSL needs of its database besides what weight learners need."""
 
     def training_windows(
-        self,
-        model: Model,
-        *,
-        examples: object,
-        size: int | None,
-        order: Order,
-        seed: int,
-        passes: int,
-        limit: int | None,
-        modes: Modes,
+        self, model: Model, *, examples: object, modes: Modes, **order: Unpack[Ordering]
     ) -> AbstractContextManager[GrowingStream]:
         """Hold a model against the data and stream the examples in windows; see `TrainingDatabase`."""
         ...
