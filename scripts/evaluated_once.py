@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sqlrl
-from sqlrl.inducing import Session
+from sqlrl.database.inducing import Session
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.rules import Rule
 from sqlrl.structure.ilp.protocols import ComponentCounts, Saturated

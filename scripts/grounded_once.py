@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 import sqlrl
+from sqlrl.database.training import TrainingStream
 from sqlrl.ground.clauses import learned_model
 from sqlrl.ground.windows import Window
 from sqlrl.learn.protocols import TrainingRecord
-from sqlrl.training import TrainingStream
 
 Made = TypeVar("Made")
 FloatArray = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from citations import author_folds, constrained_ism, field_counts, load_citeseer
 from harness import Measured, Options, Row, publish, run_jobs
 
 import sqlrl
-from sqlrl.constrained import Mode
+from sqlrl.database.constrained import Mode
 from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.protocols import Order
 

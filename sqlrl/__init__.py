@@ -9,8 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlrl.constrained import ConstrainedTraining
-    from sqlrl.database import Database, connect
+    from sqlrl.database.constrained import ConstrainedTraining
+    from sqlrl.database.database import Database, connect
+    from sqlrl.database.marginals import Marginals
+    from sqlrl.database.prediction import Prediction
     from sqlrl.errors import SqlrlError
     from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
     from sqlrl.learn.batch.likelihood import Likelihood
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from sqlrl.logic import Bias, Model, Modes, parse_bias, parse_mln, parse_modes, read_bias, read_mln, read_modes
     from sqlrl.logic.saving import save_model
     from sqlrl.logic.serialize import models_equal, read_model
-    from sqlrl.marginals import Marginals
-    from sqlrl.prediction import Prediction
     from sqlrl.report import Table
     from sqlrl.structure.estimator import OSL
     from sqlrl.structure.ilp.estimator import ILP
@@ -30,25 +30,25 @@ _HOMES = {
     "AdaGrad": "sqlrl.learn",
     "Bias": "sqlrl.logic",
     "CDA": "sqlrl.learn",
-    "ConstrainedTraining": "sqlrl.constrained",
+    "ConstrainedTraining": "sqlrl.database.constrained",
     "ContrastiveDivergence": "sqlrl.learn",
-    "Database": "sqlrl.database",
+    "Database": "sqlrl.database.database",
     "ILP": "sqlrl.structure.ilp.estimator",
     "Likelihood": "sqlrl.learn.batch.likelihood",
     "MIRA": "sqlrl.learn",
-    "Marginals": "sqlrl.marginals",
+    "Marginals": "sqlrl.database.marginals",
     "MaxMargin": "sqlrl.learn.margin.estimator",
     "Model": "sqlrl.logic",
     "Modes": "sqlrl.logic",
     "OSL": "sqlrl.structure.estimator",
     "PSCG": "sqlrl.learn.batch.pscg",
     "Perceptron": "sqlrl.learn",
-    "Prediction": "sqlrl.prediction",
+    "Prediction": "sqlrl.database.prediction",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
     "Table": "sqlrl.report",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
-    "connect": "sqlrl.database",
+    "connect": "sqlrl.database.database",
     "models_equal": "sqlrl.logic.serialize",
     "parse_bias": "sqlrl.logic",
     "parse_mln": "sqlrl.logic",

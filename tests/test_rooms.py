@@ -12,10 +12,22 @@ import sqlrl
 
 PACKAGE = Path(sqlrl.__file__).parent
 BELOW = ("errors", "wording", "markup", "paths", "resources", "working", "kernels")
-ROOMS = ("logic", "engine", "catalog", "plan", "ground", "solve", "learn", "structure", "evaluate", "report")
+ROOMS = (
+    "logic",
+    "engine",
+    "catalog",
+    "plan",
+    "ground",
+    "solve",
+    "learn",
+    "structure",
+    "evaluate",
+    "report",
+    "database",
+)
 RANK = {name: i for i, name in enumerate((*BELOW, *ROOMS))}
 TOP = len(RANK)
-"""What stands beside the rooms is the database, which knows all of them; then come `demo` and `cli`."""
+"""What is in no room, `demo` and `cli`, knows all of them."""
 
 
 def imports(node: ast.AST) -> Iterator[str]:

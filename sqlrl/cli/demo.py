@@ -18,7 +18,7 @@ from sqlrl.cli.session import Session, print_json, session
 from sqlrl.errors import InputError
 
 if TYPE_CHECKING:
-    from sqlrl.database import Database as Opened
+    from sqlrl.database.database import Database as Opened
 
 HELD_OUT = 0.25
 """The share of the citations that is held out, the last ones."""

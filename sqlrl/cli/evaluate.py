@@ -16,7 +16,7 @@ from sqlrl.cli.predicting import Solver
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.database import Database
+    from sqlrl.database.database import Database
     from sqlrl.evaluate import Scores
 
 

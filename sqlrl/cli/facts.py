@@ -15,7 +15,7 @@ from sqlrl.cli.options import FLAG, split_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.database import Database
+    from sqlrl.database.database import Database
 
 
 class Duplicates(StrEnum):

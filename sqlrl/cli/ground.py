@@ -27,8 +27,8 @@ def ground(
     sqlrl ground cite.duckdb --model chain.mln
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
+        from sqlrl.database.models import helper_limit
         from sqlrl.ground.assemble import ground_network
-        from sqlrl.models import helper_limit
 
         with (
             job.run.working("grounding"),

@@ -22,7 +22,7 @@ from sqlrl.paths import is_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.database import Database
+    from sqlrl.database.database import Database
     from sqlrl.logic import Model
 
 STANDARD_INPUT = "standard input"

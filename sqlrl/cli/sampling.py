@@ -13,7 +13,7 @@ from sqlrl.cli.options import FLAG
 from sqlrl.cli.predicting import PATIENCE, Method, Solver
 
 if TYPE_CHECKING:
-    from sqlrl.marginals import Marginals
+    from sqlrl.database.marginals import Marginals
     from sqlrl.solve.marginal import Method as MarginalMethod
 
 _PANEL = "Marginal probabilities"

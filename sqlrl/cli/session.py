@@ -22,7 +22,7 @@ from sqlrl.paths import expanded
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.database import Database
+    from sqlrl.database.database import Database
     from sqlrl.report import Console, Table
 
 EVERY = sys.maxsize
@@ -58,7 +58,7 @@ class Session:
         InputError
             The file does not exist and may not be created, or is no database.
         """
-        from sqlrl.database import connect
+        from sqlrl.database.database import connect
 
         if path is not None:
             check_file(path, create=create)

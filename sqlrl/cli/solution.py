@@ -13,7 +13,7 @@ from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import FLAG
 
 if TYPE_CHECKING:
-    from sqlrl.prediction import Prediction
+    from sqlrl.database.prediction import Prediction
 
 _PANEL = "World of another solver"
 

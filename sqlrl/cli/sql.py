@@ -16,7 +16,7 @@ from sqlrl.errors import EngineError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.database import Database as Opened
+    from sqlrl.database.database import Database as Opened
 
 Second = Annotated[
     str | None,

@@ -16,7 +16,7 @@ from sqlrl.cli.session import print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlrl.why import Reasons
+    from sqlrl.database.why import Reasons
 
 Atoms = Annotated[
     list[str],

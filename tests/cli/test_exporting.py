@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.conftest import EVIDENCE, Run
-from tests.test_exporting import solved
+from tests.database.test_exporting import solved
 
 
 def test_the_command_line_exports_and_reads_back(tmp_path: Path, run: Run) -> None:

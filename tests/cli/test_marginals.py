@@ -114,7 +114,7 @@ def test_atoms_that_are_not_there(
     def too_late(*_: object, **__: object) -> None:
         raise AssertionError("predicted before the atom was looked up")
 
-    monkeypatch.setattr("sqlrl.database.Database.predict", too_late)
+    monkeypatch.setattr("sqlrl.database.database.Database.predict", too_late)
     done = run("why", *options(project), *arguments)
     assert done.code == 1
     assert message in done.err

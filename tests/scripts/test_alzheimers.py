@@ -42,7 +42,7 @@ from grounded_once import GroundedOnce
 from harness import Measured, Options
 
 import sqlrl
-from sqlrl import training
+from sqlrl.database import training
 from sqlrl.evaluate import auc_roc
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.coverage import Coverage

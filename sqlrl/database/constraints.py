@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.database.models import Models, check_limit_option, check_model
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
@@ -22,7 +23,6 @@ from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.models import Models, check_limit_option, check_model
 from sqlrl.plan.sql import table
 from sqlrl.report import Table
 

@@ -11,9 +11,9 @@ import numpy as np
 from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout
-from sqlrl.data import Data
+from sqlrl.database.data import Data
+from sqlrl.database.explaining import Explanations, explain
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.explaining import Explanations, explain
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.compiling import CompiledRules
@@ -27,7 +27,7 @@ from sqlrl.wording import shortened
 
 
 class Models(Data):
-    """Data, and models held against them; `sqlrl.database.Database` adds counting, inference and learning.
+    """Data, and models held against them; `sqlrl.database.database.Database` adds counting, inference and learning.
 
     Parameters
     ----------

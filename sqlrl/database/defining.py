@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlrl.catalog.deriving import CONSTANTS, derive_bias
 from sqlrl.catalog.several import Sources, Types, chosen_sources
-from sqlrl.data import Data
-from sqlrl.defined import define
+from sqlrl.database.data import Data
+from sqlrl.database.definitions import define
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER, parse_definitions
 from sqlrl.logic.texts import read_text

@@ -24,7 +24,7 @@ from sqlrl.wording import counted
 
 
 class Inferred:
-    """What inference found about the query atoms of some examples; the fields are those of `sqlrl.prediction.Prediction`."""
+    """What inference found about the query atoms of some examples; the fields are those of `sqlrl.database.prediction.Prediction`."""
 
     engine: Engine
     layout: Layout

@@ -13,6 +13,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
+from sqlrl.database.prediction import Prediction
 from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground.completing import completed_world
@@ -21,7 +22,6 @@ from sqlrl.ground.program import Program
 from sqlrl.plan.sources import argument_columns, given_rows
 from sqlrl.plan.sql import table
 from sqlrl.plan.worlds import OBSERVED, World
-from sqlrl.prediction import Prediction
 from sqlrl.report.text import cell_text
 
 SHOWN = 5

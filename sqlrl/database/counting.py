@@ -11,15 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.database.models import Models, check_limit_option
+from sqlrl.database.prediction import Prediction
+from sqlrl.database.worlds import Worlds
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
-from sqlrl.models import Models, check_limit_option
-from sqlrl.prediction import Prediction
 from sqlrl.report import Table
-from sqlrl.worlds import Worlds
 
 
 class Counting(Models):

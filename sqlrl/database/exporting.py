@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl.database.models import Models, check_limit_option, check_model, helper_limit
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.limits import GROUNDING_LIMIT
@@ -17,7 +18,6 @@ from sqlrl.ground.naming import atom_texts
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
-from sqlrl.models import Models, check_limit_option, check_model, helper_limit
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

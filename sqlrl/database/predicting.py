@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.asking import Asking
+from sqlrl.database.asking import Asking
+from sqlrl.database.exporting import check_weights, names_of
+from sqlrl.database.inferred import into_tables
+from sqlrl.database.keeping import add_observed, keep_prediction
+from sqlrl.database.models import check_limit_option, helper_limit
+from sqlrl.database.prediction import Prediction
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
-from sqlrl.exporting import check_weights, names_of
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.naming import describer
-from sqlrl.inferred import into_tables
-from sqlrl.keeping import add_observed, keep_prediction
 from sqlrl.logic.model import Model
-from sqlrl.models import check_limit_option, helper_limit
-from sqlrl.prediction import Prediction
 
 if TYPE_CHECKING:
     from sqlrl.catalog.layout import TableName

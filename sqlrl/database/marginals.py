@@ -12,10 +12,10 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
+from sqlrl.database.inferred import Inferred
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.network import FloatArray, IntArray, Network
-from sqlrl.inferred import Inferred
 from sqlrl.report import Table
 from sqlrl.wording import counted
 

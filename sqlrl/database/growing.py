@@ -13,6 +13,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.records import Records
+from sqlrl.database.keeping import added_statistics
+from sqlrl.database.resuming import NUMBERED
+from sqlrl.database.training import Learned, TrainingStream
 from sqlrl.engine.nodes import column
 from sqlrl.errors import ModelError
 from sqlrl.ground.binding import bind_program
@@ -21,7 +24,6 @@ from sqlrl.ground.clauses import clause_table, shape_table
 from sqlrl.ground.facts import read_facts
 from sqlrl.ground.naming import atom_texts, example_names
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.keeping import added_statistics
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import Modes, format_modes
@@ -30,13 +32,11 @@ from sqlrl.logic.symmetry import parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.plan.sql import table
 from sqlrl.report import Console
-from sqlrl.resuming import NUMBERED
 from sqlrl.structure.additions import FIRST, Addition
 from sqlrl.structure.pathfinding.patterns import Constants, PatternBook, least_rows
 from sqlrl.structure.protocols import GrowingWindow
 from sqlrl.structure.search import Target
 from sqlrl.structure.templates import rules_of
-from sqlrl.training import Learned, TrainingStream
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

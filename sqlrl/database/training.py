@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlrl.catalog.records import Records
+from sqlrl.database.grouping import atom_groups
+from sqlrl.database.keeping import learned_statistics, window_statistics
+from sqlrl.database.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
 from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import clause_table, learned_model, shape_table
 from sqlrl.ground.naming import atom_texts, example_names
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
-from sqlrl.grouping import atom_groups
-from sqlrl.keeping import learned_statistics, window_statistics
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.report import Console
 from sqlrl.report.console import said
-from sqlrl.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -11,19 +11,19 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
+from sqlrl.database.marginals import Marginals, method_names
+from sqlrl.database.prediction import Prediction
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, shape_table, stated_model
 from sqlrl.ground.decided import decided_false
 from sqlrl.ground.network import Network
 from sqlrl.ground.passing import observed_counts
 from sqlrl.ground.program import Program
-from sqlrl.marginals import Marginals, method_names
 from sqlrl.plan.touching import AtomKey
-from sqlrl.prediction import Prediction
 from sqlrl.solve.counts import counts as counts_in
 
 if TYPE_CHECKING:
-    from sqlrl.why import Reasons
+    from sqlrl.database.why import Reasons
 
 Counts = npt.NDArray[np.object_]
 

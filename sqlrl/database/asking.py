@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from sqlrl.database.exporting import check_weights
+from sqlrl.database.finding import atoms_of, find_atom
+from sqlrl.database.inferred import into_tables
+from sqlrl.database.keeping import keep_marginals, keep_reasons
+from sqlrl.database.marginals import Marginals
+from sqlrl.database.models import Models, check_limit_option, helper_limit
+from sqlrl.database.prediction import Prediction
 from sqlrl.errors import InputError
-from sqlrl.exporting import check_weights
-from sqlrl.finding import atoms_of, find_atom
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.naming import atom_texts, describer
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
-from sqlrl.inferred import into_tables
-from sqlrl.keeping import keep_marginals, keep_reasons
 from sqlrl.logic.model import Model
-from sqlrl.marginals import Marginals
-from sqlrl.models import Models, check_limit_option, helper_limit
-from sqlrl.prediction import Prediction
 
 if TYPE_CHECKING:
+    from sqlrl.database.why import Reasons
     from sqlrl.ground.samples import SampleTables
     from sqlrl.solve.marginal import Method
-    from sqlrl.why import Reasons
 
 
 class Asking(Models):
@@ -231,8 +231,8 @@ class Asking(Models):
         neutral: bool,
     ) -> Reasons:
         """Explain an atom of a prediction; see `Prediction.why`."""
+        from sqlrl.database.why import reasons
         from sqlrl.solve.choose import Options
-        from sqlrl.why import reasons
 
         network, world = prediction.network, prediction.result.world
         key = find_atom(self.catalog, prediction.layout, atom, network.atoms[~network.helper], example)

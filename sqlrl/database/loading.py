@@ -11,7 +11,7 @@ from sqlrl.report import Console, QuietConsole
 
 
 class Loading:
-    """What loads facts into a database; `sqlrl.data.Data` adds scopes, examples and SQL.
+    """What loads facts into a database; `sqlrl.database.data.Data` adds scopes, examples and SQL.
 
     Parameters
     ----------

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import sqlrl
+from sqlrl.database.explaining import Explanations
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NotFittedError
 from sqlrl.evaluate import score
-from sqlrl.explaining import Explanations
 
 TEXT = """
 Word(doc, word)

@@ -13,19 +13,19 @@ from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.outside import labels_outside
 from sqlrl.catalog.records import Records
+from sqlrl.database.inferred import Inferred
 from sqlrl.engine.base import Engine
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.network import IntArray, Network
-from sqlrl.inferred import Inferred
 from sqlrl.report import Console, QuietConsole, Table
 from sqlrl.solve.result import MPEResult, Status
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.why import Reasons
+    from sqlrl.database.why import Reasons
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 
 from sqlrl import markup
-from sqlrl.constraints import ClauseCost, cost_table
+from sqlrl.database.constraints import ClauseCost, cost_table
+from sqlrl.database.models import check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
 from sqlrl.learn.configured import Configured
@@ -16,11 +17,10 @@ from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import check_database
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
-from sqlrl.models import check_model
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database import Database
+    from sqlrl.database.database import Database
     from sqlrl.report import Table
 
 Mode = Literal["none", "l+i", "ibt", "ibt-approx", "sct", "sct-"]

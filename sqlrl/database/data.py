@@ -16,8 +16,8 @@ from sqlrl import markup
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
+from sqlrl.database.loading import Loading
 from sqlrl.engine.nodes import column
-from sqlrl.loading import Loading
 from sqlrl.plan.sql import table
 from sqlrl.report import Console, Table
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Data(Loading):
-    """Predicates with their facts in one DuckDB database; `sqlrl.database.Database` adds models.
+    """Predicates with their facts in one DuckDB database; `sqlrl.database.database.Database` adds models.
 
     Parameters
     ----------

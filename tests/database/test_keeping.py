@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
+from sqlrl.database.keeping import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.decided import decided_false
 from sqlrl.ground.oracle import ProgramOracle
-from sqlrl.keeping import added_statistics, learned_statistics
 
 DOCS = ["d1", "d2", "d3"]
 WORDS = [("d1", "a"), ("d1", "b"), ("d2", "b"), ("d3", "c"), ("d3", "a")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.explaining import Explanations
+from sqlrl.database.explaining import Explanations
 
 PEOPLE = 40
 

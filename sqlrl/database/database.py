@@ -14,22 +14,22 @@ import pyarrow as pa
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.labels import warn_alike, warn_empty
-from sqlrl.constraints import Constraints
-from sqlrl.counting import Counting
-from sqlrl.defined import follow
+from sqlrl.database.constraints import Constraints
+from sqlrl.database.counting import Counting
+from sqlrl.database.definitions import follow
+from sqlrl.database.exporting import Exports
+from sqlrl.database.inducing import Inducing
+from sqlrl.database.models import check_limit_option, check_model
+from sqlrl.database.predicting import Predicting
+from sqlrl.database.training import TrainingStream
 from sqlrl.engine.connecting import connect as connect_engine
 from sqlrl.errors import EngineError, brief
-from sqlrl.exporting import Exports
 from sqlrl.ground.counts import check_counts
 from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.inducing import Inducing
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.models import check_limit_option, check_model
 from sqlrl.plan.worlds import OBSERVED
-from sqlrl.predicting import Predicting
 from sqlrl.report import console_for
-from sqlrl.training import TrainingStream
 
 if TYPE_CHECKING:
     import duckdb
@@ -157,7 +157,7 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
             if modes is None:
                 stream = TrainingStream(program, self.records, self.console, orders, size=size, limit=limit)
             else:
-                from sqlrl.growing import GrowingStream
+                from sqlrl.database.growing import GrowingStream
 
                 stream = GrowingStream(program, self.records, self.console, orders, size=size, limit=limit, modes=modes)
             try:

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
-from sqlrl.defining import Defining
+from sqlrl.database.defining import Defining
+from sqlrl.database.models import Models, check_limit_option
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, Coverage
@@ -28,7 +29,6 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.models import Models, check_limit_option
 from sqlrl.plan.sql import table
 from sqlrl.report import Console
 from sqlrl.report.console import Progress

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
+from sqlrl.database.why import Reasons
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.solve.counts import score
-from sqlrl.why import Reasons
 
 HEADER = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
 RULES = [
