@@ -219,29 +219,45 @@ def _fill(
     for row in range(first, last):
         entry = heads[chain_of(values, row, code.column, len(heads))]
         while entry >= 0:
-            count = 0
-            if agree(values, row, code.column, constants, entry, code.place):
-                for literal in range(1, len(code.arity)):
-                    atom = literal_value(code, literal, atoms, example, values, row, constants, entry, key)
-                    if atom == FIXED_FALSE:
-                        count = -1
-                        break
-                    if atom != FIXED_TRUE:
-                        count = _inserted(rest, count, atom)
-                if count >= 0:
-                    start = literal_value(code, 0, atoms, example, values, row, constants, entry, key)
-                    for variant in range(2):
-                        clause = clauses[entry, variant]
-                        length = _length(rest, count, start, variant == 1)
-                        if clause < 0 or length == 0:
-                            continue
-                        if rows < len(row_clause) and size + length <= len(literals):
-                            row_clause[rows], row_length[rows] = clause, length
-                            _write(literals, size, rest, count, start, variant == 1)
-                        rows += 1
-                        size += length
+            fits = agree(values, row, code.column, constants, entry, code.place)
+            count = _open_rest(rest, code, atoms, example, values, row, constants, entry, key) if fits else -1
+            if count >= 0:
+                start = literal_value(code, 0, atoms, example, values, row, constants, entry, key)
+                for variant in range(2):
+                    clause = clauses[entry, variant]
+                    length = _length(rest, count, start, variant == 1)
+                    if clause < 0 or length == 0:
+                        continue
+                    if rows < len(row_clause) and size + length <= len(literals):
+                        row_clause[rows], row_length[rows] = clause, length
+                        _write(literals, size, rest, count, start, variant == 1)
+                    rows += 1
+                    size += length
             entry = following[entry]
     return rows, size
+
+
+@kernel
+def _open_rest(
+    rest: IntArray,
+    code: PatternCode,
+    atoms: AtomArrays,
+    example: int,
+    values: Int32Array,
+    row: int,
+    constants: Int32Array,
+    entry: int,
+    key: Int32Array,
+) -> int:
+    """Write the open atoms of all literals but the start, ascending; return how many, or -1 if evidence makes one false."""
+    count = 0
+    for literal in range(1, len(code.arity)):
+        atom = literal_value(code, literal, atoms, example, values, row, constants, entry, key)
+        if atom == FIXED_FALSE:
+            return -1
+        if atom != FIXED_TRUE:
+            count = _inserted(rest, count, atom)
+    return count
 
 
 @kernel

@@ -201,6 +201,28 @@ def _can_be_added(
 
 
 @kernel
+def _join(row: IntArray, path: IntArray, edge: int) -> None:
+    """Write a path with one more hyperedge: the start first, the others ascending."""
+    place = len(path)
+    while place > 1 and path[place - 1] > edge:
+        row[place] = path[place - 1]
+        place -= 1
+    row[place] = edge
+    for i in range(place):
+        row[i] = path[i]
+
+
+@kernel
+def _twice_as_long(found: IntArray) -> IntArray:
+    longer = np.empty((2 * found.shape[0], found.shape[1]), dtype=np.int64)
+    # Numba compiles a copy of a slice for seconds.
+    for i in range(found.shape[0]):
+        for j in range(found.shape[1]):
+            longer[i, j] = found[i, j]
+    return longer
+
+
+@kernel
 def _extended(
     level: IntArray,
     predicate: IntArray,
@@ -225,26 +247,14 @@ def _extended(
             for edge in edges[indptr[node[n]] : indptr[node[n] + 1]]:
                 if not _can_be_added(edge, path, predicate, nodes, role, recall, node, output, known):
                     continue
-                row[0] = path[0]
-                j = k
-                while j > 1 and path[j - 1] > edge:
-                    row[j] = path[j - 1]
-                    j -= 1
-                row[j] = edge
-                for m in range(1, j):
-                    row[m] = path[m]
+                _join(row, path, edge)
                 slot = slot_of(table, found, row)
                 if table[slot] >= 0:
                     continue
                 if count > most:
                     return found[:count]
                 if count == len(found):
-                    longer = np.empty((2 * count, k + 1), dtype=np.int64)
-                    # Numba compiles a copy of a slice for seconds.
-                    for r in range(count):
-                        for m in range(k + 1):
-                            longer[r, m] = found[r, m]
-                    found = longer
+                    found = _twice_as_long(found)
                     table = table_of(found, count, len(found))
                     slot = slot_of(table, found, row)
                 for m in range(k + 1):

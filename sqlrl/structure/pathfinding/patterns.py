@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot
@@ -328,8 +328,24 @@ def _pattern(shape: Shape, shaper: Shaper) -> Pattern:
 
 
 @kernel
+def _code_so_far(
+    x: int, kinds: IntArray, ids: IntArray, path: IntArray, signs: IntArray, predicate: IntArray, constant: BoolArray
+) -> int:
+    """The code of place x of a path: a parameter, the variable of an equal place before it, or 0 for a variable not met yet."""
+    width = constant.shape[1]
+    code = 0
+    for y in range(len(kinds)):
+        if kinds[y] == kinds[x] and ids[y] == ids[x]:
+            if constant[predicate[path[y // width]], y % width]:
+                return _PARAMETER
+            if y < x and code == 0:
+                code = signs[y // width * (1 + width) + 1 + y % width]
+    return code
+
+
+@kernel
 def _signatures(
-    rows: IntArray, predicate: IntArray, arguments: IntArray, kind: IntArray, constant: npt.NDArray[np.bool_]
+    rows: IntArray, predicate: IntArray, arguments: IntArray, kind: IntArray, constant: BoolArray
 ) -> tuple[IntArray, IntArray]:
     """Of each path: for each atom its predicate and the codes of its places; and its kept constants in order, then -1."""
     length, width = rows.shape[1], arguments.shape[1]
@@ -349,13 +365,7 @@ def _signatures(
                 x = j * width + a
                 if kinds[x] < 0:
                     continue
-                code = 0
-                for y in range(length * width):
-                    if kinds[y] == kinds[x] and ids[y] == ids[x]:
-                        if constant[predicate[rows[i, y // width]], y % width]:
-                            code = _PARAMETER
-                        elif y < x and code == 0:
-                            code = signs[i, y // width * (1 + width) + 1 + y % width]
+                code = _code_so_far(x, kinds, ids, rows[i], signs[i], predicate, constant)
                 if code == _PARAMETER:
                     values[i, kept] = ids[x]
                     kept += 1
