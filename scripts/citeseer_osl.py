@@ -90,7 +90,7 @@ COLUMNS = (
 class Job:
     """One training and test; `modes` is None for a learner of weights, `seed` None for the order of the file.
 
-    `beyond` is a name in `BEYOND`, or None for the paper's learner.
+    `beyond` is a name in `BEYOND`, or None for the paper's learner; `regularization` and `delta` are OSL's.
     """
 
     folder: str
@@ -99,6 +99,8 @@ class Job:
     seed: int | None
     fold: Fold[str]
     beyond: str | None = None
+    regularization: float = 0.001
+    delta: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,28 +144,43 @@ def estimator(job: Job) -> OnlineEstimator:
     least = 2 if "-M2-" in job.system else 1
     modes = read_modes(Path(job.folder), job.modes)
     extra = BEYOND[job.beyond] if job.beyond is not None else {}
-    return sqlrl.OSL(modes, 4, least, order=order, random_state=job.seed, **extra)
+    return sqlrl.OSL(
+        modes,
+        4,
+        least,
+        regularization=job.regularization,
+        delta=job.delta,
+        order=order,
+        random_state=job.seed,
+        **extra,
+    )
 
 
-def run(job: Job) -> Outcome:
-    """Load the data, learn on the training citations, and predict the others."""
+def train(job: Job) -> tuple[sqlrl.Database, OnlineEstimator, float]:
+    """Load the data and learn on the training citations; return the seconds that learning took, too."""
     folder = Path(job.folder)
     db = sqlrl.connect(":memory:")
     load_citeseer(db, folder)
     model, learner = starting_model(folder, job.system.rsplit("-", 1)[1]), estimator(job)
     start = time.perf_counter()
     learner.fit(db, model, examples=list(job.fold.train))
-    trained = time.perf_counter()
+    return db, learner, time.perf_counter() - start
+
+
+def run(job: Job) -> Outcome:
+    """Learn on the training citations, and predict the others."""
+    db, learner, seconds = train(job)
+    start = time.perf_counter()
     prediction = db.predict(learner.model_, examples=list(job.fold.test))
-    predicted = time.perf_counter()
+    predicted = time.perf_counter() - start
     scores = db.evaluate(prediction)
     return Outcome(
         100 * scores.f1,
         100 * scores.example_accuracy,
         int((learner.weights_ != 0).sum()),
         len(learner.added()) if isinstance(learner, sqlrl.OSL) else 0,
-        trained - start,
-        predicted - trained,
+        seconds,
+        predicted,
     )
 
 
@@ -197,11 +214,12 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
             row = (system, modes, beyond, seeded)
             mine = [(j, r) for j, r in runs if (j.system, j.modes, j.beyond, j.seed is not None) == row]
             if mine:
-                rows.append({"system": system, "whose": "ours", "modes": modes, "beyond": beyond, **_row(mine)})
+                rows.append({"system": system, "whose": "ours", "modes": modes, "beyond": beyond, **averaged(mine)})
     return [{column: row.get(column) for column in COLUMNS} for row in rows]
 
 
-def _row(runs: Sequence[tuple[Job, Measured[Outcome]]]) -> dict[str, object]:
+def averaged(runs: Sequence[tuple[Job, Measured[Outcome]]]) -> dict[str, object]:
+    """Return the means over folds and orders of one row, and their deviations."""
     topics, seeds = (list(dict.fromkeys(x)) for x in zip(*((j.fold.name, j.seed) for j, _ in runs), strict=True))
     f1 = {topic: _mean([r.value.f1 for j, r in runs if j.fold.name == topic]) for topic in topics}
     folds = mean_and_deviation(list(f1.values()))

@@ -1,4 +1,4 @@
-"""The experiment with OSL on CiteSeer: models, modes, jobs and the arithmetic of its table, without learning."""
+"""The experiments with OSL on CiteSeer: models, modes, jobs, choices and the arithmetic of tables, without learning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from citations import CITESEER, TOPICS
+from citations import CITESEER, TOPICS, topic_folds
 from citeseer_osl import (
     BEYOND,
     BEYOND_SYSTEMS,
@@ -24,6 +24,8 @@ from citeseer_osl import (
     starting_model,
     summarise,
 )
+from citeseer_osl_chosen import SETTINGS, Tried, attempts, choose
+from citeseer_osl_chosen import make_jobs as make_chosen
 from harness import Measured, Options
 
 import sqlrl
@@ -124,3 +126,39 @@ def test_the_papers_rows_and_our_means_and_deviations(options: Options) -> None:
     assert (last[1]["f1"], last[1]["sd_folds"], last[1]["sd_orders"]) == (91.5, 1.29, None)
     assert (last[2]["f1"], last[2]["sd_folds"], last[2]["sd_orders"]) == (91.5, 1.29, 2)
     assert (last[2]["accuracy"], last[2]["clauses"], last[2]["seconds"], last[2]["memory_mb"]) == (50, 100, 2.5, 300)
+
+
+def test_every_pair_of_topics_is_tried_with_every_setting_and_tested_on_the_others(options: Options) -> None:
+    folds = topic_folds(options.data / "citeseer")
+    found = attempts("OSL-M1-ISM", "folder", folds)
+    assert len(found) == len(set(found)) == len(SETTINGS) * 6
+    assert {(job.delta, job.regularization) for job, _ in found} == set(SETTINGS)
+    for job, held in found:
+        trained = set(job.fold.train)
+        assert len(held) == 2
+        assert len(trained) == sum(len(fold.test) for fold in folds if fold.name in job.fold.name)
+        assert all(not trained & set(fold.test) and fold.name not in job.fold.name for fold in held)
+        assert estimator(replace(job, modes="paper")).get_params()["delta"] == job.delta
+
+
+def test_a_choice_looks_at_no_test_topic(options: Options) -> None:
+    """A setting that is bad on `face`, and after training on it, is chosen where `face` is the test topic, and nowhere else."""
+    folds = topic_folds(options.data / "citeseer")
+
+    def tried(setting: tuple[float, float], trained_on: frozenset[str]) -> Tried:
+        best = setting == SETTINGS[3]
+        bad = TOPICS if "face" in trained_on else ["face"]
+        f1 = {name: 90.0 if not best else 0.0 if name in bad else 91.0 for name in TOPICS if name not in trained_on}
+        return Tried(trained_on, setting, f1)
+
+    others = frozenset(TOPICS)
+    found = [
+        tried((job.delta, job.regularization), others - {x.name for x in held})
+        for job, held in attempts("x", "", folds)
+    ]
+    assert {topic: choose(found, topic) for topic in TOPICS} == {
+        topic: SETTINGS[3] if topic == "face" else SETTINGS[0] for topic in TOPICS
+    }
+    jobs = make_chosen(options, folds, {"OSL-M1-ISM": found})
+    assert {(job.fold.name, job.seed) for job in jobs} == set(product(TOPICS, (None, 3, 4, 5)))
+    assert {job.fold.name for job in jobs if (job.delta, job.regularization) == SETTINGS[3]} == {"face"}
