@@ -4,14 +4,15 @@ Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), tabl
 inference based training (IBT, and IBT-Approx with the rounded linear relaxation), and selectively constrained training (SCT, and
 SCT- without the expensive constraints in prediction). F1 of tokens and of fields, share of right citations, seconds of training.
 
-    python scripts/citeseer_constraints.py [--fold NAME] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+    python scripts/citeseer_constraints.py [--system NAME] [--fold NAME] [--quick] [--processes N] [--seed N] [--db FILE] [--json FILE]
+                                       [--data DIR]
 """
 
 from __future__ import annotations
 
 from citations import TOPICS
 from harness import read_options
-from segmentation import Paper, experiment
+from segmentation import SYSTEMS, Paper, experiment
 
 SIGMA = 0.0001
 
@@ -27,7 +28,12 @@ PAPER: Paper = {
 
 def main() -> None:
     """Run the experiment."""
-    options = read_options("Hard constraints on CiteSeer, one topic left out.", needs="citeseer", folds=TOPICS)
+    options = read_options(
+        "Hard constraints on CiteSeer, one topic left out.",
+        needs="citeseer",
+        folds=TOPICS,
+        choices={"system": tuple(SYSTEMS)},
+    )
     title = "CiteSeer, hard constraints, leave one topic out"
     experiment(options, "citeseer", SIGMA, PAPER, script="citeseer_constraints", title=title)
 

@@ -13,14 +13,15 @@ prediction: it stays 1. With the modes of `osl-modes.txt`; `citeseer_osl.py` has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations, product
+from dataclasses import asdict, replace
+from itertools import product
 
 from citations import TOPICS, topic_folds
 from citeseer_osl import ORDERS, PAPER, QUICK_CITATIONS, Job, Outcome, averaged, run, train
+from group_choice import Tried, attempts, choose
 from harness import Measured, Options, Row, publish, read_options, run_jobs
 
-from sqlrl.evaluate import Fold, mean_and_deviation
+from sqlrl.evaluate import Fold
 
 SYSTEMS = tuple(system for system in PAPER if system.startswith("OSL"))
 
@@ -32,49 +33,34 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """F1 in percent on each topic that was in no training, after one on some topics with one setting."""
-
-    trained_on: frozenset[str]
-    setting: tuple[float, float]
-    f1: Mapping[str, float]
+Setting = tuple[float, float]
 
 
-def with_setting(job: Job, setting: tuple[float, float]) -> Job:
+def with_setting(job: Job, setting: Setting) -> Job:
     """Return the job with another delta and lambda."""
     delta, regularization = setting
     return replace(job, delta=delta, regularization=regularization)
 
 
-def attempt(job: Job, held: tuple[Fold[str], ...]) -> Tried:
+def attempt(job: Job, held: tuple[Fold[str], Fold[str]]) -> Tried[Setting]:
     """Learn on the topics of a job, and predict each of the others."""
     db, learner, _ = train(job)
     f1 = {fold.name: 100 * db.evaluate(db.predict(learner.model_, examples=list(fold.test))).f1 for fold in held}
-    return Tried(frozenset(job.fold.name.split(" + ")), (job.delta, job.regularization), f1)
+    return Tried((job.delta, job.regularization), f1)
 
 
-def attempts(system: str, folder: str, folds: Sequence[Fold[str]]) -> list[tuple[Job, tuple[Fold[str], ...]]]:
-    """Return the arguments of `attempt` for each setting and pair of topics; each serves the two folds whose test topic is no part of it."""
-    found = []
-    for setting, pair in product(SETTINGS, combinations(folds, 2)):
-        names = [fold.name for fold in pair]
-        examples = tuple(x for fold in pair for x in fold.test)
-        job = Job(folder, system, "file", None, Fold(" + ".join(names), examples, ()))
-        found.append((with_setting(job, setting), tuple(fold for fold in folds if fold.name not in names)))
-    return found
+def inner_jobs(
+    options: Options, system: str, folds: Sequence[Fold[str]]
+) -> list[tuple[Job, tuple[Fold[str], Fold[str]]]]:
+    """Return the arguments of `attempt` for each setting and two topics that are left out."""
+    folder = str(options.data / "citeseer")
+    return [
+        (with_setting(Job(folder, system, "file", None, one.fold), setting), one.held)
+        for setting, one in product(SETTINGS, attempts(folds, options.fold))
+    ]
 
 
-def choose(tried: Sequence[Tried], test: str) -> tuple[float, float]:
-    """Return the setting of the best mean F1 on training topics; trainings on the test topic and its F1 are left out."""
-    scores: dict[tuple[float, float], list[float]] = {}
-    for one in tried:
-        if test not in one.trained_on:
-            scores.setdefault(one.setting, []).extend(f1 for topic, f1 in one.f1.items() if topic != test)
-    return max(scores, key=lambda setting: mean_and_deviation(scores[setting]).mean)
-
-
-def make_jobs(options: Options, folds: Sequence[Fold[str]], tried: Mapping[str, Sequence[Tried]]) -> list[Job]:
+def make_jobs(options: Options, folds: Sequence[Fold[str]], tried: Mapping[str, Sequence[Tried[Setting]]]) -> list[Job]:
     """Return a job for each system, order and fold, each with what was chosen for its fold."""
     seeds = [None, *range(options.seed, options.seed + (0 if options.quick else ORDERS))]
     return [
@@ -108,10 +94,9 @@ def main() -> None:
         folds=TOPICS,
         choices={"system": SYSTEMS},
     )
-    folder = options.data / "citeseer"
-    folds = topic_folds(folder, each=QUICK_CITATIONS if options.quick else None)
+    folds = topic_folds(options.data / "citeseer", each=QUICK_CITATIONS if options.quick else None)
     systems = [options.chosen["system"]] if "system" in options.chosen else SYSTEMS[: 1 if options.quick else None]
-    inner = {system: attempts(system, str(folder), folds) for system in systems}
+    inner = {system: inner_jobs(options, system, folds) for system in systems}
     found = run_jobs(
         attempt,
         [job for jobs in inner.values() for job in jobs],
@@ -131,9 +116,7 @@ def main() -> None:
         for j, r in zip(jobs, results, strict=True)
     ]  # fmt: skip
     values = {
-        system: {
-            fold.name: dict(zip(("delta", "lambda"), choose(tried[system], fold.name), strict=True)) for fold in folds
-        }
+        system: {j.fold.name: {"delta": j.delta, "lambda": j.regularization} for j in jobs if j.system == system}
         for system in systems
     }
     title = "CiteSeer, OSL, leave one topic out, lambda and delta chosen" + (

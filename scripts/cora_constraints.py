@@ -4,14 +4,15 @@ Huynh, "Discriminative Learning with Markov Logic Networks" (thesis, 2011), tabl
 `citeseer_constraints.py`. The thesis' Cora file is not public: these are McCallum's tagged references, other papers and more fields,
 mapped to author, title and venue as `cora.py` says. The paper's rows are of other data.
 
-    python scripts/cora_constraints.py [--fold NAME] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+    python scripts/cora_constraints.py [--system NAME] [--fold NAME] [--quick] [--processes N] [--seed N] [--db FILE] [--json FILE]
+                                       [--data DIR]
 """
 
 from __future__ import annotations
 
 from citations import AUTHORS
 from harness import read_options
-from segmentation import Paper, experiment
+from segmentation import SYSTEMS, Paper, experiment
 
 SIGMA = 0.002
 
@@ -28,7 +29,10 @@ PAPER: Paper = {
 def main() -> None:
     """Run the experiment."""
     options = read_options(
-        "Hard constraints on Cora references, one group left out.", needs=("citeseer", "cora-references"), folds=AUTHORS
+        "Hard constraints on Cora references, one group left out.",
+        needs=("citeseer", "cora-references"),
+        folds=AUTHORS,
+        choices={"system": tuple(SYSTEMS)},
     )
     title = "Cora references (not the paper's file: McCallum's, mapped to author, title, venue), leave one group out"
     experiment(options, "cora", SIGMA, PAPER, script="cora_constraints", title=title)

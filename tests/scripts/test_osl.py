@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
@@ -24,8 +24,9 @@ from citeseer_osl import (
     starting_model,
     summarise,
 )
-from citeseer_osl_chosen import SETTINGS, Tried, attempts, choose
+from citeseer_osl_chosen import SETTINGS, inner_jobs
 from citeseer_osl_chosen import make_jobs as make_chosen
+from group_choice import Tried
 from harness import Measured, Options
 
 import sqlrl
@@ -128,37 +129,28 @@ def test_the_papers_rows_and_our_means_and_deviations(options: Options) -> None:
     assert (last[2]["accuracy"], last[2]["clauses"], last[2]["seconds"], last[2]["memory_mb"]) == (50, 100, 2.5, 300)
 
 
-def test_every_pair_of_topics_is_tried_with_every_setting_and_tested_on_the_others(options: Options) -> None:
+def test_every_pair_of_topics_is_left_out_with_every_setting(options: Options) -> None:
     folds = topic_folds(options.data / "citeseer")
-    found = attempts("OSL-M1-ISM", "folder", folds)
+    found = inner_jobs(options, "OSL-M1-ISM", folds)
     assert len(found) == len(set(found)) == len(SETTINGS) * 6
     assert {(job.delta, job.regularization) for job, _ in found} == set(SETTINGS)
-    for job, held in found:
-        trained = set(job.fold.train)
-        assert len(held) == 2
-        assert len(trained) == sum(len(fold.test) for fold in folds if fold.name in job.fold.name)
-        assert all(not trained & set(fold.test) and fold.name not in job.fold.name for fold in held)
-        assert estimator(replace(job, modes="paper")).get_params()["delta"] == job.delta
+    for job, _ in found[:: len(SETTINGS)]:
+        learner = estimator(replace(job, modes="paper"))
+        assert (learner.get_params()["delta"], learner.get_params()["regularization"]) == (
+            job.delta,
+            job.regularization,
+        )
+    assert len(inner_jobs(replace(options, fold="face"), "OSL-M1-ISM", folds)) == len(SETTINGS) * 3
 
 
-def test_a_choice_looks_at_no_test_topic(options: Options) -> None:
-    """A setting that is bad on `face`, and after training on it, is chosen where `face` is the test topic, and nowhere else."""
+def test_each_topic_is_learned_with_what_was_chosen_for_it(options: Options) -> None:
     folds = topic_folds(options.data / "citeseer")
-
-    def tried(setting: tuple[float, float], trained_on: frozenset[str]) -> Tried:
-        best = setting == SETTINGS[3]
-        bad = TOPICS if "face" in trained_on else ["face"]
-        f1 = {name: 90.0 if not best else 0.0 if name in bad else 91.0 for name in TOPICS if name not in trained_on}
-        return Tried(trained_on, setting, f1)
-
-    others = frozenset(TOPICS)
-    found = [
-        tried((job.delta, job.regularization), others - {x.name for x in held})
-        for job, held in attempts("x", "", folds)
+    best = dict(zip(TOPICS, SETTINGS, strict=False))
+    tried = [
+        Tried(setting, {a.name: float(best[b.name] == setting), b.name: float(best[a.name] == setting)})
+        for setting in SETTINGS
+        for a, b in combinations(folds, 2)
     ]
-    assert {topic: choose(found, topic) for topic in TOPICS} == {
-        topic: SETTINGS[3] if topic == "face" else SETTINGS[0] for topic in TOPICS
-    }
-    jobs = make_chosen(options, folds, {"OSL-M1-ISM": found})
+    jobs = make_chosen(options, folds, {"OSL-M1-ISM": tried})
     assert {(job.fold.name, job.seed) for job in jobs} == set(product(TOPICS, (None, 3, 4, 5)))
-    assert {job.fold.name for job in jobs if (job.delta, job.regularization) == SETTINGS[3]} == {"face"}
+    assert all((job.delta, job.regularization) == best[job.fold.name] for job in jobs)
