@@ -247,7 +247,11 @@ def test_what_is_inexpensive_is_chosen_for_each_topic(options: Options, tried: l
     assert [job.growth for job, _ in inner] == [LINEAR] * 6 + [QUADRATIC] * 6
     assert all(not set(job.fold.train) & set(fold.test) for job, held in inner for fold in held)
     assert inner_jobs(replace(options, chosen={"system": "IBT"}), "citeseer", 0.0001, folds) == []
-    assert inner_jobs(replace(options, quick=True), "citeseer", 0.0001, folds) == []
+    quick = replace(options, quick=True)
+    assert inner_jobs(quick, "citeseer", 0.0001, folds) == []
+    asked = replace(quick, chosen={"system": CHOSEN})
+    assert inner_jobs(asked, "citeseer", 0.0001, folds) == inner
+    assert {j.system for j in make_jobs(asked, "citeseer", 0.0001, folds, tried)} == {CHOSEN}
 
 
 @pytest.mark.parametrize("script", [citeseer_constraints, cora_constraints])
