@@ -56,7 +56,7 @@ def inner_jobs(
     folder = str(options.data / "citeseer")
     return [
         (with_setting(Job(folder, system, "file", None, one.fold), setting), one.held)
-        for setting, one in product(SETTINGS, attempts(folds, options.fold))
+        for setting, one in product(SETTINGS[: 2 if options.quick else None], attempts(folds, options.fold))
     ]
 
 
@@ -95,6 +95,8 @@ def main() -> None:
         choices={"system": SYSTEMS},
     )
     folds = topic_folds(options.data / "citeseer", each=QUICK_CITATIONS if options.quick else None)
+    if options.quick and options.fold is None:
+        options = replace(options, fold=folds[0].name)
     systems = [options.chosen["system"]] if "system" in options.chosen else SYSTEMS[: 1 if options.quick else None]
     inner = {system: inner_jobs(options, system, folds) for system in systems}
     found = run_jobs(
@@ -120,7 +122,7 @@ def main() -> None:
         for system in systems
     }
     title = "CiteSeer, OSL, leave one topic out, lambda and delta chosen" + (
-        " (quick: a slice)" if options.quick else ""
+        " (quick: a slice, two settings)" if options.quick else ""
     )
     if options.fold is not None:
         title += f"; only {options.fold}"

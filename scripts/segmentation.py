@@ -165,10 +165,11 @@ def inner_jobs(
     asked = options.chosen.get("system")
     if asked not in (None, CHOSEN) or (options.quick and asked is None):
         return []
+    only = folds[0].name if options.quick and options.fold is None else options.fold
     job = Job(str(options.data), name, CHOSEN, sigma, options.seed, folds[0])
     return [
         (replace(job, fold=one.fold, growth=growth), one.held)
-        for growth, one in product((LINEAR, QUADRATIC), attempts(folds, options.fold))
+        for growth, one in product((LINEAR, QUADRATIC), attempts(folds, only))
     ]
 
 

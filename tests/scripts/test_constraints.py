@@ -250,7 +250,7 @@ def test_what_is_inexpensive_is_chosen_for_each_topic(options: Options, tried: l
     quick = replace(options, quick=True)
     assert inner_jobs(quick, "citeseer", 0.0001, folds) == []
     asked = replace(quick, chosen={"system": CHOSEN})
-    assert inner_jobs(asked, "citeseer", 0.0001, folds) == inner
+    assert inner_jobs(asked, "citeseer", 0.0001, folds) == inner[:3] + inner[6:9]
     assert {j.system for j in make_jobs(asked, "citeseer", 0.0001, folds, tried)} == {CHOSEN}
 
 
