@@ -34,7 +34,7 @@ class Catalog:
     engine : DuckDBEngine
     follow : callable, optional
         Called when the facts of predicates changed, with the store and their names; loads what was derived from them and
-        returns its predicates (`sqlrl.defined`).
+        returns its predicates (`sqlrl.database.definitions`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the bottom-clause learner asks of a database; `sqlrl.inducing` implements it."""
+"""What the bottom-clause learner asks of a database; `sqlrl.database.inducing` implements it."""
 
 from __future__ import annotations
 
