@@ -98,17 +98,12 @@ def main() -> None:
     if options.quick and options.fold is None:
         options = replace(options, fold=folds[0].name)
     systems = [options.chosen["system"]] if "system" in options.chosen else SYSTEMS[: 1 if options.quick else None]
-    inner = {system: inner_jobs(options, system, folds) for system in systems}
-    found = run_jobs(
-        attempt,
-        [job for jobs in inner.values() for job in jobs],
-        options.console(),
-        "choosing",
-        options.processes,
-        journal=options.journal,
-    )
-    left = iter(found)
-    tried = {system: [next(left).value for _ in jobs] for system, jobs in inner.items()}
+    inner = [one for system in systems for one in inner_jobs(options, system, folds)]
+    found = run_jobs(attempt, inner, options.console(), "choosing", options.processes, journal=options.journal)
+    tried = {
+        system: [result.value for (job, _), result in zip(inner, found, strict=True) if job.system == system]
+        for system in systems
+    }
     jobs = make_jobs(options, folds, tried)
     results = run_jobs(
         run, [(job,) for job in jobs], options.console(), "trainings", options.processes, journal=options.journal

@@ -173,19 +173,29 @@ def inner_jobs(
     ]
 
 
+def growth_of(system: str, test: str, tried: Sequence[Tried[float]]) -> float:
+    """Return what a system takes as inexpensive where a group is tested on."""
+    if system == CHOSEN:
+        return choose(tried, test)
+    return QUADRATIC if system == "SCT, quadratic" else LINEAR
+
+
+def trained_as(job: Job) -> Job:
+    """Return the job that a chosen one repeats: the row of its growth has trained and tested the same."""
+    return replace(job, system="SCT" if job.growth == LINEAR else "SCT, quadratic") if job.system == CHOSEN else job
+
+
 def make_jobs(
     options: Options, name: str, sigma: float, folds: Sequence[Fold[str]], tried: Sequence[Tried[float]] = ()
 ) -> list[Job]:
     """Return a job for each system, order and fold; without trials the growth is not chosen, and that system is left out."""
     among = [fold for fold in folds if options.fold in (None, fold.name)]
     among = among[:1] if options.quick else among
-    systems = [system for system in SYSTEMS if options.chosen.get("system", system) == system]
-    jobs = [Job(str(options.data), name, s, sigma, options.seed, fold) for s in systems for fold in among]
-    jobs = [replace(job, growth=QUADRATIC) if job.system == "SCT, quadratic" else job for job in jobs]
+    systems = [s for s in SYSTEMS if options.chosen.get("system", s) == s and (s != CHOSEN or tried)]
     jobs = [
-        replace(job, growth=choose(tried, job.fold.name)) if job.system == CHOSEN else job
-        for job in jobs
-        if job.system != CHOSEN or tried
+        Job(str(options.data), name, s, sigma, options.seed, fold, growth=growth_of(s, fold.name, tried))
+        for s in systems
+        for fold in among
     ]
     if options.quick:
         return jobs
@@ -273,9 +283,12 @@ def experiment(options: Options, name: str, sigma: float, paper: Paper, *, scrip
         run_jobs(run, [(few,)], options.console(), "warm-up")
     found = run_jobs(attempt, inner, options.console(), "choosing", options.processes, journal=options.journal)
     jobs = make_jobs(options, name, sigma, folds, [one.value for one in found])
-    results = run_jobs(
-        run, [(job,) for job in jobs], options.console(), "trainings", options.processes, journal=options.journal
+    distinct = list(dict.fromkeys(trained_as(job) for job in jobs))
+    measured = run_jobs(
+        run, [(job,) for job in distinct], options.console(), "trainings", options.processes, journal=options.journal
     )
+    of_job = dict(zip(distinct, measured, strict=True))
+    results = [of_job[trained_as(job)] for job in jobs]
     details: list[Row] = [
         {
             "system": j.system,

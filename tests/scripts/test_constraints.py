@@ -42,6 +42,7 @@ from segmentation import (
     inner_jobs,
     make_jobs,
     summarise,
+    trained_as,
 )
 
 import sqlrl
@@ -243,6 +244,9 @@ def test_what_is_inexpensive_is_chosen_for_each_topic(options: Options, tried: l
     assert growths[CHOSEN] == {topic: LINEAR if topic == "face" else QUADRATIC for topic in TOPICS}
     assert set(growths["SCT, quadratic"].values()) == {QUADRATIC}
     assert set(growths["SCT"].values()) == {LINEAR} == {sqlrl.ConstrainedTraining(sqlrl.CDA(1)).growth}
+    repeated = [trained_as(j) for j in jobs if j.system == CHOSEN]
+    assert len(repeated) == 16
+    assert set(repeated) < {j for j in jobs if j.system in ("SCT", "SCT, quadratic")}
     inner = inner_jobs(options, "citeseer", 0.0001, folds)
     assert [job.growth for job, _ in inner] == [LINEAR] * 6 + [QUADRATIC] * 6
     assert all(not set(job.fold.train) & set(fold.test) for job, held in inner for fold in held)
