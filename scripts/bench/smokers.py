@@ -89,7 +89,7 @@ def world(db: sqlrl.Database, model: sqlrl.Model) -> Row:
     prediction = db.predict(model)
     report = prediction.result.report
     return {
-        "atoms": len(prediction.network.atoms),
+        "atoms": len(prediction.network_atoms.ids),
         "objective": round(report.objective - report.constant, 3),
         "gap": report.gap,
         "status": report.status.value,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlglot import exp
 
 from sqlrl.database.exporting import check_weights
@@ -141,8 +142,8 @@ class Asking(Models):
                 )  # fmt: skip
             seconds = {"grounding": grounded - start, "inference": time.perf_counter() - grounded}
             found = Marginals(
-                self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
-                ids, program.constants.foreign,
+                self.engine, program.public_layout, network.network_atoms, result, missing, seconds, self.records,
+                self.records.atoms(), ids, program.constants.foreign,
             )  # fmt: skip
             if into is not None:
                 found.write(into, replace=replace)
@@ -234,8 +235,8 @@ class Asking(Models):
         from sqlrl.database.why import reasons
         from sqlrl.solve.choose import Options
 
-        network, world = prediction.network, prediction.result.world
-        key = find_atom(self.catalog, prediction.layout, atom, network.atoms[~network.helper], example)
+        atoms, network, world = prediction.network_atoms, prediction.network, prediction.result.world
+        key = find_atom(self.catalog, prediction.layout, atom, atoms.visible, example)
         options = Options(deterministic_limit=deterministic_limit, seed=seed)
         with (
             self.console.progress("explaining"),
@@ -243,8 +244,11 @@ class Asking(Models):
             program.only(prediction.examples) as chosen,
         ):
             program.expand(chosen)
-            if prediction.partial:
-                network = ground_network(program, chosen)
+            if network is None or prediction.partial:
+                # Examples are independent: its own says all that there is to say.
+                with program.only(np.array([key.columns["example"]])) as one:
+                    network = ground_network(program, one)
+                world = world[np.searchsorted(atoms.ids, network.atoms)]
             found = reasons(
                 program, network, world, key, gap=prediction.gap, options=options, examples=chosen, neutral=neutral
             )

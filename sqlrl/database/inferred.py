@@ -17,7 +17,7 @@ from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.naming import named_atoms
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, NetworkAtoms
 from sqlrl.ground.scratch import shown_rows
 from sqlrl.plan.sql import table
 from sqlrl.wording import counted
@@ -28,7 +28,7 @@ class Inferred:
 
     engine: Engine
     layout: Layout
-    network: Network
+    network_atoms: NetworkAtoms
     unseen: Unseen
     records: Records
     built: str
@@ -41,8 +41,8 @@ class Inferred:
         return [info.name for info in self._predicates]
 
     def of_predicate(self, predicate: str) -> BoolArray:
-        """Return which atoms of the network belong to a predicate, shape (n,)."""
-        mine: BoolArray = np.isin(self.network.atoms, self._ids(self._choose(predicate)))
+        """Return which of the atoms, helper atoms among them, belong to a predicate, shape (n,)."""
+        mine: BoolArray = np.isin(self.network_atoms.ids, self._ids(self._choose(predicate)))
         return mine
 
     def check_current(self, engine: Engine | None = None) -> None:

@@ -13,6 +13,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.marginals import Marginals, method_names
 from sqlrl.database.prediction import Prediction
+from sqlrl.database.solved import Counts, WorldCounts
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table, shape_table, stated_model
 from sqlrl.ground.decided import decided_false
@@ -25,16 +26,16 @@ from sqlrl.solve.counts import counts as counts_in
 if TYPE_CHECKING:
     from sqlrl.database.why import Reasons
 
-Counts = npt.NDArray[np.object_]
 
-
-def keep_prediction(prediction: Prediction, program: Program, parameters: Mapping[str, object]) -> int:
+def keep_prediction(
+    prediction: Prediction, counted: WorldCounts, program: Program, parameters: Mapping[str, object]
+) -> int:
     """Keep the model, the true atoms and exact statistics of a prediction; return the number of the run.
 
     Groundings that hold an atom and its negation count as satisfied by the evidence. No label is read: what labels say is
     added by `add_observed`.
     """
-    network, records = prediction.network, prediction.records
+    atoms, records = prediction.network_atoms, prediction.records
     run = records.begin_run("predict", parameters, None)
     with records.ending(run):
         listed = clause_table(program)
@@ -42,11 +43,11 @@ def keep_prediction(prediction: Prediction, program: Program, parameters: Mappin
         model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
         for name in prediction.open_predicates:
             mine = prediction.result.world & prediction.of_predicate(name)
-            true = {"atom": network.atoms[mine], "example": network.example[mine], "truth": np.ones(mine.sum(), bool)}
+            true = {"atom": atoms.ids[mine], "example": atoms.example[mine], "truth": np.ones(mine.sum(), bool)}
             names = pa.array([name] * int(mine.sum()), pa.string())
             records.append("prediction", run, pa.table({"predicate": names, **true}))
-        found = by_evidence(program, network.total, network.open, network.evidence_violated)
-        found["n_predicted"] = counts_in(network, prediction.result.world)
+        found = by_evidence(program, counted.total, counted.open, counted.evidence_violated)
+        found["n_predicted"] = counted.predicted
         records.append("clause_statistics", run, statistics_table(shown, found))
         records.end_run(run, "done", model=model, timings=prediction.seconds)
     return run
@@ -54,7 +55,7 @@ def keep_prediction(prediction: Prediction, program: Program, parameters: Mappin
 
 def keep_marginals(found: Marginals, program: Program, parameters: Mapping[str, object], seed: int) -> int:
     """Keep the model and the probabilities of query atoms; return the number of the run."""
-    network, records = found.network, found.records
+    atoms, records = found.network_atoms, found.records
     run = records.begin_run("marginals", parameters, seed)
     with records.ending(run):
         model = records.save_model(
@@ -62,7 +63,7 @@ def keep_marginals(found: Marginals, program: Program, parameters: Mapping[str, 
         )
         for name in found.open_predicates:
             mine = found.of_predicate(name)
-            rows = {"atom": network.atoms[mine], "example": network.example[mine]}
+            rows = {"atom": atoms.ids[mine], "example": atoms.example[mine]}
             rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
             method = method_names(found.result).filter(pa.array(mine))
             names = pa.array([name] * int(mine.sum()), pa.string())

@@ -15,7 +15,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.database.inferred import Inferred
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.ground.expanding import Unseen
-from sqlrl.ground.network import FloatArray, IntArray, Network
+from sqlrl.ground.network import FloatArray, IntArray, NetworkAtoms
 from sqlrl.report import Table
 from sqlrl.wording import counted
 
@@ -32,8 +32,8 @@ class Marginals(Inferred):
     engine : DuckDBEngine
     layout : Layout
         Without helper predicates.
-    network : Network
-        Of the n query atoms and the helper atoms.
+    network_atoms : NetworkAtoms
+        The n query atoms and the helper atoms.
     result : MarginalResult
         Of all of them.
     unseen : Unseen
@@ -68,7 +68,7 @@ class Marginals(Inferred):
 
     engine: DuckDBEngine
     layout: Layout
-    network: Network
+    network_atoms: NetworkAtoms
     result: MarginalResult
     unseen: Unseen
     seconds: dict[str, float]
@@ -81,7 +81,7 @@ class Marginals(Inferred):
     @cached_property
     def visible(self) -> MarginalResult:
         """The result of the n query atoms, in the order of their ids."""
-        real, found = ~self.network.helper, self.result
+        real, found = ~self.network_atoms.helper, self.result
         arrays = {name: getattr(found, name)[real] for name in ("probability", "error", "rhat", "ess", "code")}
         return replace(found, **arrays)
 
@@ -167,7 +167,7 @@ class Marginals(Inferred):
 
     @property
     def _atoms(self) -> IntArray:
-        return self.network.atoms[~self.network.helper]
+        return self.network_atoms.visible
 
     def _title(self) -> str:
         found = self.visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -18,22 +18,23 @@ from sqlrl.database.inferred import into_tables
 from sqlrl.database.keeping import add_observed, keep_prediction
 from sqlrl.database.models import check_limit_option, helper_limit
 from sqlrl.database.prediction import Prediction
+from sqlrl.database.solved import Window, put_together
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.counts import check_any_world
+from sqlrl.ground.dividing import divided
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.naming import describer
+from sqlrl.ground.network import IntArray
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:
     from sqlrl.catalog.layout import TableName
-    from sqlrl.ground.network import Network
     from sqlrl.ground.program import Program
     from sqlrl.solve.choose import Method
     from sqlrl.solve.exporting.solutions import Format
-    from sqlrl.solve.result import MPEResult
 
 
 class Predicting(Asking):
@@ -63,6 +64,8 @@ class Predicting(Asking):
     ) -> Prediction:
         r"""Predict the most probable world. Labels are never read.
 
+        Examples are independent: many are grounded and solved in windows, of which one is held at a time.
+
         Parameters
         ----------
         model : Model
@@ -77,7 +80,7 @@ class Predicting(Asking):
             "cutting-plane" finds the same optimum, but grounds only what some best world so far does not meet: for networks
             that are too large to ground.
         limit : int or None
-            The most ground clauses of one shape; of "cutting-plane": that a round may return. Also the most groundings that counting
+            The most ground clauses of one shape in a window of examples; of "cutting-plane": that a round may return. Also the most groundings that counting
             may enumerate, which "cutting-plane" and `keep` do where many positive literals of a clause share variables.
         deterministic_limit : float, optional
             CP-SAT's limit for each connected component, in its deterministic seconds.
@@ -118,23 +121,27 @@ class Predicting(Asking):
             raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, methods))}")
         options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
 
-        def cut(program: Program, chosen: TableName | None) -> tuple[Network, MPEResult]:
+        def solve(program: Program, ids: IntArray, chosen: TableName | None) -> Iterator[Window]:
+            """Ground and solve window by window."""
+            assert method != "cutting-plane"
+            for window, network in divided(program, ids, chosen, limit=limit):
+                result = mpe(
+                    network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+                    describe=describer(program, network),
+                )  # fmt: skip
+                yield window, network, result
+                del network  # or else it would be there while the next is grounded
+
+        def cut(program: Program, ids: IntArray, chosen: TableName | None) -> Iterator[Window]:
             """Ground and solve by cutting planes."""
             oracle = ProgramOracle(program, chosen, limit=limit)
             found = cutting_planes(oracle, program.weights(), deterministic_limit=deterministic_limit, seed=seed)
-            return recounted(oracle, found) if keep else found.network, found.result
+            yield ids, recounted(oracle, found) if keep else found.network, found.result
 
-        def solve(program: Program, network: Network) -> MPEResult:
-            """Solve a whole network."""
-            assert method != "cutting-plane"
-            return mpe(
-                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
-                describe=describer(program, network),
-            )  # fmt: skip
-
+        cutting = method == "cutting-plane"
         return self._predicted(
-            model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
-            query=query, cut=cut if method == "cutting-plane" else None,
+            model, cut if cutting else solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep,
+            drop=drop, query=query, cutting=cutting,
         )  # fmt: skip
 
     def read_solution(
@@ -194,23 +201,24 @@ class Predicting(Asking):
         from sqlrl.solve.exporting import solutions
         from sqlrl.solve.weighed import weigh
 
-        def solve(program: Program, network: Network) -> MPEResult:
+        def read(program: Program, ids: IntArray, chosen: TableName | None) -> Iterator[Window]:
             """Take the world that the file names."""
-            return solutions.read_solution(
+            network = ground_network(program, chosen, limit=limit)
+            yield ids, network, solutions.read_solution(
                 weigh(network, program.weights()), path, format, names=names_of(program, network), exported=exported,
                 describe=describer(program, network), bound=bound,
             )  # fmt: skip
 
         options = {"method": "file", "path": str(path), "bound": bound}
         return self._predicted(
-            model, solve, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
+            model, read, options, examples=examples, into=into, replace=replace, limit=limit, keep=keep, drop=drop,
             query=query,
         )  # fmt: skip
 
     def _predicted(
         self,
         model: Model,
-        solve: Callable[[Program, Network], MPEResult],
+        solve: Callable[[Program, IntArray, TableName | None], Iterator[Window]],
         options: Mapping[str, Any],
         *,
         examples: Any,
@@ -220,11 +228,11 @@ class Predicting(Asking):
         keep: bool,
         drop: Iterable[str],
         query: Iterable[str],
-        cut: Callable[[Program, TableName | None], tuple[Network, MPEResult]] | None = None,
+        cutting: bool = False,
     ) -> Prediction:
-        """Ground a model, take the world that `solve` finds, and write and keep it; `options` are kept with it.
+        """Write and keep the world that `solve` finds for some examples; `options` are kept with it.
 
-        `cut` grounds what it needs and solves in its place.
+        `cutting` says that it grounds only what it needs.
         """
         check_weights(model)
         check_limit_option(limit)
@@ -234,7 +242,7 @@ class Predicting(Asking):
         start = time.perf_counter()
         working = self.console.progress("predicting")
         # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
-        most = helper_limit(limit, examples) if cut is None else None
+        most = None if cutting else helper_limit(limit, examples)
         with working, self.program(model, drop=drop, query=query, limit=most) as program:
             if into is not None:
                 self.engine.check_free(into_tables(program.public_layout, into).values(), replace=replace)
@@ -243,25 +251,21 @@ class Predicting(Asking):
                 if keep:
                     check_any_world(program, chosen, limit=limit)
                 missing, ids = unseen(program, chosen), self._ids_of(chosen)
-                if cut is not None:
-                    network, result = cut(program, chosen)
-                    grounded = time.perf_counter() - result.report.seconds["solve"]
-                else:
-                    network = ground_network(program, chosen, limit=limit)
-                    grounded = time.perf_counter()
-                    result = solve(program, network)
-            seconds = {"grounding": grounded - start, "solving": time.perf_counter() - grounded}
+                found = put_together(solve(program, np.sort(ids), chosen), examples=len(ids), counted=keep)
+            stages = found.result.report.seconds
+            solving = sum(taken for stage, taken in stages.items() if stage != "ground")
+            seconds = {"grounding": time.perf_counter() - start - solving, "solving": solving}
             prediction = Prediction(
-                self.engine, program.public_layout, network, result, missing, seconds, self.records, self.records.atoms(),
-                ids, program.constants.foreign,
-                partial=cut is not None,
+                self.engine, program.public_layout, found.atoms, found.network, found.result, missing, seconds, self.records,
+                self.records.atoms(), ids, program.constants.foreign,
+                partial=cutting,
                 console=self.console,
                 on_why=partial(self._why, model, drop, query, options.get("deterministic_limit"), options.get("seed", 0)),
             )  # fmt: skip
             if into is not None:
                 prediction.write(into, replace=replace)
-            if keep:
-                run = keep_prediction(prediction, program, options)
+            if found.counts is not None:
+                run = keep_prediction(prediction, found.counts, program, options)
                 observe = partial(self._add_observed, run, model, ids, drop, query, limit)
                 prediction = dataclasses.replace(prediction, on_labels=observe, run=run)
         return prediction

@@ -19,7 +19,7 @@ from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.expanding import Unseen
-from sqlrl.ground.network import IntArray, Network
+from sqlrl.ground.network import IntArray, Network, NetworkAtoms
 from sqlrl.report import Console, QuietConsole, Table
 from sqlrl.solve.result import MPEResult, Status
 from sqlrl.wording import counted
@@ -37,8 +37,12 @@ class Prediction(Inferred):
     engine : Engine
     layout : Layout
         Without helper predicates.
-    network : Network
+    network_atoms : NetworkAtoms
+        The n query atoms and the helper atoms.
+    network : Network or None
+        None if the examples were grounded in several windows, of which only one is held at a time.
     result : MPEResult
+        Of all of them.
     unseen : Unseen
         Combinations of template constants that no training example had, and how many query atoms they touch.
     seconds : dict of str to float
@@ -78,7 +82,8 @@ class Prediction(Inferred):
 
     engine: Engine
     layout: Layout
-    network: Network
+    network_atoms: NetworkAtoms
+    network: Network | None
     result: MPEResult
     unseen: Unseen
     seconds: dict[str, float]
@@ -137,8 +142,9 @@ class Prediction(Inferred):
         InputError
             The predicate is not open, or atoms have been numbered anew since the prediction.
         """
-        shown = np.ones(len(self.network.atoms), bool) if every else self.result.world
-        return self._named(predicate, self.network.atoms[shown], {"truth": pa.array(self.result.world[shown])})
+        ids = self.network_atoms.ids
+        shown = np.ones(len(ids), bool) if every else self.result.world
+        return self._named(predicate, ids[shown], {"truth": pa.array(self.result.world[shown])})
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
@@ -230,8 +236,7 @@ class Prediction(Inferred):
     def _scores(self, counted: str) -> Scores:
         """Do what `evaluate` does."""
         self.check_current()
-        real = ~self.network.helper
-        atoms = self.network.atoms[real]
+        real, atoms = ~self.network_atoms.helper, self.network_atoms.visible
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
         names = self.open_predicates
         examples = self.examples if counted == "missed" else np.zeros(0, np.int64)
@@ -251,14 +256,14 @@ class Prediction(Inferred):
         return score(
             np.concatenate([truth[labelled], ~none]),
             np.concatenate([self.result.world[real][labelled], none]),
-            np.concatenate([self.network.example[real][labelled], outside]),
+            np.concatenate([self.network_atoms.example[real][labelled], outside]),
             predicate=np.concatenate([kind[labelled], np.repeat(np.arange(len(names)), [len(m) for m in missed])]),
             names=names,
             outside=len(outside),
         )
 
     def _title(self) -> str:
-        real = ~self.network.helper
+        real = ~self.network_atoms.helper
         true = int((self.result.world & real).sum())
         names = ", ".join(self.open_predicates)
         return f"Prediction of {names}: {true:,} of {counted(int(real.sum()), 'query atom')} true"

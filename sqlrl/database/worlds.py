@@ -102,9 +102,9 @@ class Worlds:
     def _predicted(self, prediction: Prediction) -> pa.Table:
         """Return the true atoms of a prediction, helper atoms left out."""
         prediction.check_current(self.engine)
-        network = prediction.network
-        real = ~network.helper
-        ours = pa.table({"example": network.example[real]})
+        atoms = prediction.network_atoms
+        real = ~atoms.helper
+        ours = pa.table({"example": atoms.example[real]})
         with self.program.shown(ours) as name:
             have = self._count(_restricted(exp.select("*").from_(table(name, "a")), self.examples), "count atoms")
         want = sum(self._count(self._atoms(info), f"count the atoms of {info.name}") for info in self.opened.values())
@@ -113,7 +113,7 @@ class Worlds:
                 f"the prediction has {have:,} of the {want:,} query atoms of the examples that are counted: give it and this "
                 "call the same examples="
             )
-        return pa.table({"atom": network.atoms[real & prediction.result.world]})
+        return pa.table({"atom": atoms.ids[real & prediction.result.world]})
 
     # ---- worlds as ids and as names ---------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.limits import check_limit, limited
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.room import Room
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows, repeated, single
 from sqlrl.ground.running import rule_place
 from sqlrl.ground.together import ground_together
@@ -88,7 +89,12 @@ def stream(
 
 
 def ground_network(
-    program: Program, examples: TableName | None = None, *, limit: int | None = None, check: bool = True
+    program: Program,
+    examples: TableName | None = None,
+    *,
+    limit: int | None = None,
+    check: bool = True,
+    room: Room | None = None,
 ) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
@@ -103,6 +109,8 @@ def ground_network(
         The most ground clauses allowed.
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
+    room : Room, optional
+        Counts atoms and literals, and stops the work when they are too many.
 
     Returns
     -------
@@ -116,6 +124,8 @@ def ground_network(
         If the evidence makes every world impossible; shows the ground clause.
     CountOverflowError
         If the open groundings of a clause do not fit into 64 bits, or its groundings into 128; names the clause.
+    NoRoomError
+        If there are more atoms and literals than there is room for.
 
     Examples
     --------
@@ -133,11 +143,15 @@ def ground_network(
     atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
     index = AtomIndex(atoms.ids)
     pieces: list[Rows] = []
+    if room is not None:
+        room.take(len(atoms.ids))
     evidence = violated_by_evidence(program, examples, limit=limit)
     together = ground_together(program, index, examples, limit=limit)
     pieces += together.pieces
+    if room is not None:
+        room.take(sum(len(rows.literals) for rows in together.pieces))
     for shape_plan in plans(program, examples, without=together.shapes):
-        pieces += _rows(program, shape_plan, index, evidence, examples, limit)
+        pieces += _rows(program, shape_plan, index, evidence, examples, limit, room)
     network = assemble(program, atoms, pieces, evidence, examples)
     if check:
         check_evidence(program, network, examples)
@@ -151,6 +165,7 @@ def _rows(
     evidence: npt.NDArray[np.object_],
     examples: TableName | None,
     limit: int | None,
+    room: Room | None,
 ) -> list[Rows]:
     """Return the rows of one shape; parameters as for `narrowed` and `ground_network`."""
     use, plan = shape_plan.use, shape_plan.plan
@@ -159,6 +174,8 @@ def _rows(
     batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
     if limit is not None:
         batches = limited(batches, program, use, limit)
+    if room is not None:
+        batches = room.taken(batches, plan)
     batches = narrowed(batches, plan, program, use, evidence)
     first = use.clauses[0] if use.clauses else 0
     rows = read_rows(batches, plan, index, first, program.clause_count)

@@ -14,6 +14,35 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class NetworkAtoms:
+    """The atoms of one network, or of several.
+
+    Parameters
+    ----------
+    ids : int64 array, shape (n,)
+        In the database, ascending.
+    example : int64 array, shape (n,)
+        The example of each atom.
+    helper : bool array, shape (n,)
+        Atoms that are functions of others, invisible to users.
+
+    Examples
+    --------
+    >>> NetworkAtoms(*(np.array(x) for x in ([3, 4, 9], [0, 0, 0], [False, False, True]))).visible.tolist()
+    [3, 4]
+    """
+
+    ids: IntArray
+    example: IntArray
+    helper: BoolArray
+
+    @property
+    def visible(self) -> IntArray:
+        """The ids of those that are no helper atoms."""
+        return self.ids[~self.helper]
+
+
+@dataclass(frozen=True, eq=False)
 class Network:
     """Ground clauses over n atoms and the clauses' exact counts.
 
@@ -91,3 +120,8 @@ class Network:
     block_exact: BoolArray
     helper: BoolArray
     hard_units: IntArray
+
+    @property
+    def network_atoms(self) -> NetworkAtoms:
+        """Its atoms without what is known of them."""
+        return NetworkAtoms(self.atoms, self.example, self.helper)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
+import numpy as np
+
 from sqlrl.errors import SqlrlError
-from sqlrl.ground.network import BoolArray
+from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.scaling import RELATIVE_ERROR
 from sqlrl.wording import counted
 
@@ -216,3 +219,60 @@ class MPEResult:
             f"MPEResult({int(self.world.sum())} of {len(self.world)} atoms true, {report.status.value}, "
             f"objective {report.objective:.10g}, gap {report.gap:.3g})"
         )
+
+
+def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
+    """Return the result of several networks that share no atom as that of one.
+
+    Parameters
+    ----------
+    results : sequence of MPEResult
+        At least one.
+    order : int64 array, shape (n,)
+        Which of their atoms, one result after the other, is each atom of the whole.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.mpe import mpe
+    >>> from sqlrl.solve.sample import network
+    >>> found = [mpe(network(1, [(0, [sign])]), [weight]) for sign, weight in ((1, 2.0), (-1, 0.5))]
+    >>> whole = joined(found, np.array([1, 0]))
+    >>> whole.world.tolist(), whole.objective, whole.status.value
+    ([False, True], 2.5, 'optimal')
+    """
+    if len(results) == 1:
+        return MPEResult(results[0].world[order], results[0].report)
+    reports = [each.report for each in results]
+    gap, precision = sum(x.gap for x in reports), sum(x.precision for x in reports)
+    magnitude = sum(x.magnitude for x in reports)
+    report = SolverReport(
+        status=status_of(gap <= precision, precision, magnitude),
+        objective=math.fsum(x.objective for x in reports),
+        constant=math.fsum(x.constant for x in reports),
+        gap=gap,
+        precision=precision,
+        magnitude=magnitude,
+        scale=min(x.scale for x in reports),
+        seconds={stage: sum(x.seconds[stage] for x in reports) for stage in reports[0].seconds},
+        choices=_merged([choice for x in reports for choice in x.choices]),
+    )
+    return MPEResult(np.concatenate([each.world for each in results])[order], report)
+
+
+def _merged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    # One choice for each method and reason, in the order in which they first come.
+    found: dict[tuple[str, str], Choice] = {}
+    for each in choices:
+        known = found.get((each.method, each.reason))
+        found[each.method, each.reason] = (
+            each
+            if known is None
+            else replace(
+                known,
+                components=known.components + each.components,
+                atoms=known.atoms + each.atoms,
+                rows=known.rows + each.rows,
+                seconds=known.seconds + each.seconds,
+            )
+        )
+    return tuple(found.values())

@@ -66,7 +66,7 @@ def test_exact_probabilities_are_those_of_enumeration() -> None:
     result = smokers().marginals(model())
     assert found(result) == pytest.approx(by_enumeration(RULES), abs=1e-9)
     assert set(found(result, "error").values()) == {0.0}
-    assert result.network.helper.any()
+    assert result.network_atoms.helper.any()
     assert len(found(result)) == len(result.visible.code) == 6  # helper atoms are not shown
     assert "6 query atoms, all exact" in repr(result)
 
@@ -153,8 +153,7 @@ def test_what_is_kept() -> None:
     run = db.sql("select run, learner, seed, status from sqlrl.run").fetchall()
     assert run == [(result.run, "marginals", 5, "done")]
     kept = dict(db.sql("select atom, probability from sqlrl.marginal").fetchall())
-    visible = ~result.network.helper
-    assert kept == dict(zip(result.network.atoms[visible].tolist(), result.visible.probability.tolist(), strict=True))
+    assert kept == dict(zip(result.network_atoms.visible.tolist(), result.visible.probability.tolist(), strict=True))
 
 
 def test_same_seed_same_bytes_and_labels_play_no_part() -> None:

@@ -1,0 +1,151 @@
+"""Predictions in windows of examples against predictions of all examples at once: worlds, scores, statistics, reasons, memory."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sqlrl
+from sqlrl.catalog.layout import TableName
+from sqlrl.errors import GroundingLimitError, InfeasibleError
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.dividing import divided
+from sqlrl.ground.network import IntArray, Network
+from sqlrl.ground.program import Program
+
+DECLARED = """
+Word(word, place, page)
+Next(place, place)
+Label(page, kind!, place)
+Odd(page)
+kind = {Name, Date, Rest}
+"""
+RULES = [
+    "0.83 Word(+w, p, d) => Label(d, Name, p)",
+    "{w} Word(W1, p, d) => Label(d, Date, p)",
+    "{w} Next(p, q) ^ Label(d, k, p) => Label(d, k, q)",
+    "{w} Odd(d) <=> (EXIST p (Word(W2, p, d) ^ Label(d, Rest, p)))",
+    "{w} Label(d, Name, p) ^ Odd(d)",
+    "Word(W3, p, d) => Label(d, Rest, p).",
+    "{w} Odd(d)",
+]
+WORDS = ["W1", "W2", "W3", "W4"]
+PAGES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), min_size=1, max_size=7)
+WEIGHTS = st.floats(-2, 2).filter(lambda w: abs(w) > 1e-3)
+
+
+def database(pages: list[list[str]]) -> sqlrl.Database:
+    db = sqlrl.connect()
+    rows = [(word, f"P{i}", f"D{d}") for d, page in enumerate(pages) for i, word in enumerate(page)]
+    # Constants of the model are there even if no page has them.
+    rows += [(word, "P0", "D99") for word in WORDS[:1]] + [(WORDS[1], "P1", "D99"), (WORDS[2], "P2", "D99")]
+    db.load("Word", rows, types=["word", "place", "page"], example="page")
+    db.load("Next", [(f"P{i}", f"P{i + 1}") for i in range(4)], types=["place", "place"])
+    return db
+
+
+def model(chosen: list[tuple[str, float]]) -> sqlrl.Model:
+    text = DECLARED + "\n".join(rule.format(w=w) for rule, w in chosen)
+    return sqlrl.parse_mln(text, query=["Label", "Odd"])
+
+
+def small(monkeypatch: pytest.MonkeyPatch, entries: int = 40) -> None:
+    """Let a window have so many atoms and literals."""
+    monkeypatch.setattr("sqlrl.database.predicting.divided", partial(divided, entries=entries))
+
+
+@settings(max_examples=10)
+@given(PAGES, st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=5), st.integers(1, 200))
+def test_windows_find_what_is_found_at_once(
+    pages: list[list[str]], rules: list[tuple[str, float]], entries: int
+) -> None:
+    db, rules_ = database(pages), model(rules)
+    whole = db.predict(rules_, keep=True)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        small(monkeypatch, entries)
+        found = db.predict(rules_, keep=True)
+    for field in ("ids", "example", "helper"):
+        assert (getattr(found.network_atoms, field) == getattr(whole.network_atoms, field)).all()
+    assert found.objective == pytest.approx(whole.objective, abs=1e-9)
+    assert found.status is whole.status
+    assert found.gap == pytest.approx(whole.gap, abs=1e-9)
+    assert found.result.report.magnitude == pytest.approx(whole.result.report.magnitude)
+    query = (
+        "select clause, groundings, open, satisfied_by_evidence, violated_by_evidence{} from sqlrl.clause_statistics "
+        "where run = {} order by clause"
+    )
+    same = bool((found.result.world == whole.result.world).all())
+    shown = [db.sql(query.format(", n_predicted" * same, run)).fetchall() for run in (whole.run, found.run)]
+    assert shown[0] == shown[1]
+
+
+def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[weakref.ref[Network]] = []
+    alive: list[int] = []
+
+    def watched(program: Program, window: TableName | None = None, **options: Any) -> Network:
+        alive.append(sum(each() is not None for each in held))
+        network = ground_network(program, window, **options)
+        held.append(weakref.ref(network))
+        return network
+
+    monkeypatch.setattr("sqlrl.ground.dividing.ground_network", watched)
+    small(monkeypatch)
+    db = database([["W1", "W2", "W4"]] * 20)
+    prediction = db.predict(model([(RULES[0], 1.0), (RULES[2], 0.7)]))
+    assert len(alive) > 4
+    assert set(alive) == {0}
+    assert prediction.network is None
+    assert len(prediction.atoms("Label", every=True)) == 3 * (20 * 3 + 3)
+    whole = database([["W1", "W2", "W4"]] * 20).predict(model([(RULES[0], 1.0), (RULES[2], 0.7)]), examples=["D3"])
+    assert whole.network is not None
+
+
+def windows_of(db: sqlrl.Database, rules: sqlrl.Model, entries: int) -> Iterator[tuple[IntArray, Network]]:
+    with db.program(rules) as program:
+        program.expand()
+        yield from divided(program, np.arange(program.layout.example_count), entries=entries)
+
+
+def test_a_window_that_has_no_room_is_tried_with_fewer_examples() -> None:
+    # The first pages are short, so that the guess from the atoms takes far too many of the long ones.
+    db = database([["W4"]] * 30 + [["W1", "W2", "W3", "W4", "W1"]] * 6)
+    rules = model([("0.5 Label(d, k, p) v Label(d, l, q)", 0.0)])
+    found = [(len(window), len(network.atoms) + len(network.literals)) for window, network in windows_of(db, rules, 200)]
+    assert sum(size for size, _ in found) == 37
+    assert max(size for size, _ in found) > 3
+    assert [size for size, _ in found][-3:] == [1, 1, 1]
+    assert all(entries <= 200 or size == 1 for size, entries in found)
+    assert any(entries > 200 for _, entries in found)
+
+
+def test_reasons_and_counts_of_a_prediction_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [["W1", "W2"], ["W3", "W4", "W2"], ["W2"]] * 3
+    rules = model([(RULES[0], 1.0), (RULES[1], 1.5), (RULES[2], 0.7), (RULES[3], -0.6), (RULES[5], 0.0)])
+    whole_db, db = database(pages), database(pages)
+    whole = whole_db.predict(rules)
+    small(monkeypatch)
+    found = db.predict(rules)
+    assert found.network is None
+    assert whole.network is not None
+    for atom in ("Label(D0, Date, P0)", "Label(D7, Rest, P0)", "Odd(D8)"):
+        ours, theirs = found.why(atom), whole.why(atom)
+        assert ours.table.to_arrow() == theirs.table.to_arrow()
+        assert ours.margin == pytest.approx(theirs.margin)
+    assert db.count(rules, world=found).to_arrow() == whole_db.count(rules, world=whole).to_arrow()
+
+
+def test_an_error_in_a_later_window_names_its_clause(monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    db = database([["W4"]] * 12 + [["W3"]])
+    with pytest.raises(InfeasibleError, match='Label\\("D12", Rest, P0\\)|Label\\(D12, Rest, P0\\)'):
+        db.predict(model([("Word(W3, p, d) => Label(d, Rest, p).", 0.0), ("!Label(D12, Rest, p).", 0.0)]))
+    with pytest.raises(GroundingLimitError):
+        db.predict(model([("0.5 Label(d, k, p) v Label(d, l, q)", 0.0)]), limit=5)
