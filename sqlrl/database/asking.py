@@ -18,19 +18,23 @@ from sqlrl.database.keeping import keep_marginals, keep_reasons
 from sqlrl.database.marginals import Marginals
 from sqlrl.database.models import Models, check_limit_option, helper_limit
 from sqlrl.database.prediction import Prediction
+from sqlrl.database.solved import tell
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.dividing import divided
 from sqlrl.ground.expanding import unseen
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.naming import atom_texts, describer
-from sqlrl.ground.network import Network
+from sqlrl.ground.network import Network, NetworkAtoms
 from sqlrl.ground.program import Program
+from sqlrl.ground.room import ENTRIES
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:
     from sqlrl.database.why import Reasons
     from sqlrl.ground.samples import SampleTables
     from sqlrl.solve.marginal import Method
+    from sqlrl.solve.sampling.belief import MarginalResult
 
 
 class Asking(Models):
@@ -64,6 +68,8 @@ class Asking(Models):
     ) -> Marginals:
         r"""Find the probability of each query atom. Labels are never read.
 
+        Many examples are grounded and solved in windows, of which one is held at a time.
+
         Parameters
         ----------
         model : Model
@@ -78,13 +84,13 @@ class Asking(Models):
             A table to create with the probabilities of the open predicate (of several: `into`_predicate).
         samples_into : str, optional
             A table to create with the sampled worlds while they are drawn: `chain`, `sample`, `atom` (as text) of each true
-            atom; NULL for a world in which none is true.
+            atom; NULL for a world in which none is true. With this or `means_into` all examples are one window.
         means_into : str, optional
             A table to create with running means: `chain`, `samples` (so far), `atom` (as text), `mean`.
         replace : bool
             Whether tables of those names may be replaced.
         limit : int or None
-            The most ground clauses of one shape.
+            The most ground clauses of one shape in a window.
         keep : bool
             Keep the probabilities in `sqlrl.marginal`.
         drop, query : iterable of str
@@ -114,6 +120,7 @@ class Asking(Models):
         [0.650245, 0.650245]
         """
         from sqlrl.solve.marginal import marginals
+        from sqlrl.solve.sampling.belief import joined
         from sqlrl.solve.sampling.chains import Effort
 
         check_weights(model)
@@ -125,24 +132,35 @@ class Asking(Models):
         start = time.perf_counter()
         working = self.console.progress("finding probabilities")
         most = helper_limit(limit, examples)
-        with working, self.program(model, drop=drop, query=query, limit=most) as program:
+        with working as task, self.program(model, drop=drop, query=query, limit=most) as program:
             tables = [] if into is None else list(into_tables(program.public_layout, into).values())
             _check_distinct([*tables, *streamed])
             self.engine.check_free([*tables, *streamed], replace=replace)
+            atoms: list[NetworkAtoms] = []
+            results: list[MarginalResult] = []
             with self.only(examples) as chosen:
                 program.expand(chosen)
-                network = ground_network(program, chosen, limit=limit)
                 missing, ids = unseen(program, chosen), self._ids_of(chosen)
-            grounded = time.perf_counter()
-            with self._sink(program, network, samples_into, means_into) as sink:
-                result = marginals(
-                    network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,
-                    chains=effort.chains, seed=effort.seed, threads=effort.threads, sink=sink,
-                    describe=describer(program, network),
-                )  # fmt: skip
-            seconds = {"grounding": grounded - start, "inference": time.perf_counter() - grounded}
+                # A sampled world is one of all examples, so that it needs them together.
+                windows = divided(program, np.sort(ids), chosen, limit=limit, entries=None if streamed else ENTRIES)
+                done = 0
+                for window, network in windows:
+                    with self._sink(program, network, samples_into, means_into) as sink:
+                        result = marginals(
+                            network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,
+                            chains=effort.chains, seed=effort.seed, threads=effort.threads, sink=sink,
+                            describe=describer(program, network),
+                        )  # fmt: skip
+                    atoms.append(network.network_atoms)
+                    results.append(result)
+                    del network  # or else it would be there while the next is grounded
+                    done += len(window)
+                    tell(task, done, len(ids))
+            whole, order = NetworkAtoms.joined(atoms)
+            result = joined(results, order)
+            seconds = {"grounding": time.perf_counter() - start - result.seconds, "inference": result.seconds}
             found = Marginals(
-                self.engine, program.public_layout, network.network_atoms, result, missing, seconds, self.records,
+                self.engine, program.public_layout, whole, result, missing, seconds, self.records,
                 self.records.atoms(), ids, program.constants.foreign,
             )  # fmt: skip
             if into is not None:

@@ -64,7 +64,7 @@ class Predicting(Asking):
     ) -> Prediction:
         r"""Predict the most probable world. Labels are never read.
 
-        Examples are independent: many are grounded and solved in windows, of which one is held at a time.
+        Many examples are grounded and solved in windows, of which one is held at a time.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class Predicting(Asking):
         working = self.console.progress("predicting")
         # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
         most = None if cutting else helper_limit(limit, examples)
-        with working, self.program(model, drop=drop, query=query, limit=most) as program:
+        with working as task, self.program(model, drop=drop, query=query, limit=most) as program:
             if into is not None:
                 self.engine.check_free(into_tables(program.public_layout, into).values(), replace=replace)
             with self.only(examples) as chosen:
@@ -251,7 +251,8 @@ class Predicting(Asking):
                 if keep:
                     check_any_world(program, chosen, limit=limit)
                 missing, ids = unseen(program, chosen), self._ids_of(chosen)
-                found = put_together(solve(program, np.sort(ids), chosen), examples=len(ids), counted=keep)
+                windows = solve(program, np.sort(ids), chosen)
+                found = put_together(windows, task, examples=len(ids), counted=keep)
             stages = found.result.report.seconds
             solving = sum(taken for stage, taken in stages.items() if stage != "ground")
             seconds = {"grounding": time.perf_counter() - start - solving, "solving": solving}

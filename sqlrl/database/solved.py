@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import IntArray, Network, NetworkAtoms
+from sqlrl.report.console import Progress
 from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, joined
 
@@ -65,13 +66,15 @@ class Solved:
     counts: WorldCounts | None
 
 
-def put_together(windows: Iterable[Window], *, examples: int, counted: bool) -> Solved:
+def put_together(windows: Iterable[Window], task: Progress, *, examples: int, counted: bool) -> Solved:
     """Put the worlds of windows together; a network is let go before the next is asked for.
 
     Parameters
     ----------
     windows : iterable of (int64 array, Network, MPEResult)
         At least one: its examples, its network, and the world that was found.
+    task : Progress
+        Told how many examples are done.
     examples : int
         How many there are in all.
     counted : bool
@@ -79,11 +82,12 @@ def put_together(windows: Iterable[Window], *, examples: int, counted: bool) -> 
 
     Examples
     --------
+    >>> from sqlrl.report import QuietConsole
     >>> from sqlrl.solve.mpe import mpe
     >>> from sqlrl.solve.sample import network
     >>> parts = [network(1, [(0, [1])]), network(2, [(0, [-1, 2])])]
     >>> windows = ((np.array([i]), part, mpe(part, [2.0])) for i, part in enumerate(parts))
-    >>> found = put_together(windows, examples=2, counted=True)
+    >>> found = put_together(windows, QuietConsole().progress(""), examples=2, counted=True)
     >>> found.result.objective, found.counts.predicted.tolist(), found.network is None
     (4.0, [2], True)
     """
@@ -91,6 +95,7 @@ def put_together(windows: Iterable[Window], *, examples: int, counted: bool) -> 
     results: list[MPEResult] = []
     total: WorldCounts | None = None
     kept: Network | None = None
+    done = 0
     for window, network, result in windows:
         kept = network if len(window) == examples else None
         atoms.append(network.network_atoms)
@@ -99,9 +104,13 @@ def put_together(windows: Iterable[Window], *, examples: int, counted: bool) -> 
             found = WorldCounts(network.total, network.open, network.evidence_violated, counts(network, result.world))
             total = found if total is None else total + found
         del network  # or else it would be there while the next is grounded
-    ids = np.concatenate([each.ids for each in atoms])
-    order = np.argsort(ids, kind="stable")
-    example = np.concatenate([each.example for each in atoms])
-    helper = np.concatenate([each.helper for each in atoms])
-    whole = NetworkAtoms(ids[order], example[order], helper[order])
+        done += len(window)
+        tell(task, done, examples)
+    whole, order = NetworkAtoms.joined(atoms)
     return Solved(whole, joined(results, order), kept, total)
+
+
+def tell(task: Progress, done: int, examples: int) -> None:
+    """Say on a task of unknown length how many examples are done, if some are left."""
+    if done < examples:
+        task.advance(0, note=f"{done:,} of {examples:,} examples")

@@ -20,7 +20,7 @@ def divided(
     chosen: TableName | None = None,
     *,
     limit: int | None = None,
-    entries: int = ENTRIES,
+    entries: int | None = ENTRIES,
 ) -> Iterator[tuple[IntArray, Network]]:
     r"""Ground examples window by window, each window as large as there is room for.
 
@@ -33,8 +33,8 @@ def divided(
         A table of the same examples; without it they are all there are.
     limit : int, optional
         The most ground clauses of one shape in a window.
-    entries : int
-        The most atoms and literals of a window; a window of one example may have more.
+    entries : int or None
+        The most atoms and literals of a window; a window of one example may have more. None: one window for all.
 
     Yields
     ------
@@ -61,7 +61,7 @@ def divided(
     >>> [(window.tolist(), network.atoms.tolist()) for window, network in divided(program, np.arange(3), entries=8)]
     [([0, 1], [1, 2]), ([2], [3])]
     """
-    if not len(examples):
+    if entries is None or not len(examples):
         yield examples, ground_network(program, chosen, limit=limit)
         return
     begin, size = 0, _first(program, len(examples), entries)

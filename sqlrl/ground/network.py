@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,24 @@ class NetworkAtoms:
     def visible(self) -> IntArray:
         """The ids of those that are no helper atoms."""
         return self.ids[~self.helper]
+
+    @staticmethod
+    def joined(parts: Sequence[NetworkAtoms]) -> tuple[NetworkAtoms, IntArray]:
+        """Return the atoms of several networks as those of one, and which of them, one part after the other, each is.
+
+        Examples
+        --------
+        >>> none = np.zeros(2, bool)
+        >>> parts = [NetworkAtoms(np.array(ids), np.array([i, i]), none) for i, ids in enumerate(([1, 5], [2, 6]))]
+        >>> atoms, order = NetworkAtoms.joined(parts)
+        >>> atoms.example.tolist(), order.tolist()
+        ([0, 1, 0, 1], [0, 2, 1, 3])
+        """
+        ids = np.concatenate([each.ids for each in parts])
+        order = np.argsort(ids, kind="stable")
+        example = np.concatenate([each.example for each in parts])
+        helper = np.concatenate([each.helper for each in parts])
+        return NetworkAtoms(ids[order], example[order], helper[order]), order
 
 
 @dataclass(frozen=True, eq=False)

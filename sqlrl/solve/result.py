@@ -254,13 +254,20 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
         magnitude=magnitude,
         scale=min(x.scale for x in reports),
         seconds={stage: sum(x.seconds[stage] for x in reports) for stage in reports[0].seconds},
-        choices=_merged([choice for x in reports for choice in x.choices]),
+        choices=merged([choice for x in reports for choice in x.choices]),
     )
     return MPEResult(np.concatenate([each.world for each in results])[order], report)
 
 
-def _merged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    # One choice for each method and reason, in the order in which they first come.
+def merged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Return one choice for each method and reason, in the order in which they first come.
+
+    Examples
+    --------
+    >>> cut = Choice("cut", 2, 300, 1200, "pairwise and attractive", 0.25)
+    >>> print(*merged([cut, cut]))
+    cut: 4 components, 600 atoms, 2,400 rows (pairwise and attractive), 0.500 s
+    """
     found: dict[tuple[str, str], Choice] = {}
     for each in choices:
         known = found.get((each.method, each.reason))

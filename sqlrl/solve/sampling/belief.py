@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.result import SHOWN, Choice
+from sqlrl.solve.result import SHOWN, Choice, merged
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.solve.sampling.diagnostics import AGREED
 
@@ -153,6 +155,30 @@ class MarginalResult:
         error = f"error at most {self.error[sampled].max():.1g}" if sampled.any() else "exact"
         doubt = f", {len(self.warnings)} warning{'s' if len(self.warnings) != 1 else ''}" if self.warnings else ""
         return f"MarginalResult({_atoms(len(self.code))}, {error}{doubt})"
+
+
+def joined(results: Sequence[MarginalResult], order: IntArray) -> MarginalResult:
+    """Return the result of several networks that share no atom as that of one.
+
+    Parameters
+    ----------
+    results : sequence of MarginalResult
+        At least one, all of the same effort.
+    order : int64 array, shape (n,)
+        Which of their atoms, one result after the other, is each atom of the whole.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.marginal import marginals
+    >>> from sqlrl.solve.sample import network
+    >>> found = [marginals(network(1, [(0, [sign])]), [np.log(3)]) for sign in (1, -1)]
+    >>> joined(found, np.array([1, 0])).probability.round(6).tolist()
+    [0.25, 0.75]
+    """
+    names = ("probability", "error", "rhat", "ess", "code")
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in results])[order] for name in names}
+    choices = merged([choice for each in results for choice in each.choices])
+    return replace(results[0], **arrays, choices=choices, seconds=sum(each.seconds for each in results))
 
 
 def _atoms(count: int) -> str:
