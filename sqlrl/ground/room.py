@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlrl.errors import SqlrlError
 from sqlrl.plan.grounding import GroundingQuery
 
-ENTRIES = 2**24
+ENTRIES = 2**22
 """Atoms and literals that a network of one window of predicted examples may have: with what solvers make of it, one to two GB."""
 
 
