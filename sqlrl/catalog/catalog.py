@@ -144,6 +144,7 @@ class Catalog:
             if argument_type is not None:
                 self.store.set_state("examples", "type")
                 self.store.set_state("example_type", argument_type)
+                examples.list_examples(self.store)
             self.store.touch()
 
     def set_local(self, type_name: str, local: bool | None) -> None:

@@ -79,6 +79,18 @@ def build_examples(store: Store, source: ExampleSource, types: Mapping[str, Type
     return types[source.type].size
 
 
+def list_examples(store: Store) -> None:
+    """List the examples that the data loaded so far name, if their type is known: whoever loads them may look, and choose some by SQL.
+
+    Constants that nothing names any more are there until a model is bound.
+    """
+    source, types = example_source(store), store.types()
+    if source.type not in types:
+        return
+    if store.count(store.table("example"), "count the examples") != types[source.type].size:
+        build_examples(store, source, types)
+
+
 def local_types(
     source: ExampleSource, closed: Iterable[PredicateRecord], types: Mapping[str, TypeRecord]
 ) -> dict[str, bool]:

@@ -19,6 +19,7 @@ from sqlrl.catalog.encoding import (
     key_columns,
     without_nulls,
 )
+from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.readable import show_loaded
@@ -272,6 +273,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
         store.delete("state", key="examples")
     _note_examples(store, record, mapped.example_argument, loaded.example)
     show_loaded(store, record.predicate)
+    list_examples(store)
     store.touch()
 
 
@@ -345,6 +347,7 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
     elif named and named[0] is not None:
         _note_examples(store, record, [a.example for a in record.arguments].index(True), in_column=False)
     show_loaded(store, record.predicate)
+    list_examples(store)
     store.touch()
     return store.predicates()[record.predicate]
 

@@ -10,7 +10,8 @@ from sqlrl.errors import SqlrlError
 from sqlrl.plan.grounding import GroundingQuery
 
 ENTRIES = 2**22
-"""Atoms and literals that a network of one window of predicted examples may have: with what solvers make of it, one to two GB."""
+"""Atoms and literals that a network of one window of predicted examples may have: with what solvers make of it, half a GB. Predictions
+of 20,000 citations take longer with windows of a quarter of that, which have more queries, and with larger ones, which fit no cache."""
 
 
 class NoRoomError(SqlrlError):

@@ -43,6 +43,24 @@ def test_examples_have_the_order_of_their_first_appearance(loaded: Catalog) -> N
     assert [(r["name"], r["ordinal"]) for r in rows(loaded, "example")] == [("b2", 0), ("b1", 1), ("b3", 2)]
 
 
+def test_examples_are_listed_before_a_model_is_bound(catalog: Catalog) -> None:
+    def listed() -> list[str]:
+        return [r["name"] for r in rows(catalog, "example")]
+
+    catalog.load("Topic", [("b7", "sql")], types=["bib", "topic"])
+    assert listed() == []
+    catalog.load("Word", [("sql", "b2"), ("rule", "b1")], types=["word", "bib"], example="bib")
+    assert listed() == ["b7", "b2", "b1"]
+    catalog.load("Long", [("b9",)], types=["bib"])
+    assert listed() == ["b7", "b2", "b1", "b9"]
+    catalog.examples(argument_type="topic")
+    assert listed() == ["sql"]
+    catalog.load("Long", [("b3",)], types=["bib"])
+    catalog.examples(argument_type="bib")
+    catalog.bind(parse_mln("Topic(bib, topic)\nLong(bib)\n*Word(word, bib)\n1 Long(b)", query=("Long",)), training=True)
+    assert listed() == ["b7", "b2", "b1", "b3"]
+
+
 def test_domains_are_local_beside_the_example(loaded: Catalog) -> None:
     layout = loaded.bind(parse_mln(TEXT), training=True)
     assert {n: t.local for n, t in layout.types.items()} == {
