@@ -66,6 +66,14 @@ Folds = Annotated[
         default="5, of max-margin none",
     ),
 ]
+GroupsBy = Annotated[
+    str | None,
+    _option(
+        "--groups",
+        "likelihood: which atoms are held out together, as a query of their arguments and then a group.",
+        metavar="QUERY",
+    ),
+]
 Price = Annotated[
     str | None,
     _option(
@@ -116,6 +124,7 @@ class Batch:
     penalty: PenaltyBy = None
     strength: Strength = None
     folds: Folds = None
+    groups: GroupsBy = None
     price: Price = None
     loss: LossBy = None
     separation: SeparationBy = None

@@ -20,6 +20,8 @@ from sqlrl.cli.options import Examples, Output
 from sqlrl.cli.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from sqlrl.cli.inputs import Job
@@ -102,13 +104,18 @@ def learn(
         raise typer.BadParameter(
             "--missing allow is for a learned model on other data; to learn, load data with every constant"
         )
+    if batch.groups is not None and learning.learner is not Learner.likelihood:
+        raise typer.BadParameter(
+            f"--groups is an option of likelihood: {learning.learner} holds out whole examples, or none"
+        )
     estimator = learning.estimator(batch)
     if inputs.evidence and (learning.checkpoint or learning.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
     training = learning.constrained(estimator) or estimator
     with inputs.open(output, examples=examples, labels=True) as job:
         if learning.learner in BATCH:
-            learn_batch(job, cast("BatchEstimator | ConstrainedTraining", training), learning, out)
+            options = learning.fitting() if batch.groups is None else {**learning.fitting(), "groups": batch.groups}
+            learn_batch(job, cast("BatchEstimator | ConstrainedTraining", training), options, out)
         else:
             learn_online(job, cast("OnlineEstimator | ConstrainedTraining", training), learning, out)
 
@@ -126,7 +133,9 @@ def learn_online(
     finish(job.run, training, out)
 
 
-def learn_batch(job: Job, training: BatchEstimator | ConstrainedTraining, learning: Learning, out: str | None) -> None:
+def learn_batch(
+    job: Job, training: BatchEstimator | ConstrainedTraining, options: Mapping[str, Any], out: str | None
+) -> None:
     """Learn from all examples at once, show the result, and save the model."""
     run = job.run
     with run.console.progress("learning") as task:
@@ -136,7 +145,7 @@ def learn_batch(job: Job, training: BatchEstimator | ConstrainedTraining, learni
             goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
             task.advance(0, note=f"iteration {iteration.iteration}{goal}")
 
-        training.fit(job.db, job.model, job.examples, on_iteration=show, **learning.fitting())
+        training.fit(job.db, job.model, job.examples, on_iteration=show, **options)
     estimator: BatchEstimator = fitted_learner(training)
     clauses = estimator.clauses()
     if out != "-":

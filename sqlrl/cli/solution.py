@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sqlrl.cli.export import Format
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import FLAG
 
@@ -37,6 +38,15 @@ ExportedFile = Annotated[
         show_default=False,
     ),
 ]
+SolutionFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--solution-format",
+        help="How the model was exported; by default the words of the answer tell.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
 Bound = Annotated[
     bool,
     typer.Option("--bound", metavar=FLAG, help="Bound its gap by the linear relaxation.", rich_help_panel=_PANEL),
@@ -53,12 +63,15 @@ class Outside:
         Its answer; None to solve here.
     exported : Path or None
         The file that it solved.
+    file_format : Format or None
+        How the network was written; None if the answer tells.
     bound : bool
         Bound the gap.
     """
 
     solution: File = None
     exported: ExportedFile = None
+    file_format: SolutionFormat = None
     bound: Bound = False
 
     def check(self) -> None:
@@ -68,8 +81,9 @@ class Outside:
         ------
         typer.BadParameter
         """
-        if self.solution is None and (self.exported is not None or self.bound):
-            name = "--bound" if self.exported is None else "--exported"
+        given = {"--exported": self.exported, "--solution-format": self.file_format, "--bound": self.bound or None}
+        name = next((name for name, value in given.items() if value is not None), None)
+        if self.solution is None and name is not None:
             raise typer.BadParameter(f"{name} is about the world that --solution names: name one")
 
     def predict(self, job: Job, *, limit: int, into: str | None, replace: bool, keep: bool) -> Prediction:
@@ -81,6 +95,7 @@ class Outside:
             prediction = job.db.read_solution(
                 job.model,
                 self.solution,
+                format=None if self.file_format is None else self.file_format.value,
                 exported=self.exported,
                 bound=self.bound,
                 examples=job.examples,

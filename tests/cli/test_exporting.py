@@ -26,8 +26,12 @@ def test_the_command_line_exports_and_reads_back(tmp_path: Path, run: Run) -> No
     bounded = run("infer", *inputs, "--solution", answer, "--bound")
     assert "optimal" in bounded.err
     assert "warning" not in bounded.err
+    told = run("infer", *inputs, "--solution", answer, "--solution-format", "wcnf", "--json")
+    assert told.rows() == found.rows()
     for arguments, words in (
         (["infer", *inputs, "--bound"], "--solution"),
+        (["infer", *inputs, "--solution-format", "uai"], "--solution-format is about the world that --solution names"),
+        (["infer", *inputs, "--solution", answer, "--solution-format", "uai"], "a result file begins with"),
         (["infer", *inputs, "--solution", tmp_path / "absent"], "absent"),
         (["export", *inputs, "--out", tmp_path / "p.lp", "--dialect", "2022"], "--dialect"),
         (["export", *inputs, "--out", tmp_path / "p.txt"], "cannot tell the format"),

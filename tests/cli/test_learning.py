@@ -118,6 +118,8 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
         (["--strength", "1"], ["--strength is an option of likelihood: adagrad has no such"]),
+        (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
+        (["--learner", "likelihood", "--groups", "select 1"], ["--groups says which atoms stay together", "--strength 1.0"]),
         (["--resume", "999"], ["there is no run 999 to resume"]),
         (["--resume", "0"], ["--resume 0: give an integer of at least 1"]),
     ],
@@ -192,6 +194,41 @@ def test_a_full_disk_says_how_to_go_on(run: Run, project: Project) -> None:
     (row,) = run("sql", project / "cite.duckdb", "select max(run) as run from sqlrl.run", "--json").rows()
     assert "No space left on device" in done.stderr
     assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
+
+
+def test_atoms_of_a_group_are_held_out_together(run: Run, tmp_path: Path) -> None:
+    words = [f"w{i % 5},t{i}" for i in range(30)]
+    good = [f"t{i},{i // 10}" for i in range(30) if i % 5 < 2 or i % 7 == 0]
+    (tmp_path / "word.csv").write_text("\n".join(["word,text", *words]), encoding="utf-8")
+    (tmp_path / "good.csv").write_text("\n".join(["text,part", *good]), encoding="utf-8")
+    model = "Word(word, text)\nGood(text)\nWord(+w, t) => Good(t)\nGood(t)\n"
+    (tmp_path / "m.mln").write_text(model, encoding="utf-8")
+    db = tmp_path / "g.duckdb"
+    assert run("load", db, "Word", tmp_path / "word.csv").code == 0
+    done = run("load", db, "Good", f"select text from '{tmp_path / 'good.csv'}'", "--types", "text", "--target")
+    assert done.code == 0, done.err
+    learn = [
+        "learn",
+        db,
+        "--model",
+        tmp_path / "m.mln",
+        "--learner",
+        "likelihood",
+        "--strength",
+        "0.1,1",
+        "--folds",
+        "3",
+    ]
+    tried = {}
+    for divisor in (0, 1, 10):
+        query = f'select name, id // {divisor} from sqlrl."dictionary_text"'
+        done = run(*learn, *(["--groups", query] if divisor else []))
+        assert done.code == 0, done.err
+        tried[divisor] = done.out.partition("values that were tried")[2].partition("iterations")[0]
+    assert len(set(tried.values())) == 3
+    failed = run(*learn, "--groups", "select 1")
+    assert failed.code == 1
+    assert "--groups takes 2 columns" in failed.err
 
 
 def test_a_batch_learner_shows_what_it_tried(run: Run, project: Project, tmp_path: Path) -> None:
