@@ -90,7 +90,7 @@ class Asking(Models):
         replace : bool
             Whether tables of those names may be replaced.
         limit : int or None
-            The most ground clauses of one shape in a window.
+            The most ground clauses of one shape in a window, which is one example at least.
         keep : bool
             Keep the probabilities in `sqlrl.marginal`.
         drop, query : iterable of str

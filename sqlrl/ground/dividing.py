@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program
@@ -32,7 +33,7 @@ def divided(
     chosen : TableName, optional
         A table of the same examples; without it they are all there are.
     limit : int, optional
-        The most ground clauses of one shape in a window.
+        The most ground clauses of one shape in a window; a window with more is divided, too.
     entries : int or None
         The most atoms and literals of a window; a window of one example may have more. None: one window for all.
 
@@ -44,7 +45,9 @@ def divided(
 
     Raises
     ------
-    GroundingLimitError, InfeasibleError, CountOverflowError
+    GroundingLimitError
+        One example has more ground clauses than the limit.
+    InfeasibleError, CountOverflowError
         As `ground_network`.
 
     Examples
@@ -70,7 +73,9 @@ def divided(
         room = Room(entries if len(window) > 1 else None)
         try:
             network = _network(program, window, chosen, limit, room, whole=len(window) == len(examples))
-        except NoRoomError:
+        except (NoRoomError, GroundingLimitError):
+            if len(window) == 1:
+                raise
             size = max(len(window) // FEWER, 1)
             continue
         yield window, network

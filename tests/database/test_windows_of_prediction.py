@@ -181,5 +181,17 @@ def test_an_error_in_a_later_window_names_its_clause(monkeypatch: pytest.MonkeyP
     db = database([["W4"]] * 12 + [["W3"]])
     with pytest.raises(InfeasibleError, match=r'Label\("?D12"?, Rest, P0\)'):
         db.predict(model([("Word(W3, p, d) => Label(d, Rest, p).", 0.0), ("!Label(D12, Rest, p).", 0.0)]))
-    with pytest.raises(GroundingLimitError):
-        db.predict(model([("0.5 Label(d, k, p) v Label(d, l, q)", 0.0)]), limit=5)
+
+
+def test_a_limit_of_ground_clauses_divides_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    monkeypatch.setattr("sqlrl.database.predicting.divided", lambda *args, **options: noted(drawn, *args, **options))
+    db, rules = database([["W4"]] * 12), model([("0.5 Label(d, k, p) v Label(d, l, q)", 0.0)])
+    whole = db.predict(rules)
+    # A page of n places has (3 n)^2 groundings: 81 of the one that all constants are on, 9 of the others.
+    found = db.predict(rules, limit=81)
+    assert drawn[0] == 13
+    assert len(drawn) > 2
+    assert found.objective == whole.objective
+    with pytest.raises(GroundingLimitError, match="81 groundings"):
+        db.predict(rules, limit=80)
