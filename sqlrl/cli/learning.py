@@ -188,7 +188,7 @@ Window = Annotated[
     typer.Option(
         "--window",
         metavar="N",
-        help="Examples that are grounded together; by default 512, and more where they are small.",
+        help="Examples that are grounded together; by default 512, more where they are small and fewer where they are large.",
         rich_help_panel=_RUN,
     ),
 ]

@@ -167,7 +167,7 @@ class TrainingStream:
         saved: dict[str, Any] = read_run(self._records, run, key)
         stream = saved[STREAM]
         self._open, self._done = np.array(stream["open"], dtype=object), stream["windows"]
-        self._windows.later = stream["window"]
+        self._windows.first, self._windows.later = stream["first"], stream["window"]
         steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
         self._saved_steps = len(steps)
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
@@ -182,6 +182,7 @@ class TrainingStream:
         stream = {
             "windows": checkpoint.windows,
             "open": [int(n) for n in self._open],
+            "first": self._windows.first,
             "window": self._windows.later,
             "seconds": dict(checkpoint.seconds),
         }

@@ -9,10 +9,7 @@ from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program
-from sqlrl.ground.room import ENTRIES, NoRoomError, Room
-
-FEWER = 4
-"""A window that does not fit is tried again with so many times fewer examples; what was grounded of it is lost, at most `ENTRIES`."""
+from sqlrl.ground.room import ENTRIES, FEWER, NoRoomError, Room
 
 
 def divided(

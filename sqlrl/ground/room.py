@@ -10,8 +10,11 @@ from sqlrl.errors import SqlrlError
 from sqlrl.plan.grounding import GroundingQuery
 
 ENTRIES = 2**22
-"""Atoms and literals that a network of one window of predicted examples may have: with what solvers make of it, half a GB. Predictions
+"""Atoms and literals that a network of one window of examples may have: with what solvers make of it, half a GB. Predictions
 of 20,000 citations take longer with windows of a quarter of that, which have more queries, and with larger ones, which fit no cache."""
+
+FEWER = 4
+"""A window without room is tried again with so many times fewer examples; what was grounded of it is lost, at most `ENTRIES`."""
 
 
 class NoRoomError(SqlrlError):

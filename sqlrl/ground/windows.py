@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Program
+from sqlrl.ground.room import ENTRIES as MOST_ENTRIES
+from sqlrl.ground.room import FEWER, NoRoomError, Room
 
 FIRST, MOST = 512, 16 * 512
 """Examples of the first window, and of later ones at most, where nobody says how many: a hundred queries of a millisecond each for every
@@ -51,14 +54,17 @@ class Windows:
         For each pass its examples in order.
     size : int, optional
         Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
-        most `MOST`.
+        most `MOST`; fewer if there is no room for the first, or it has too many ground clauses.
     limit : int, optional
-        The most ground clauses in a window.
+        The most ground clauses of one shape in a window.
 
     Attributes
     ----------
+    first : int
+        Examples in the first window.
     later : int or None
-        Examples in a window after the first; None until that was grounded, if nobody says. A run that goes on sets it to what it was.
+        Examples in a window after the first; None until that was grounded, if nobody says. A run that goes on sets both to what they
+        were.
 
     Examples
     --------
@@ -75,7 +81,7 @@ class Windows:
     def __init__(
         self, program: Program, passes: Sequence[IntArray], size: int | None = None, limit: int | None = None
     ) -> None:
-        self.program, self.passes, self.limit = program, passes, limit
+        self.program, self.passes, self.size, self.limit = program, passes, size, limit
         self.first, self.later = FIRST if size is None else size, size
 
     def __len__(self) -> int:
@@ -95,16 +101,15 @@ class Windows:
         tuple of int and Window
             The pass, from 0, and the window.
         """
+        if count and self.size is None and self.first < FIRST:
+            # So many examples were tried first, and their constants got their clauses together.
+            self._expand(self.passes[0][:FIRST])
         for place, (number, examples) in enumerate(self._cuts()):
             if place >= count:
-                window = self._window(examples)
-                if self.later is None:
-                    self.later = _fitting(window.network)
-                yield number, window
+                yield number, self._window(examples) if self.later is not None else self._first_window(examples)
             elif number == 0:
                 # In later passes all constants have been met.
-                with self.program.only(examples) as table:
-                    self.program.expand(table)
+                self._expand(examples)
 
     def examples_of(self, count: int) -> int:
         """Return how many examples the first `count` windows have."""
@@ -115,16 +120,34 @@ class Windows:
         for number, examples in enumerate(self.passes):
             begin = 0
             while begin < len(examples):
-                first = number == 0 and begin == 0
-                end = begin + (self.first if first or self.later is None else self.later)
-                yield number, examples[begin:end]
-                begin = end
+                yield number, examples[begin : begin + self._size(number, begin)]
+                begin += self._size(number, begin)
 
-    def _window(self, examples: IntArray) -> Window:
+    def _size(self, number: int, begin: int) -> int:
+        return self.first if (number == 0 and begin == 0) or self.later is None else self.later
+
+    def _expand(self, examples: IntArray) -> None:
+        with self.program.only(examples) as table:
+            self.program.expand(table)
+
+    def _first_window(self, examples: IntArray) -> Window:
+        # As many of these examples as there is room for; says how many later windows have.
+        room = Room(MOST_ENTRIES if len(examples) > 1 else None)
+        try:
+            window = self._window(examples, room)
+        except (NoRoomError, GroundingLimitError):
+            if len(examples) == 1:
+                raise
+            self.first = max(len(examples) // FEWER, 1)
+            return self._first_window(examples[: self.first])
+        self.later = _fitting(window.network) if self.first == FIRST else self.first
+        return window
+
+    def _window(self, examples: IntArray, room: Room | None = None) -> Window:
         program = self.program
         with program.only(examples) as table:
             program.expand(table)
-            network = ground_network(program, table, limit=self.limit)
+            network = ground_network(program, table, limit=self.limit, room=room)
             truth, labelled = read_labels(program.engine, program.layout, network.atoms, table)
         return Window(examples, network, truth, labelled)
 

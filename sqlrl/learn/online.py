@@ -71,7 +71,7 @@ class OnlineEstimator(Fitted):
     window : int, optional
         Examples that are grounded together. It costs memory and saves time; every example is still a step of its own. By default 512,
         and after the first window up to 8,192 if that one shows that examples are small: a window takes about a tenth of a second
-        whatever is in it.
+        whatever is in it. Fewer if 512 are too large, with four million atoms and literals or more ground clauses than the limit.
     passes : int
         Passes over the examples.
     order : {"file", "shuffle"}

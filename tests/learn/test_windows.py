@@ -8,7 +8,7 @@ import pytest
 
 import sqlrl
 import sqlrl.ground.windows as module
-from sqlrl.errors import InfeasibleTruthWarning
+from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning
 from sqlrl.learn import Progress
 from tests.learn.stopped import OPTIONS, load, model
 
@@ -82,4 +82,52 @@ def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: in
     whole = sqlrl.AdaGrad(**UNSAID).fit(db, model())
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
     assert resumed.last_weights_.tobytes() == whole.last_weights_.tobytes()
+    assert resumed.steps_ == whole.steps_
+
+
+@pytest.fixture
+def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database:
+    """16 documents would be the first window, but there is room for a quarter of them."""
+    monkeypatch.setattr(module, "FIRST", 16)
+    with db.training_windows(model(), size=4) as stream:
+        stream.begin("sizes", {}, 0)
+        network = next(iter(stream)).network
+    monkeypatch.setattr(module, "MOST_ENTRIES", 2 * (len(network.atoms) + len(network.literals) + network.units.nnz))
+    return db
+
+
+def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sizes(dense, 10_000, monkeypatch) == [4] * 20
+    monkeypatch.setattr(module, "MOST_ENTRIES", 2)
+    with dense.training_windows(model()) as stream:
+        stream.begin("sizes", {}, 0)
+        assert [len(window.examples) for window in stream] == [1] * 40
+
+
+@warned
+def test_a_limit_of_ground_clauses_makes_the_first_window_smaller(dense: sqlrl.Database) -> None:
+    whole = sqlrl.CDA(**UNSAID).fit(dense, model())
+    counted: list[Progress] = []
+    limited = sqlrl.CDA(**UNSAID).fit(dense, model(), on_window=counted.append, limit=20)
+    assert len(counted) > 20
+    assert limited.steps_["loss"] == whole.steps_["loss"]
+    with pytest.raises(GroundingLimitError):
+        sqlrl.CDA(**UNSAID).fit(dense, model(), limit=1)
+
+
+@warned
+@pytest.mark.parametrize("after", [1, 5])
+def test_a_resumed_run_with_a_smaller_first_window_gives_clauses_the_ids_they_had(
+    dense: sqlrl.Database, after: int
+) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.window == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sqlrl.AdaGrad(**UNSAID).fit(dense, model(), on_window=stop, checkpoint=True)
+    resumed = sqlrl.AdaGrad(**UNSAID).fit(dense, model(), resume=2)  # run 1 is that of `dense`
+    whole = sqlrl.AdaGrad(**UNSAID).fit(dense, model())
+    assert resumed.clauses() == whole.clauses()
+    assert resumed.weights_.tobytes() == whole.weights_.tobytes()
     assert resumed.steps_ == whole.steps_
