@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.ground.limits import check_count
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import BoundFeature, Program, ShapeUse
 from sqlrl.ground.running import overflow_named, run_counts
 from sqlrl.logic.shapes import Shape, in_given_order
 from sqlrl.logic.terms import Clause
@@ -84,11 +84,15 @@ def _by_constants(program: Program, use: ShapeUse, examples: TableName | None) -
 
 def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:
     """Return the groundings of a formula that is true (or false) whatever its atoms are, and so has no clause."""
-    bound = program.features[feature].feature
-    variables = tuple(v for v in bound.variables if v[0] not in bound.plus)
-    shape = in_given_order(Clause(variables), lambda *_: "").shape
-    data = program.engine.fetch(count_groundings(shape, program.layout, examples=examples), step="count groundings")
+    query = count_groundings(shape_of(program.features[feature]), program.layout, examples=examples)
+    data = program.engine.fetch(query, step="count groundings")
     return int(data.column("n").to_pylist()[0] or 0) if data.num_rows else 0
+
+
+def shape_of(bound: BoundFeature) -> Shape:
+    """Return the shape, without literals, of a formula that is true (or false) whatever its atoms are."""
+    variables = tuple(v for v in bound.feature.variables if v[0] not in bound.feature.plus)
+    return in_given_order(Clause(variables), lambda *_: "").shape
 
 
 def violated(

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.counts import shape_of
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.room import ENTRIES, FEWER, NoRoomError, Room
+from sqlrl.plan.slots import BoundShape, bind
 
 
 def divided(
@@ -20,7 +22,7 @@ def divided(
     limit: int | None = None,
     entries: int | None = ENTRIES,
 ) -> Iterator[tuple[IntArray, Network]]:
-    r"""Ground examples window by window, each window as large as there is room for.
+    r"""Ground examples window by window, each window as large as there is room for; all at once if counts do not add up over windows.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ def divided(
     >>> [(window.tolist(), network.atoms.tolist()) for window, network in divided(program, np.arange(3), entries=8)]
     [([0, 1], [1, 2]), ([2], [3])]
     """
-    if entries is None or not len(examples):
+    if entries is None or len(examples) <= 1 or not adds_up(program):
         yield examples, ground_network(program, chosen, limit=limit)
         return
     begin, size = 0, _first(program, len(examples), entries)
@@ -80,6 +82,33 @@ def divided(
         begin += len(window)
         # Half of the room, since examples differ.
         size = max(len(window) * entries // (2 * max(room.used, 1)), 1)
+
+
+def adds_up(program: Program) -> bool:
+    r"""Return whether each clause belongs to one example in each grounding, so that counts over examples are sums of those of each.
+
+    Clauses with an open literal do. One of evidence alone may be about no example, and is counted once for all, or about several.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.catalog import Catalog
+    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.ground.binding import bind_program
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> catalog = Catalog(connect(":memory:"))
+    >>> catalog.load("Word", [("W", "D1"), ("V", "D2")], types=["word", "doc"], example="doc")
+    >>> catalog.load("Near", [("V", "W")], types=["word", "word"])
+    >>> text = "Word(word, doc)\nNear(word, word)\nGood(doc)\n1 Word(w, d) ^ Near(w, v) => Good(d)\n"
+    >>> models = [parse_mln(text + more, query=["Good"]) for more in ("", "1 Near(w, v) => Near(v, w)")]
+    >>> [adds_up(bind_program(catalog.engine, catalog.bind(model, training=True), model)) for model in models]
+    [True, False]
+    """
+    counted = [*program.shapes, *(shape_of(bound) for bound in program.features if not bound.instances)]
+    return all(_of_one_example(bind(shape, program.layout)) for shape in counted)
+
+
+def _of_one_example(bound: BoundShape) -> bool:
+    return bound.undivided or len(bound.restricted) == 1
 
 
 def _first(program: Program, examples: int, entries: int) -> int:

@@ -38,6 +38,14 @@ RULES = [
     "{w} Label(d, Name, p) ^ Odd(d)",
     "Word(W3, p, d) => Label(d, Rest, p).",
     "{w} Odd(d)",
+    "{w} Word(W1, p, d) => Word(W2, p, d)",
+    "{w} Odd(d) v !Odd(d)",
+]
+OF_NO_EXAMPLE_OR_TWO = [
+    "{w} Next(p, q) => Next(q, p)",
+    "{w} Next(p, q) ^ Next(q, r)",
+    "{w} Word(W1, p, d) ^ Word(W1, p, e) => d = e",
+    "{w} Next(p, q) v !Next(p, q)",
 ]
 WORDS = ["W1", "W2", "W3", "W4"]
 PAGES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), min_size=1, max_size=7)
@@ -87,6 +95,17 @@ def test_windows_find_what_is_found_at_once(
     same = bool((found.result.world == whole.result.world).all())
     shown = [db.sql(query.format(", n_predicted" * same, run)).fetchall() for run in (whole.run, found.run)]
     assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("rule", OF_NO_EXAMPLE_OR_TWO)
+def test_counts_that_do_not_add_up_over_examples_need_all_of_them(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    db, rules = database([["W1", "W2", "W4"]] * 6), model([(RULES[0], 1.0), (rule, 0.3)])
+    whole = db.predict(rules, examples=["D0", "D2", "D3", "D5"], keep=True)
+    small(monkeypatch, 20)
+    found = db.predict(rules, examples=["D0", "D2", "D3", "D5"], keep=True)
+    assert found.objective == whole.objective
+    query = "select * exclude (run) from sqlrl.clause_statistics where run = {} order by clause"
+    assert db.sql(query.format(found.run)).fetchall() == db.sql(query.format(whole.run)).fetchall()
 
 
 def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
