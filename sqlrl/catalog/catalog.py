@@ -141,6 +141,7 @@ class Catalog:
                 )
             for key in ("examples", "example_type"):
                 self.store.delete("state", key=key)
+            self.store.delete("example")
             if argument_type is not None:
                 self.store.set_state("examples", "type")
                 self.store.set_state("example_type", argument_type)

@@ -73,22 +73,28 @@ def build_examples(store: Store, source: ExampleSource, types: Mapping[str, Type
             f"the examples are the constants of {source.type!r}, but no predicate has an argument of that type"
             f"{did_you_mean(nearest_names(source.type, types)) or '.'}"
         )
-    ids = exp.select(named(column("id"), "example"), column("name"), named(column("id"), "ordinal"))
-    ids = ids.from_(store.table(types[source.type].dictionary)).order_by(column("id"))
-    store.insert("example", ids, ["example", "name", "ordinal"], "list the examples")
+    _append(store, types[source.type])
     return types[source.type].size
+
+
+def _append(store: Store, record: TypeRecord, known: int = 0) -> None:
+    # The constants of a type from the id `known` on; ids are dense.
+    ids = exp.select(named(column("id"), "example"), column("name"), named(column("id"), "ordinal"))
+    ids = ids.from_(store.table(record.dictionary)).where(column("id") >= known).order_by(column("id"))
+    store.insert("example", ids, ["example", "name", "ordinal"], "list the examples")
 
 
 def list_examples(store: Store) -> None:
     """List the examples that the data loaded so far name, if their type is known: whoever loads them may look, and choose some by SQL.
 
-    Constants that nothing names any more are there until a model is bound.
+    Constants that nothing names any more are there until a model is bound. Where the type changes, the list is emptied before.
     """
     source, types = example_source(store), store.types()
     if source.type not in types:
         return
-    if store.count(store.table("example"), "count the examples") != types[source.type].size:
-        build_examples(store, source, types)
+    known = store.count(store.table("example"), "count the examples")
+    if known < types[source.type].size:
+        _append(store, types[source.type], known)
 
 
 def local_types(

@@ -271,6 +271,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
     if old is not None and old.example and not any(s.example for s in store.sources().values()):
         # What named the examples is gone.
         store.delete("state", key="examples")
+        store.delete("example")
     _note_examples(store, record, mapped.example_argument, loaded.example)
     show_loaded(store, record.predicate)
     list_examples(store)
@@ -302,6 +303,8 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
     if old is None and in_column and store.state("atoms") is not None:
         # What was bound before left examples that are none of the column.
         store.set_state("stale", "1")
+    if old is None and not in_column:
+        store.delete("example")
     store.set_state("examples", kind)
     if type_name is not None:
         known = store.state("example_type")

@@ -61,6 +61,29 @@ def test_examples_are_listed_before_a_model_is_bound(catalog: Catalog) -> None:
     assert listed() == ["b7", "b2", "b1", "b3"]
 
 
+def test_examples_are_listed_anew_where_their_kind_changes(catalog: Catalog) -> None:
+    def listed() -> list[str]:
+        return [r["name"] for r in rows(catalog, "example")]
+
+    catalog.load("A", [("x", "b"), ("y", "a")], types=["t", "doc"], example="doc")
+    catalog.examples(argument_type="t")
+    assert listed() == ["x", "y"]
+    catalog.examples(argument_type=None)
+    assert listed() == []
+    word = pa.table({"word": ["a", "b"], "doc": ["X1", "X2"]})
+    catalog.load("W", word, types=["word"], example="doc")
+    assert listed() == ["X1", "X2"]
+    model = parse_mln("W(word)\nS(word)\n1 W(w) => S(w)", query=("S",))
+    assert catalog.bind(model, training=True).example_count == 2
+    assert listed() == ["X1", "X2"]
+    catalog.load("W", [("a",)], types=["word"])
+    catalog.bind(model, training=True)
+    assert listed() == ["all"]
+    catalog.load("B", [("d1",)], types=["doc"], example="doc")
+    assert listed()[-1] == "d1"
+    assert "all" not in listed()
+
+
 def test_domains_are_local_beside_the_example(loaded: Catalog) -> None:
     layout = loaded.bind(parse_mln(TEXT), training=True)
     assert {n: t.local for n, t in layout.types.items()} == {
