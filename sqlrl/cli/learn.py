@@ -90,6 +90,10 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
     """
     check_out(out, output.as_json)
+    if batch.groups is not None and learning.learner is not Learner.likelihood:
+        raise typer.BadParameter(
+            f"--groups is an option of likelihood: {learning.learner} holds out whole examples, or none"
+        )
     if learning.learner is Learner.ilp:
         learning.check_ilp(batch)
         induce(
@@ -103,10 +107,6 @@ def learn(
     if inputs.missing is Missing.allow:
         raise typer.BadParameter(
             "--missing allow is for a learned model on other data; to learn, load data with every constant"
-        )
-    if batch.groups is not None and learning.learner is not Learner.likelihood:
-        raise typer.BadParameter(
-            f"--groups is an option of likelihood: {learning.learner} holds out whole examples, or none"
         )
     estimator = learning.estimator(batch)
     if inputs.evidence and (learning.checkpoint or learning.resume is not None):

@@ -80,8 +80,9 @@ class Predicting(Asking):
             "cutting-plane" finds the same optimum, but grounds only what some best world so far does not meet: for networks
             that are too large to ground.
         limit : int or None
-            The most ground clauses of one shape in a window, which is one example at least; of "cutting-plane": that a round may return. Also the most groundings that counting
-            may enumerate, which "cutting-plane" and `keep` do where many positive literals of a clause share variables.
+            The most ground clauses of one shape in a window, which is one example at least; of "cutting-plane": that a round may
+            return. Also the most groundings that counting may enumerate, which "cutting-plane" and `keep` do where many positive
+            literals of a clause share variables.
         deterministic_limit : float, optional
             CP-SAT's limit for each connected component, in its deterministic seconds.
         seed : int

@@ -119,6 +119,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
         (["--strength", "1"], ["--strength is an option of likelihood: adagrad has no such"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
+        (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),
         (["--learner", "likelihood", "--groups", "select 1"], ["--groups says which atoms stay together", "--strength 1.0"]),
         (["--resume", "999"], ["there is no run 999 to resume"]),
         (["--resume", "0"], ["--resume 0: give an integer of at least 1"]),
