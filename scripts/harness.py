@@ -69,6 +69,8 @@ class Options:
         What further options say, by name; those not given are absent.
     more : frozenset of str
         The further options without a value that are given.
+    numbers : dict of str to int
+        What further options with a number say, by name.
     """
 
     data: Path
@@ -82,6 +84,7 @@ class Options:
     processes: int = 1
     chosen: Mapping[str, str] = field(default_factory=dict)
     more: frozenset[str] = frozenset()
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     def console(self) -> Console:
         """Return the console for progress and messages."""
@@ -102,6 +105,7 @@ def read_options(
     plots: bool = False,
     choices: Mapping[str, Sequence[str]] | None = None,
     more: Mapping[str, str] | None = None,
+    numbers: Mapping[str, str] | None = None,
 ) -> Options:
     """Read the options of a script; wrong ones end it with a message and status 2.
 
@@ -121,6 +125,8 @@ def read_options(
         Further options by name, each with the values of which it takes one: the only one to run. There is `--processes` then, too.
     more : mapping of str to str, optional
         Further options without a value by name, each with what it does.
+    numbers : mapping of str to str, optional
+        Further options with a number of at least 1 by name, each with what it does; the number is 1 where it is not given.
 
     Returns
     -------
@@ -144,6 +150,8 @@ def read_options(
         parser.add_argument(f"--{name}", choices=list(values), help=f"the only {name} to run")
     for name, what in (more or {}).items():
         parser.add_argument(f"--{name}", action="store_true", help=what)
+    for name, what in (numbers or {}).items():
+        parser.add_argument(f"--{name}", type=int, metavar="N", default=1, help=f"{what} (default 1)")
     if choices:
         parser.add_argument("--processes", type=int, metavar="N", default=1, help="jobs at the same time (default 1)")
     given = parser.parse_args(arguments)
@@ -153,11 +161,14 @@ def read_options(
         if not (Path(given.data) / folder).is_dir():
             parser.error(f"there is no folder {Path(given.data) / folder}: give --data DIR or set SQLRL_DATA")
     found = {name: getattr(given, name) for name in choices or {} if getattr(given, name) is not None}
-    if choices and given.processes < 1:
-        parser.error(f"--processes must be 1 or more, not {given.processes}")
+    counts = {name: int(getattr(given, name)) for name in (*(numbers or ()), *(("processes",) if choices else ()))}
+    for name, count in counts.items():
+        if count < 1:
+            parser.error(f"--{name} must be 1 or more, not {count}")
+    processes = counts.pop("processes", 1)
     return Options(
         Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet, given.fold, given.plot,
-        given.processes if choices else 1, found, frozenset(name for name in more or {} if getattr(given, name)),
+        processes, found, frozenset(name for name in more or {} if getattr(given, name)), counts,
     )  # fmt: skip
 
 

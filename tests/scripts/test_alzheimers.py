@@ -18,6 +18,7 @@ from alzheimers import (
     QUICK_NODES,
     QUICK_SYSTEMS,
     TOGETHER,
+    gain,
     make_jobs,
     notes,
     summarise,
@@ -281,6 +282,28 @@ def test_every_task_protocol_and_fold_is_a_job(folder: Path) -> None:
     ]
 
 
+def test_drugs_are_divided_as_often_as_asked(folder: Path) -> None:
+    jobs = make_jobs(Options(folder, seed=3, numbers={"divisions": 2}, chosen={"task": "amine"}))
+    task = read_task(folder / "alzheimers", "amine")
+    for protocol in PROTOCOLS:
+        mine = [job for job in jobs if job.protocol == protocol]
+        assert {job.seed for job in mine} == ({3} if protocol == "paper" else {3, 4})
+        for seed in {job.seed for job in mine}:
+            folds = [fold for job in mine if job.seed == seed for fold in job.folds]
+            assert folds == task_folds(task, protocol, seed)
+    assert task_folds(task, "both-new", 3) != task_folds(task, "both-new", 4)
+
+
+def test_gain_over_the_linear_model_by_hand() -> None:
+    linear = {(0, "1"): 50.0, (0, "2"): 60.0, (1, "1"): 40.0, (1, "2"): 70.0}
+    # Gains of 4 and 0 in one division, of 8 and 12 in the other: means of 2 and 10.
+    runs = [(0, "1", 54.0), (0, "2", 60.0), (1, "1", 48.0), (1, "2", 82.0)]
+    assert gain(runs, linear) == (6, pytest.approx(4))
+    # Of one division the error is over its folds: a deviation of sqrt(8), of two.
+    assert gain(runs[:2], linear) == (2, pytest.approx(2))
+    assert gain(runs[:1], linear) == (4, None)
+
+
 def test_pairs_that_no_fold_tests_are_told(folder: Path) -> None:
     jobs = make_jobs(Options(folder, chosen={"task": "amine"}))
     task = read_task(folder / "alzheimers", "amine")
@@ -329,6 +352,7 @@ def test_the_papers_rows_and_ours(folder: Path) -> None:
         ]  # fmt: skip
     theory = found["memory", "one-new", "ALEPH", "ours", "thesis"]
     assert (theory["accuracy"], theory["order"], theory["clauses"], theory["folds"]) == (81.5, None, 12, 2)
+    assert (theory["gain"], theory["gain_se"]) == (0, 0)
     assert {row["system"] for row in rows if row["protocol"] == "one-new"} == {*BASELINES, *IN_OTHER_PROTOCOLS}
     assert found["amine", "paper", "identity", "ours", None]["clauses"] is None
     without = summarise([replace(job, areas=False) for job in jobs], [result(job) for job in jobs])

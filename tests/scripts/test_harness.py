@@ -41,9 +41,16 @@ def test_further_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     given = ["--data", str(tmp_path), "--task", "toxic"]
     assert read_options("x", given, choices=choices) == Options(tmp_path, chosen={"task": "toxic"})
     assert read_options("x", [*given, "--processes", "2"], choices=choices).processes == 2
-    for wrong, said in ((["--protocol", "new"], "both-new"), (["--processes", "0"], "1 or more, not 0")):
+    numbers = {"divisions": "how often"}
+    assert read_options("x", given, choices=choices, numbers=numbers).numbers == {"divisions": 1}
+    assert read_options("x", [*given, "--divisions", "5"], choices=choices, numbers=numbers).numbers == {"divisions": 5}
+    for wrong, said in (
+        (["--protocol", "new"], "both-new"),
+        (["--processes", "0"], "--processes must be 1 or more, not 0"),
+        (["--divisions", "0"], "--divisions must be 1 or more, not 0"),
+    ):
         with pytest.raises(SystemExit):
-            read_options("x", [*given, *wrong], choices=choices)
+            read_options("x", [*given, *wrong], choices=choices, numbers=numbers)
         assert said in capsys.readouterr().err
 
 
