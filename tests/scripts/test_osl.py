@@ -75,6 +75,8 @@ def test_every_row_order_and_fold_is_a_job(options: Options) -> None:
     assert all((job.modes is None) == (job.system in WEIGHTS) for job in jobs)
     assert all(not set(job.fold.train) & set(job.fold.test) for job in jobs)
     assert {job.fold.name for job in make_jobs(replace(options, fold="reasoning"))} == {"reasoning"}
+    one = "OSL-M1-ISM"
+    assert make_jobs(replace(options, chosen={"system": one})) == [job for job in jobs if job.system == one]
 
 
 def test_quick_runs_every_row_once(options: Options) -> None:
@@ -112,6 +114,8 @@ def test_the_papers_rows_and_our_means_and_deviations(options: Options) -> None:
 
     rows = summarise(jobs, [result(job) for job in jobs])
     assert len(rows) == len(PAPER) + 2 * len(WEIGHTS) + 4 * len(CLAUSES) + len(BEYOND_SYSTEMS) * len(BEYOND)
+    few = [job for job in jobs if job.system == "OSL-M1-ISM"]
+    assert summarise(few, [result(job) for job in few]) == [row for row in rows if row["system"] == "OSL-M1-ISM"]
     beyond = [(row["system"], row["beyond"]) for row in rows if row["beyond"] is not None]
     assert beyond == [(system, name) for system in PAPER if system in BEYOND_SYSTEMS for name in BEYOND]
     last = [row for row in rows if row["system"] == "OSL-M1-Empty"]
