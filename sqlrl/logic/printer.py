@@ -147,8 +147,9 @@ def format_predicate(predicate: Predicate) -> str:
     >>> format_predicate(Predicate("Next", (Argument("position"), Argument("position")), closed=True))
     '*Next(position, position)'
     """
-    for name in (predicate.name, *predicate.types):
-        if not _IDENTIFIER.match(name) or (name != predicate.name and name[0].isupper()):
+    for i, name in enumerate((predicate.name, *predicate.types)):
+        # A type may have the name of the predicate, which alone may begin with a capital.
+        if not _IDENTIFIER.match(name) or (i and name[0].isupper()):
             raise ModelError(f"the language cannot write the name {name!r} in {predicate}: rename it")
     return str(predicate)
 

@@ -294,3 +294,9 @@ def test_a_first_line_that_no_model_has_is_refused(said: dict[str, object]) -> N
 def test_constants_that_are_words_of_the_language_are_read_back(name: str) -> None:
     model = parse_mln(f'P(t)\nQ(t, t)\n1 P(x) ^ "{name}" != x\n2 "{name}" = x v P(x)\n3 Q("{name}", x) ^ P("{name}")')
     assert models_equal(parse_model(format_model(model)), model)
+
+
+def test_a_type_with_the_name_of_its_predicate_begins_with_no_capital_either(tmp_path: Path) -> None:
+    model = Model({"Size": Predicate("Size", (Argument("drug"), Argument("Size")))})
+    with pytest.raises(ModelError, match=r"cannot write the name 'Size' in Size\(drug, Size\)"):
+        save_model(model, tmp_path / "m.mln")
