@@ -17,6 +17,8 @@ from sqlrl.logic.bias import INPUT, OUTPUT, Bias, Mode
 from sqlrl.logic.lexer import nearest
 from sqlrl.wording import counted
 
+_REMEDY = "correct the type or add a mode with an output of it"
+
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
@@ -136,6 +138,7 @@ def check_reach(bias: Bias, depth: int) -> tuple[Unreached, ...]:
         ...
     sqlrl.errors.ModelError: <text>: the modes reach nothing from the head p(+a), so no clause could have a body:
       q: its input has the type 'b', which neither the head nor an output has: correct the type or add a mode with an output of it
+    Bodies begin with constants of the head: give an argument that has them its type (a), in modes and by types= when loading
     """
     found = unreached(bias, depth)
     if not found:
@@ -144,10 +147,18 @@ def check_reach(bias: Bias, depth: int) -> tuple[Unreached, ...]:
     if len(found) == len({mode.predicate for mode in bias.body}):
         head = str(bias.head).split(", ", maxsplit=1)[1]
         problem = f"the modes reach nothing from the head {head}, so no clause could have a body:"
-        raise ModelError(f"{bias.path}: {problem}{listed}")
+        raise ModelError(f"{bias.path}: {problem}{listed}\n{_start(bias)}")
     who = counted(len(found), "predicate")
     warn(f"{bias.path}: the modes do not reach {who} at depth {depth}, no clause will have them:{listed}", BiasWarning)
     return found
+
+
+def _start(bias: Bias) -> str:
+    """Say where bodies could begin."""
+    types = ", ".join(dict.fromkeys(bias.head.places[i].type for i in bias.head.positions(INPUT)))
+    if not types:
+        return "The head has no input: put '+' in place of '-' at an argument of it, or add a mode without inputs"
+    return f"Bodies begin with constants of the head: give an argument that has them its type ({types}), in modes and by types= when loading"
 
 
 def _type_depths(bias: Bias) -> dict[str, int]:
@@ -185,6 +196,6 @@ def _never(mode: Mode, bias: Bias, types: dict[str, int]) -> str:
     if givers:
         only = ", ".join(givers)
         themselves = "which is not reached itself" if len(givers) == 1 else "which are not reached themselves"
-        return f"its input of the type {missing!r} comes only from {only}, {themselves}"
-    hint = nearest(missing, types) or ": correct the type or add a mode with an output of it"
+        return f"its input of the type {missing!r} comes only from {only}, {themselves}: {_REMEDY} that is reached"
+    hint = nearest(missing, types) or f": {_REMEDY}"
     return f"its input has the type {missing!r}, which neither the head nor an output has{hint}"

@@ -67,7 +67,7 @@ def test_reasons() -> None:
     assert str(caught[0].message).split("\n") == [
         "a.modes: the modes do not reach 3 predicates at depth 2, no clause will have them:",
         "  q: its input has the type 'value', which neither the head nor an output has: correct the type or add a mode with an output of it",
-        "  r: its input of the type 'c' comes only from q, which is not reached itself",
+        "  r: its input of the type 'c' comes only from q, which is not reached itself: correct the type or add a mode with an output of it that is reached",
         "  s: its input has the type 'drugs', which neither the head nor an output has; did you mean 'drug'?",
     ]
 
@@ -75,7 +75,16 @@ def test_reasons() -> None:
 def test_nothing_reached_is_an_error() -> None:
     with pytest.raises(
         ModelError, match=r"the modes reach nothing from the head p\(-a\), so no clause could have a body:\n  q: "
-    ):
+    ) as caught:
         check_reach(parse_bias("modeh(1, p(-a)). modeb(*, q(+a)). modeb(*, r(+a,-b))."), 1)
+    assert str(caught.value).endswith("put '+' in place of '-' at an argument of it, or add a mode without inputs")
     with pytest.raises(InputError, match="the depth of variables is 0: expected 1 or more"):
         unreached(parse_bias("modeh(1, p(+a)). modeb(*, q(+a))."), 0)
+
+
+def test_types_that_never_meet_are_an_error_that_says_which_to_change() -> None:
+    with pytest.raises(ModelError, match="comes only from q, which is not reached itself: correct the type") as caught:
+        check_reach(parse_bias("modeh(1, p(+gene)). modeb(*, q(+mouse,-cat)). modeb(*, q(-mouse,+cat))."), 2)
+    assert "Bodies begin with constants of the head: give an argument that has them its type (gene)" in str(
+        caught.value
+    )
