@@ -7,10 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, without_examples
 from sqlrl.learn.margin.planes import Trained
+from sqlrl.wording import counted
 
 JOINED = "cannot be held out", "leave folds out"
 """What an error says of mega-examples that clauses join, and the remedy."""
@@ -72,11 +73,16 @@ def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
     InputError
         There is only one example.
 
+    Warns
+    -----
+    ValidationWarning
+        Without a part all labels are true, or all are false: nothing is learned then.
+
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
     >>> from sqlrl.solve.sample import network
-    >>> three = Problem(network(3, [], example=[7, 8, 9]), np.zeros(3, dtype=np.bool_), Names())
+    >>> three = Problem(network(6, [], example=[7, 7, 8, 8, 9, 9]), np.array([True, False] * 3), Names())
     >>> sorted(len(part) for part in example_parts(three, 2, seed=0)), len(example_parts(three, 5, seed=0))
     ([1, 2], 3)
     """
@@ -87,7 +93,24 @@ def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
             "that C is the one that is best on the training data"
         )
     order = np.random.default_rng(seed).permutation(examples)
-    return [np.sort(order[k::folds]) for k in range(min(folds, len(examples)))]
+    parts = [np.sort(order[k::folds]) for k in range(min(folds, len(examples)))]
+    _check_parts(problem, parts)
+    return parts
+
+
+def _check_parts(problem: Problem, parts: Sequence[IntArray]) -> None:
+    """Warn of parts without which there are labels of one kind only; whole data of one kind have had their own warning."""
+    real = ~problem.network.helper
+    label, example = problem.truth[real], problem.network.example[real]
+    alone = [k + 1 for k, part in enumerate(parts) if len(np.unique(label[~np.isin(example, part)])) == 1]
+    if alone and len(np.unique(label)) > 1:
+        kind = "true" if label[~np.isin(example, parts[alone[0] - 1])].all() else "false"
+        others = f", and so without {counted(len(alone) - 1, 'other part')}" if len(alone) > 1 else ""
+        warn(
+            f"C is chosen by mega-examples that are held out, but without part {alone[0]} of {len(parts)} all labels are {kind}{others}, so that "
+            "nothing tells what to learn: use more folds, or more examples, or leave folds out",
+            ValidationWarning,
+        )
 
 
 class Trains(Protocol):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.errors import ConvergenceWarning, InfeasibleError, InfeasibleTruthWarning, InputError
+from sqlrl.errors import ConvergenceWarning, InfeasibleError, InfeasibleTruthWarning, InputError, ValidationWarning
 from sqlrl.learn.batch.problem import Iteration
 
 WORDS = "Word(doc, word)\nTopic(doc, name)\nWord(d, +w) => Topic(d, +n)\n"
@@ -259,6 +259,14 @@ def test_folds_need_examples_that_can_be_held_out() -> None:
     db.load("Liked", [("d1",)], types=["doc"], target=True)
     with pytest.raises(InputError, match="folds=3, but there is only one mega-example to hold out: load the data with"):
         sqlrl.MaxMargin([0.1, 1.0], folds=3).fit(db, sqlrl.parse_mln(LIKED))
+
+
+def test_folds_that_leave_labels_of_one_kind_are_told() -> None:
+    db, model = sqlrl.connect(), sqlrl.parse_mln(LIKED)
+    db.load("Word", [(f"d{i}", "x" if i else "y") for i in range(4)], types=["doc", "word"], example="doc")
+    db.load("Liked", [("d0",)], types=["doc"], target=True)
+    with pytest.warns(ValidationWarning, match="without part [12] of 2 all labels are false, so that nothing tells"):
+        sqlrl.MaxMargin([0.1, 1.0], folds=2).fit(db, model)
 
 
 def test_trainings_that_hold_examples_out_and_stop_early_are_told() -> None:
