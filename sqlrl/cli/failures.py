@@ -31,6 +31,10 @@ _PHRASES = {
     },
     "choose the predicate to learn, as target=": "choose the predicate to learn, as --query ",
     "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",
+    "above_seed=False": "--below-seed",
+    "above_seed=True": "the score of a seed's own fact, which clauses need not exceed with --below-seed,",
+    "or change above_seed": "or give --below-seed",
+    "load facts with db.load and write rules with db.define": "load facts with `sqlrl load` and write rules with `sqlrl define`",
 }
 """How messages of the library name a remedy, and what is the same on the command line."""
 

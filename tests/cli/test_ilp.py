@@ -191,3 +191,25 @@ def test_what_a_theory_may_have_and_what_is_kept(run: Run, family: Path) -> None
     weak = (*common[:6], "--noise", "100", "--min-score", "0", "--clause-length", "1", "--json")
     assert run(*weak).rows() == []
     assert [row["clause"] for row in run(*weak, "--below-seed").rows()] == ["grandparent(p1, p2)"]
+
+
+def test_the_bar_of_a_seed_is_said_with_its_option(run: Run, family: Path) -> None:
+    common = (
+        "learn",
+        family / "family.duckdb",
+        "--learner",
+        "ilp",
+        "--bias",
+        family / "family.modes",
+        "--noise",
+        "100",
+    )
+    done = run(*common, "--min-score", "0", "--clause-length", "1")
+    assert "above_seed" not in done.err
+    assert "--below-seed" in done.err
+
+
+def test_facts_in_a_mode_file_are_told_the_commands_that_take_them(run: Run, family: Path) -> None:
+    (family / "facts.modes").write_text("parent(ann, bob).", encoding="utf-8")
+    done = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "facts.modes")
+    assert "load facts with `sqlrl load` and write rules with `sqlrl define`" in done.err
