@@ -194,17 +194,8 @@ def test_what_a_theory_may_have_and_what_is_kept(run: Run, family: Path) -> None
 
 
 def test_the_bar_of_a_seed_is_said_with_its_option(run: Run, family: Path) -> None:
-    common = (
-        "learn",
-        family / "family.duckdb",
-        "--learner",
-        "ilp",
-        "--bias",
-        family / "family.modes",
-        "--noise",
-        "100",
-    )
-    done = run(*common, "--min-score", "0", "--clause-length", "1")
+    common = ("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes")
+    done = run(*common, "--noise", "100", "--min-score", "0", "--clause-length", "1")
     assert "above_seed" not in done.err
     assert "--below-seed" in done.err
 
