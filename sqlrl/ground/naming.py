@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.engine.nodes import column, named
 from sqlrl.ground.clauses import clause_table
-from sqlrl.ground.network import Network
+from sqlrl.ground.network import BLOCK, Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.sql import table
@@ -111,6 +111,8 @@ def example_names(program: Program, examples: npt.NDArray[np.int64]) -> dict[int
 def describer(program: Program, network: Network) -> Callable[[int, Sequence[int]], str]:
     """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from.
 
+    In place of a clause, `BLOCK` has it only name the atoms.
+
     Examples
     --------
     >>> from sqlrl.ground.assemble import ground_network
@@ -124,6 +126,8 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
         """Return a ground clause as text, with its constants."""
         ids = network.atoms[np.abs(np.array(literals, dtype=np.int64)) - 1]
         texts = atom_texts(program, ids)
+        if clause == BLOCK:
+            return ", ".join(texts[int(atom)] for atom in ids)
         ground = " v ".join(
             ("" if literal > 0 else "!") + texts[int(atom)] for literal, atom in zip(literals, ids, strict=True)
         )

@@ -13,6 +13,9 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 
+BLOCK = -2
+"""In place of a local clause, where words for a ground clause are asked for: the atoms are those of a block, and are only named."""
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkAtoms:

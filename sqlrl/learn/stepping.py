@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from sqlrl.errors import InfeasibleError
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BLOCK, BoolArray, IntArray, Network
 from sqlrl.learn.arrays import (
     Changes,
     Components,
@@ -56,9 +56,11 @@ class Learned:
 
 
 def describer(network: Network, names: Names) -> Callable[[int, Sequence[int]], str]:
-    """Words for a ground clause of a network: its atoms and the text of its clause."""
+    """Words for a ground clause of a network: its atoms and the text of its clause; of a `BLOCK` only its atoms."""
 
     def describe(clause: int, literals: Sequence[int]) -> str:
+        if clause == BLOCK:
+            return ", ".join(names.atom(int(network.atoms[x - 1])) for x in literals)
         words = " v ".join(f"{'' if x > 0 else '!'}{names.atom(int(network.atoms[abs(x) - 1]))}" for x in literals)
         whose = names.clause(int(network.clauses[clause])) if clause >= 0 else "given atom of the same block"
         return f"{words} ({whose})"

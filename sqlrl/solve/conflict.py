@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from ortools.sat.python import cp_model
 
 from sqlrl.errors import InfeasibleError
+from sqlrl.ground.network import BLOCK
 from sqlrl.solve.components import Component, block_members, row_literals
 from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver, run_solver
 from sqlrl.solve.result import UnsolvedError
@@ -116,7 +116,8 @@ def conflict_error(
     structure, component, seed
         As for `conflicting_set`.
     describe : callable, optional
-        Words for a ground clause, from its local clause and signed local atoms; ids of the database by default.
+        Words for a ground clause, from its local clause and signed local atoms, and for the atoms of a block, with `BLOCK` in
+        place of the clause; ids of the database by default.
 
     Returns
     -------
@@ -133,6 +134,8 @@ def conflict_error(
 
     def ids(clause: int, literals: Sequence[int]) -> str:
         """Return a ground clause as text, with numbers in place of names."""
+        if clause == BLOCK:
+            return f"atoms {', '.join(str(network.atoms[x - 1]) for x in literals)}"
         words = " v ".join(f"{'' if x > 0 else '!'}atom {network.atoms[abs(x) - 1]}" for x in literals)
         return f"{words} ({f'clause {network.clauses[clause]}' if clause >= 0 else 'given atom of the same block'})"
 
@@ -142,9 +145,9 @@ def conflict_error(
     if len(conflict) > SHOWN:
         lines.append(f"  and {len(conflict) - SHOWN} more")
     for members, exact in blocks[:SHOWN]:
-        shown = ", ".join(str(i) for i in network.atoms[np.array(members[:SHOWN])].tolist())
+        shown = (describe or ids)(BLOCK, [x + 1 for x in members[:SHOWN]])
         dots = ", ..." if len(members) > SHOWN else ""
-        lines.append(f"  block: {'exactly' if exact else 'at most'} one of atoms {shown}{dots} is true")
+        lines.append(f"  block: {'exactly' if exact else 'at most'} one of {shown}{dots} is true")
     return ConflictError(
         f"hard clauses cannot all hold: these {len(conflict)} ground clauses conflict, and any one fewer would not; "
         "correct the evidence, or give one of the clauses a weight\n" + "\n".join(lines),

@@ -192,6 +192,19 @@ def test_hard_clauses_that_cannot_hold_are_named_with_their_atoms() -> None:
     assert caught.value.__notes__ == ["while predicting example d1"]
 
 
+def test_blocks_of_a_conflict_are_named_by_their_atoms() -> None:
+    """The numbers of atoms say nothing to who reads the message."""
+    db = sqlrl.connect()
+    db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+    db.load("Kind", [("d1", "A"), ("d2", "B")], types=["doc", "kind"], target=True)
+    hard = 'Word(doc, word)\nKind(doc, kind!)\nWord(d, "bad") => !Kind(d, k).'
+    model, words = sqlrl.parse_mln(hard), r'block: exactly one of Kind\("d2", A\), Kind\("d2", B\) is true'
+    with pytest.raises(InfeasibleError, match=words):
+        sqlrl.CDA().fit(db, sqlrl.parse_mln(f"{hard}\nWord(d, +w) => Kind(d, +k)"))
+    with pytest.raises(InfeasibleError, match=words):
+        db.predict(model)
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
