@@ -75,7 +75,8 @@ class OnlineEstimator(Fitted):
     passes : int
         Passes over the examples.
     order : {"file", "shuffle"}
-        Order of first appearance in the data, or a random order, another one in each pass.
+        Order of `examples`, which a query has with ORDER BY only, or of first appearance in the data where `fit` is given none; or a
+        random order, another one in each pass.
     random_state : int, optional
         Seed of the order, of CP-SAT and of sampling; None is 0, so that a run can always be repeated.
     average : bool

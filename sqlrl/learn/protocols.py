@@ -28,7 +28,7 @@ class Ordering(TypedDict):
     size : int or None
         Examples in a window, chosen by the first ones if None. A window never spans two passes.
     order : {"file", "shuffle"}
-        Order of first appearance in the data, or random orders.
+        Order of `examples`, or of first appearance in the data without them; or random orders.
     seed : int
         Determines the random orders; every pass has another one.
     passes : int

@@ -76,6 +76,14 @@ def test_windows_passes_and_seeds(db: sqlrl.Database, name: str) -> None:
     assert other.weights_.tobytes() != whole.weights_.tobytes()
 
 
+def test_examples_are_taken_in_the_order_in_which_they_are_named(db: sqlrl.Database) -> None:
+    query = "select * from (values ('d7'), ('d2'), ('d11')) order by 1"
+    for examples, names in ((["d7", "d2", "d11"], ["d7", "d2", "d11"]), (query, ["d11", "d2", "d7"])):
+        run = sqlrl.CDA().fit(db, MODEL, examples=examples).run_
+        steps = f"select name from sqlrl.step join sqlrl.example using (example) where run = {run} order by step"
+        assert [name for (name,) in db.sql(steps).fetchall()] == names
+
+
 @every
 def test_what_is_learned_predicts_its_labels(db: sqlrl.Database, name: str) -> None:
     fit = again(name, passes=6).fit(db, MODEL)
