@@ -66,9 +66,11 @@ class GrowingStream(TrainingStream):
     ) -> None:
         super().__init__(program, records, console, passes, size=size, limit=limit)
         shown = program.public_layout.predicates
-        modes.check(
-            {name: len(info.types) for name, info in shown.items()}, [name for name, info in shown.items() if info.open]
-        )
+        # The database may have predicates that the model does not declare: they need no mode.
+        declared = [name for name in shown if name in program.model.predicates]
+        arities = {name: len(shown[name].types) for name in shown if name in declared or name in modes.of}
+        modes.check(arities, [name for name in declared if shown[name].open])
+        _check_declared(modes, shown, declared)
         _check_examples(modes, shown, program.layout.example_type)
         self.modes = modes
         self._parts = ClosedParts(program.layout)
@@ -254,16 +256,31 @@ def _replaced(data: pa.Table, **columns: npt.NDArray[np.generic]) -> pa.Table:
     return data
 
 
+def _check_declared(modes: Modes, predicates: Mapping[str, PredicateInfo], declared: Sequence[str]) -> None:
+    """Refuse paths over predicates that only the database has: the learned model could not say their clauses."""
+    for name in modes.in_paths():
+        if name not in declared:
+            written = f"{name}({', '.join(predicates[name].types)})"
+            raise ModelError(
+                f"{_at(modes, name)}the database has {name}, but the model does not declare it: add {written} to the model, or give "
+                "its mode recall 0"
+            )
+
+
 def _check_examples(modes: Modes, predicates: Mapping[str, PredicateInfo], example_type: str | None) -> None:
     """Refuse modes that keep the names of examples: a clause would be about one example, and examples are independent."""
     for name in modes.in_paths():
         mode, kinds = modes.of[name], predicates[name].types
         if any(kept and kind == example_type for kept, kind in zip(mode.constants, kinds, strict=True)):
-            line = f"{modes.path}:{mode.line}: " if mode.line else ""
             raise ModelError(
-                f"{line}the mode of {name} keeps constants of {example_type}, the examples, so that a clause would be about a "
+                f"{_at(modes, name)}the mode of {name} keeps constants of {example_type}, the examples, so that a clause would be about a "
                 "single one: take the '#' (or 'c') away there"
             )
+
+
+def _at(modes: Modes, name: str) -> str:
+    line = modes.of[name].line
+    return f"{modes.path}:{line}: " if line else ""
 
 
 def _target(info: PredicateInfo, program: Program) -> Target:

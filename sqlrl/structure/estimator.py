@@ -63,8 +63,8 @@ class OSL(OnlineEstimator):
     Notes
     -----
     The model may have rules or only declarations; hard rules hold in predictions, also while learning. Predicates of the
-    model need a mode each, those that paths shall not have one with recall 0. A run that adds no clause ends with a
-    `NothingFoundWarning` that says what stopped it.
+    model need a mode each, those that paths shall not have one with recall 0; other predicates of the database are in no path.
+    A run that adds no clause ends with a `NothingFoundWarning` that says what stopped it.
 
     Examples
     --------

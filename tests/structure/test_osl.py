@@ -251,6 +251,21 @@ def test_modes_must_fit_the_model(folder: Path) -> None:
             sqlrl.OSL(sqlrl.parse_modes(modes)).fit(db, model)
 
 
+def test_predicates_that_the_model_does_not_declare_need_no_mode_and_are_in_no_path() -> None:
+    db = sqlrl.connect()
+    db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"], example="doc")
+    db.load("Long", [("d1",), ("d3",)], types=["doc"])
+    db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
+    model, modes = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)"), "modeP(1, Word(+, #.))\nmodeP(1, Liked(-))\n"
+    for more in ("", "modeP(0, Long(+))"):
+        fit = sqlrl.OSL(sqlrl.parse_modes(modes + more)).fit(db, model)
+        assert fit.clauses()["clause"].to_pylist() == ['Word(d, "good") => Liked(d)']
+    # Refused before anything is learned: the learned model could not say such clauses.
+    message = r"<text>:3: the database has Long, but the model does not declare it: add Long\(doc\) to the model"
+    with pytest.raises(ModelError, match=message):
+        sqlrl.OSL(sqlrl.parse_modes(modes + "modeP(1, Long(+))")).fit(db, model)
+
+
 def test_bad_input_is_refused(folder: Path) -> None:
     db, model = loaded(folder), sqlrl.parse_mln(MODEL)
     with pytest.raises(InputError, match="max_length=0"):
