@@ -196,8 +196,13 @@ Passes = Annotated[int, typer.Option("--passes", metavar="N", help="Passes over 
 InOrder = Annotated[Order, typer.Option("--order", help="Order of the examples.", rich_help_panel=_RUN)]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of order and sampling.", rich_help_panel=_RUN)]
 History = Annotated[
-    bool,
-    typer.Option("--history", metavar=FLAG, help="Keep every step's weights in the database.", rich_help_panel=_RUN),
+    bool | None,
+    typer.Option(
+        "--history/--no-history",
+        metavar=FLAG,
+        help="Keep every step's weights in the database; by default only osl does.",
+        rich_help_panel=_RUN,
+    ),
 ]
 Limit = Annotated[
     int | None,
@@ -264,7 +269,7 @@ class Learning:
     passes: Passes = 1
     order: InOrder = Order.file
     seed: Seed = 0
-    history: History = False
+    history: History = None
     on_infeasible_truth: OnTruth = Truth.warn
     constraints: Constrained = None
     checkpoint: Checkpoint = False
@@ -352,7 +357,7 @@ class Learning:
             "average": not self.last,
             "ties": self.ties.value,
             "inference": self.inference.value,
-            "record_history": self.history,
+            **({} if self.history is None else {"record_history": self.history}),
         }
 
     def _batch(self) -> dict[str, object]:

@@ -42,8 +42,8 @@ _MANY_ATOMS = 100
 _SHARED = ("ties", "on_infeasible_truth", "record_history", "inference")
 
 
-class Common(TypedDict, total=False):
-    """The parameters of all online learners; see `OnlineEstimator`."""
+class SameDefaults(TypedDict, total=False):
+    """The parameters of all online learners whose default values are the same in all of them; see `OnlineEstimator`."""
 
     window: int | None
     passes: int
@@ -52,9 +52,14 @@ class Common(TypedDict, total=False):
     average: bool
     ties: Ties
     on_infeasible_truth: OnInfeasibleTruth
-    record_history: bool
     keep_steps: bool
     inference: Inference
+
+
+class Common(SameDefaults, total=False):
+    """The parameters of all online learners."""
+
+    record_history: bool
 
 
 COMMON = tuple(Common.__annotations__)
@@ -89,7 +94,7 @@ class OnlineEstimator(Fitted):
         What to do with examples whose labels violate hard clauses: learn from them (weighted clauses only), pass over
         them, or raise an error. The first two end with an `InfeasibleTruthWarning` with a count for each clause.
     record_history : bool
-        Store every delta n, and the weight after the step, in the database.
+        Store every delta n, and the weight after the step, in the database. OSL does by default.
     keep_steps : bool
         Keep the progressive validation of every step.
     inference : {"exact", "relaxed"}

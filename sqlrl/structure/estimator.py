@@ -14,7 +14,7 @@ from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
 from sqlrl.learn.labels import Names
-from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.online import OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
 from sqlrl.learn.running import Learner
@@ -55,10 +55,12 @@ class OSL(OnlineEstimator):
         the same, with the same steps, delta n and weights. But other patterns are met, and in another order, so that rules of
         `model_`, and the ids of clauses that one step adds, may come in another order, and sums of weights may differ in
         their last digit.
+    record_history : bool
+        Store the delta n and the weight of each clause after each step in which it counted, in `sqlrl.weight_history`: by default
+        every added clause has its history. On a stream that is too long for that, take False.
     **common
         See `sqlrl.learn.OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
-        model's own clauses first, then the added ones. With `record_history` the weights of added clauses after each step are in
-        `sqlrl.weight_history`.
+        model's own clauses first, then the added ones.
 
     Notes
     -----
@@ -78,6 +80,8 @@ class OSL(OnlineEstimator):
     ['Word(d, "good") => Liked(d)']
     >>> fit.added().select(["step", "example", "wrong_atom", "delta_n"]).to_pylist()
     [{'step': 0, 'example': 'd1', 'wrong_atom': 'Liked("d1")', 'delta_n': 1}]
+    >>> db.sql("select step, clause, delta_n, weight from sqlrl.weight_history").fetchall()
+    [(0, 0, 1, 0.4995...)]
     """
 
     settings = OSLParameters
@@ -105,9 +109,10 @@ class OSL(OnlineEstimator):
         pool: int = 1,
         longest_only: bool = False,
         look_ahead: bool = False,
-        **common: Unpack[Common],
+        record_history: bool = True,
+        **common: Unpack[SameDefaults],
     ) -> None:
-        super().__init__(**common)
+        super().__init__(record_history=record_history, **common)
         self.modes, self.max_length, self.min_count_difference = modes, max_length, min_count_difference
         self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
         self.pool, self.longest_only, self.look_ahead = pool, longest_only, look_ahead

@@ -46,6 +46,9 @@ def test_what_was_added_is_printed_with_step_and_cause(run: Run, project: Projec
     assert validation.startswith("progressive validation")
     query = "select count(*) as n from sqlrl.added_clauses where run = (select max(run) from sqlrl.run)"
     (kept,) = run("sql", project / "cite.duckdb", query, "--json").rows()
+    first = "exists (from sqlrl.weight_history as h where (h.run, h.step, h.clause) = (a.run, a.step, a.id))"
+    history = f"{query} and {first}".replace("added_clauses", "added_clauses as a")
+    assert run("sql", project / "cite.duckdb", history, "--json").rows() == [kept]
     assert f"12 examples, {kept['n']} clauses, {kept['n']} of them new" in done.err
     assert (project / "learned.mln").read_text(encoding="utf-8").count("InField(") > kept["n"]
 
@@ -82,14 +85,14 @@ def test_the_model_alone_on_standard_output(run: Run, project: Project) -> None:
 
 
 def test_extensions_reach_the_learner(run: Run, project: Project) -> None:
-    done = run(
-        *arguments(project, "--longest-only", "--look-ahead", "--pool", "3", "--eta", "0.5", "--delta", "2", "--json")
-    )
+    options = ("--longest-only", "--look-ahead", "--pool", "3", "--eta", "0.5", "--delta", "2", "--no-history")
+    done = run(*arguments(project, *options, "--json"))
     assert done.code == 0, done.err
     query = "select parameters from sqlrl.run order by run desc limit 1"
     (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()
     found = json.loads(row["parameters"])
     wanted = {"longest_only": True, "look_ahead": True, "pool": 3, "learning_rate": 0.5, "delta": 2.0, "max_length": 4}
+    wanted["record_history"] = False
     assert {name: found[name] for name in wanted} == wanted
 
 

@@ -58,7 +58,7 @@ TEST = [f"b{k:04d}" for k in range(41, 61)]
 @pytest.fixture(scope="module")
 def fitted(folder: Path) -> tuple[sqlrl.Database, sqlrl.OSL]:
     db = loaded(folder)
-    return db, learner(record_history=True).fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN)
+    return db, learner().fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN)
 
 
 def test_clauses_are_learned_from_nothing(fitted: tuple[sqlrl.Database, sqlrl.OSL]) -> None:
