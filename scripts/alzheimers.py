@@ -256,7 +256,7 @@ def main() -> None:
         title += f"; only fold {options.fold}"
     used = {name for job in jobs for name in job.settings}
     settings = {name: {**given, "constants": name == "constants"} for name, given in SETTINGS.items() if name in used}
-    parameters = {"settings": settings, "notes": found}
+    parameters = {"settings": settings, "divisions": options.numbers["divisions"], "notes": found}
     publish("alzheimers", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
 
 
