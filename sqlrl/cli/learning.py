@@ -287,7 +287,7 @@ class Learning:
         Raises
         ------
         typer.BadParameter
-            An option is of another learner, or osl has no modes.
+            An option is of another learner, osl has no modes, or labels would be held out with nothing to choose.
         """
         import sqlrl
 
@@ -296,13 +296,20 @@ class Learning:
                 "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
                 "clauses are found"
             )
+        own = self._own(batch or Batch())
+        if self.learner is Learner.likelihood and "folds" in own and not isinstance(own.get("strength"), list):
+            # The library's likelihood has a number of folds without being given one, and cannot tell.
+            raise typer.BadParameter(
+                "--folds says how labels are held out to choose a strength, and there is only one: give several, such as "
+                "--strength 0.1,1,10, or leave --folds out"
+            )
         common: dict[str, Any] = {
             "random_state": self.seed,
             "on_infeasible_truth": self.on_infeasible_truth.value,
         }
         common |= self._batch() if self.learner in BATCH else self._online()
         make = getattr(sqlrl, ESTIMATORS[self.learner])
-        estimator: OnlineEstimator | BatchEstimator = make(**self._own(batch or Batch()), **common)
+        estimator: OnlineEstimator | BatchEstimator = make(**own, **common)
         return estimator
 
     def fitting(self) -> dict[str, Any]:

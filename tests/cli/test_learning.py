@@ -104,6 +104,8 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "mira", "--longest-only"], ["--longest-only is an option of osl: mira"]),
         (["--learner", "osl", "--modes", "modes.txt", "--sigma", "1"], ["--sigma is an option of cda and subgradient: osl"]),
         (["--learner", "osl"], ["--learner osl needs --modes FILE"]),
+        (["--learner", "likelihood", "--folds", "3"], ["there is only one: give several, such as --strength 0.1,1,10"]),
+        (["--learner", "likelihood", "--folds", "3", "--strength", "2"], ["there is only one"]),
         (["--learner", "osl", "--modes", "absent.txt"], ["absent.txt"]),
         (["--learner", "osl", "--modes", "modes.txt", "--max-length", "1"], ["--max-length 1: give an integer of at least 2"]),
         (["--learner", "osl", "--modes", "modes.txt", "--min-count-difference", "0"], ["--min-count-difference 0"]),
