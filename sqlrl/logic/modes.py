@@ -123,7 +123,7 @@ class Modes:
         >>> parse_modes("modep(2, Smokes(+))").check({"Smokes": 1, "Friends": 2}, ["Smokes"])
         Traceback (most recent call last):
             ...
-        sqlrl.errors.ModelError: Friends has no mode: give it recall 0 to leave it out of paths, as in modeP(0, Friends(.,.))
+        sqlrl.errors.ModelError: <text>: Friends has no mode: give it recall 0 to leave it out of paths, as in modeP(0, Friends(.,.))
         """
         faults = [f"{self._at(name)}{fault}" for name in self.of if (fault := self._misfit(name, arities))]
         missing = [name for name in arities if name not in self.of]
@@ -131,12 +131,14 @@ class Modes:
             example = f"modeP(0, {missing[0]}({','.join(UNEXPLORED * arities[missing[0]])}))"
             who, them = (missing[0], "it") if len(missing) == 1 else (", ".join(missing), "them")
             has = "has no mode" if len(missing) == 1 else "have no modes"
-            faults.append(f"{who} {has}: give {them} recall 0 to leave {them} out of paths, as in {example}")
+            faults.append(
+                f"{self.path}: {who} {has}: give {them} recall 0 to leave {them} out of paths, as in {example}"
+            )
         if not any(self.of[name].recall for name in open_predicates if name in self.of) and not any(
             name in missing for name in open_predicates
         ):
             names = ", ".join(sorted(open_predicates)) or "the model has none"
-            faults.append(f"no open predicate has a recall above 0, so no path can start ({names})")
+            faults.append(f"{self.path}: no open predicate has a recall above 0, so no path can start ({names})")
         if faults:
             many = len(faults) > 1
             raise ModelError("\n  ".join(["the modes do not fit the model:", *faults]) if many else faults[0])

@@ -148,17 +148,17 @@ def test_all_faults_of_a_model_are_told_at_once() -> None:
         "the modes do not fit the model:",
         "  m.txt:1: there is no predicate 'Tokn'; did you mean 'Token'?",
         "  m.txt:2: the mode of Next has 1 place, but the predicate has 2 arguments",
-        "  Token, IsDate have no modes: give them recall 0 to leave them out of paths, as in modeP(0, Token(.,.,.))",
-        "  no open predicate has a recall above 0, so no path can start (InField)",
+        "  m.txt: Token, IsDate have no modes: give them recall 0 to leave them out of paths, as in modeP(0, Token(.,.,.))",
+        "  m.txt: no open predicate has a recall above 0, so no path can start (InField)",
     ]
 
 
 @pytest.mark.parametrize(
     ("arities", "targets", "message"),
     [
-        ({**ARITIES, "Rain": 0}, ["InField"], "Rain has no mode: give it recall 0 to leave it out of paths, as in modeP(0, Rain())"),
+        ({**ARITIES, "Rain": 0}, ["InField"], "<text>: Rain has no mode: give it recall 0 to leave it out of paths, as in modeP(0, Rain())"),
         ({"Token": 3, "Next": 2}, ["Next"], "<text>:5: there is no predicate 'InField'; expected one of the model"),
-        (ARITIES, [], "no open predicate has a recall above 0, so no path can start (the model has none)"),
+        (ARITIES, [], "<text>: no open predicate has a recall above 0, so no path can start (the model has none)"),
     ],
 )  # fmt: skip
 def test_a_single_fault_of_a_model(arities: dict[str, int], targets: list[str], message: str) -> None:
