@@ -34,6 +34,8 @@ _PHRASES = {
     "above_seed=False": "--below-seed",
     "above_seed=True": "the score of a seed's own fact, which clauses need not exceed with --below-seed,",
     "or change above_seed": "or give --below-seed",
+    "or 'likelihood', or None for the root of what a clause covers": "or `likelihood`; without it, the root of what a clause covers",
+    "is loaded, with types: db.load(": "is loaded, with types: sqlrl load --types (",
     "load facts with db.load and write rules with db.define": "load facts with `sqlrl load` and write rules with `sqlrl define`",
 }
 """How messages of the library name a remedy, and what is the same on the command line."""

@@ -51,9 +51,12 @@ class ProbabilityScores:
         return self.log_likelihood / self.atoms if self.atoms else math.nan
 
     def __str__(self) -> str:
+        if not self.atoms:
+            return "no atoms to score"
+        area = f"{self.auc_roc:.3f}" if 0 < self.true < self.atoms else "undefined where labels are of one kind"
         return (
-            f"accuracy {100 * self.accuracy:.2f}, AUC-ROC {self.auc_roc:.3f}, log-likelihood "
-            f"{self.mean_log_likelihood:.3f} per atom ({counted(self.atoms, 'atom')}, {self.true:,} true)"
+            f"accuracy {100 * self.accuracy:.2f}, AUC-ROC {area}, log-likelihood {self.mean_log_likelihood:.3f} per atom "
+            f"({counted(self.atoms, 'atom')}, {self.true:,} true)"
         )
 
     def __repr__(self) -> str:

@@ -362,6 +362,10 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
         ("pass fewer examples=, or raise limit=", "pass fewer --examples, or raise --limit"),
         ("connect(path, read_only=True).", "--read-only."),
         ("regularization=-1.0 is not", "--lambda -1.0 is not"),
+        (
+            "A table of facts is loaded, with types: db.load('p', ...)",
+            "A table of facts is loaded, with types: sqlrl load --types ('p', ...)",
+        ),
     ],
 )
 def test_remedies_name_options(message: str, shown: str) -> None:

@@ -134,7 +134,7 @@ def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.Mo
         (["--learner", "ilp", "--query", "grandparent", "--eta", "1"], ["--eta is an option of adagrad, cd", "ilp has no such number"]),
         (["--learner", "ilp", "--query", "grandparent", "--nodes", "0"], ["--nodes 0: give an integer of at least 1"]),
         (["--learner", "ilp", "--query", "grandparent", "--evidence", "a.db"], ["--evidence does not go with --learner ilp"]),
-        (["--learner", "ilp", "--query", "grandparent", "--m", "often", "--evaluation", "mestimate"], ["--m often is not a finite number"]),
+        (["--learner", "ilp", "--query", "grandparent", "--m", "often", "--evaluation", "mestimate"], ["--m often is not a finite number", "or `likelihood`; without it, the root"]),
         (["--learner", "ilp", "--query", "grandparent", "--bottom-limit", "1"], ["more than the limit of 1", "raise --bottom-limit"]),
         (["--learner", "ilp", "--query", "grandparent", "--limit", "1"], ["raise --limit"]),
         (["--nodes", "7", "--model", "a.mln"], ["--nodes is an option of ilp: adagrad"]),

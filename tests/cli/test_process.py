@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-COMMAND = [sys.executable, "-m", "sqlrl.cli"]
+COMMAND = [sys.executable, "-m", "sqlrl"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 

@@ -46,6 +46,8 @@ def test_edges() -> None:
     assert score_probabilities([True, False], [1.0, 0.0]).log_likelihood == 0.0
     assert score_probabilities([True, False], [0.0, 0.0]).log_likelihood == -math.inf
     assert auc_roc([True, False, False], [math.inf, -math.inf, 3]) == 1.0
+    assert str(none) == "no atoms to score"
+    assert "AUC-ROC undefined where labels are of one kind" in str(score_probabilities([False, False], [0.5, 0.2]))
     assert "1 atom, 1 true" in str(score_probabilities([True], [0.5]))
     with pytest.raises(InputError, match=r"1 probability of 2 outside 0 to 1, the first 1.5 at position 1"):
         score_probabilities([True, False], [0.5, 1.5])

@@ -1,5 +1,0 @@
-"""`python -m sqlrl.cli`."""
-
-from sqlrl.cli.app import main
-
-main()
