@@ -33,6 +33,8 @@ _PHRASES = {
     "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",
     "above_seed=False": "--below-seed",
     "above_seed=True": "the score of a seed's own fact, which clauses need not exceed with --below-seed,",
+    "leave folds out": "leave --folds out",
+    "use more folds": "use a larger --folds",
     "or change above_seed": "or give --below-seed",
     "or 'likelihood', or None for the root of what a clause covers": "or `likelihood`; without it, the root of what a clause covers",
     "is loaded, with types: db.load(": "is loaded, with types: sqlrl load --types (",

@@ -12,6 +12,7 @@ from sqlrl.database.constraints import ClauseCost, cost_table
 from sqlrl.database.models import check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.configured import Configured
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import check_database
@@ -124,7 +125,8 @@ class ConstrainedTraining(Configured):
             What to learn from; all examples by default. What constraints cost is counted over them, too.
         **options
             What else the learner's `fit` takes: `limit`, `on_window`, `checkpoint` and `resume` of an online learner,
-            `on_iteration` of a batch learner. A resumed run needs the same mode, thresholds, model and examples.
+            `on_iteration` of a batch learner. `limit` holds for the counting of costs, too. A resumed run needs the same mode,
+            thresholds, model and examples.
 
         Returns
         -------
@@ -158,7 +160,8 @@ class ConstrainedTraining(Configured):
         start = time.perf_counter()
         costs: list[ClauseCost] | None = None
         if "inexpensive" in (training, predicting):
-            costs = db.clause_costs(model, examples, growth=self.growth, density=self.density)
+            limit = options.get("limit", GROUNDING_LIMIT)
+            costs = db.clause_costs(model, examples, growth=self.growth, density=self.density, limit=limit)
         seconds = {"selecting": time.perf_counter() - start}
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))

@@ -362,6 +362,7 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
         ("pass fewer examples=, or raise limit=", "pass fewer --examples, or raise --limit"),
         ("connect(path, read_only=True).", "--read-only."),
         ("regularization=-1.0 is not", "--lambda -1.0 is not"),
+        ("use more folds, or leave folds out", "use a larger --folds, or leave --folds out"),
         (
             "A table of facts is loaded, with types: db.load('p', ...)",
             "A table of facts is loaded, with types: sqlrl load --types ('p', ...)",

@@ -118,6 +118,15 @@ def test_a_limit_names_the_clause(db: sqlrl.Database) -> None:
         db.constraint_costs(model(rule), limit=5)
 
 
+def test_the_limit_of_training_is_that_of_counting_costs(db: sqlrl.Database) -> None:
+    rules = model("Field(d, A, p) => (EXIST q (Less(p, q) ^ Field(d, B, q))).")
+    with pytest.raises(GroundingLimitError, match="EXIST q") as counted:
+        db.constraint_costs(rules, limit=5)
+    with pytest.raises(GroundingLimitError) as trained:
+        ConstrainedTraining(sqlrl.AdaGrad(), mode="sct").fit(db, rules, limit=5)
+    assert str(trained.value) == str(counted.value)
+
+
 def test_costs_do_not_read_labels() -> None:
     assert (
         connected(kinds="BA").constraint_costs(model()).to_arrow() == connected().constraint_costs(model()).to_arrow()
