@@ -189,7 +189,7 @@ class LabelWarning(SqlrlWarning):
 
 
 class SourceWarning(SqlrlWarning):
-    """A file from which data were loaded is gone; what was loaded is used."""
+    """A source is gone, or can no longer be compared with what was loaded from it, which is used."""
 
 
 def brief(text: str, *, lines: int = 6, width: int = 300) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict
 
 from sqlglot import exp
 
-from sqlrl.catalog.fingerprints import rows_hash
+from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import named, union_all
 
@@ -21,7 +22,7 @@ def contents_fingerprint(store: Store) -> str:
     Returns
     -------
     str
-        Equal for equal contents, whatever order rows stand in.
+        Equal for equal contents, whatever order rows stand in; it begins with the mark of `sqlrl.catalog.fingerprints`.
 
     Examples
     --------
@@ -34,6 +35,27 @@ def contents_fingerprint(store: Store) -> str:
     >>> found[0] == found[1], found[1] == found[2]
     (True, False)
     """
+    return f"{MARK}:{_hashed(store, rows_hash)}"
+
+
+def same_contents(store: Store, fingerprint: str) -> bool | None:
+    """Return True if the contents of a database are those of a fingerprint, None if this DuckDB cannot tell any more.
+
+    Parameters
+    ----------
+    store : Store
+    fingerprint : str
+        That of an earlier version of sqlrl may have no mark.
+    """
+    if is_marked(fingerprint):
+        return fingerprint == contents_fingerprint(store)
+    if _hashed(store, unmarked_hash) == fingerprint:
+        return True
+    return False if can_check_unmarked(store.engine) else None
+
+
+def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select]) -> str:
+    """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits."""
     predicates, types, sources = store.predicates(), store.types(), store.sources()
     tables = {("example", ""): "example"}
     tables |= {("constants", name): record.dictionary for name, record in types.items()}

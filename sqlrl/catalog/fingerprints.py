@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,10 @@ MISSING = "missing"
 # The content of files up to this size counts, so that a copy or `touch` is no change; hashing it takes some milliseconds.
 _SMALL = 1 << 22
 _PATTERN = "files"
+MARK = "md5"
+"""The format of hashes of rows: `rows_hash`."""
+_HASH_OF_ONE_ROW = 16_502_148_336_771_693_136
+"""What `hash` of DuckDB 2.0 gives for the row (1, 'x', true, 0.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +146,83 @@ def is_pattern_fingerprint(text: str) -> bool:
     return text.startswith(f"{_PATTERN}:")
 
 
-def rows_hash(table: exp.Expr) -> exp.Select:
-    """Plan the number `n` of rows of a relation and an order-free hash `h` of all of them."""
-    row = exp.cast(exp.Anonymous(this="hash", expressions=[exp.column("s")]), "hugeint")
-    return exp.select(named(star_count(), "n"), named(exp.cast(exp.Sum(this=row), "varchar"), "h")).from_(
-        subquery(exp.select("*").from_(table), "s")
-    )
+def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.Select:
+    """Plan the number `n` of rows of a relation and an order-free hash `h` of all of them.
+
+    A row counts as its JSON text, of which MD5 is taken: both are defined outside the database, whose own `hash` is not, and
+    has changed between its releases. The hashes are added up, so that equal rows do not cancel each other.
+
+    Parameters
+    ----------
+    table : sqlglot expression
+    columns : mapping of str to str, optional
+        The columns and their types, needed where some may be times with a zone, whose text depends on the session.
+    """
+    zoned = [name for name, kind in (columns or {}).items() if kind == "TIMESTAMP WITH TIME ZONE"]
+    instants = [exp.Anonymous(this="epoch_us", expressions=[column(name)]).as_(name, quoted=True) for name in zoned]
+    row = exp.Anonymous(this="to_json", expressions=[exp.column("s")])
+    digest = exp.Anonymous(this="md5_number_lower", expressions=[row])
+    return _summed(digest, exp.select(exp.Star(replace=instants) if instants else exp.Star()).from_(table))
 
 
-def table_fingerprint(engine: DuckDBEngine, table: exp.Expr) -> str:
-    """Return the number of rows and an order-free hash of all rows of a relation."""
-    row = engine.fetch(rows_hash(table), step="fingerprint a source").to_pylist()[0]
+def _summed(digest: exp.Expr, rows: exp.Select) -> exp.Select:
+    """Plan the number `n` of rows `s` and the sum `h` of a hash of each."""
+    total = exp.cast(exp.Sum(this=exp.cast(digest, "hugeint")), "varchar")
+    return exp.select(named(star_count(), "n"), named(total, "h")).from_(subquery(rows, "s"))
+
+
+def table_fingerprint(engine: DuckDBEngine, table: exp.Expr, columns: Mapping[str, str] | None = None) -> str:
+    """Return the mark of its format, the number of rows, and an order-free hash of all rows of a relation; as `rows_hash`."""
+    row = engine.fetch(rows_hash(table, columns), step="fingerprint a source").to_pylist()[0]
+    return f"{MARK}:{row['n']}:{row['h']}"
+
+
+def row_count(fingerprint: str) -> int | None:
+    """Return the number of rows that the fingerprint of a relation holds, None for one of something else.
+
+    Examples
+    --------
+    >>> row_count("md5:2:123"), row_count("2:123"), row_count("missing")
+    (2, 2, None)
+    """
+    count = fingerprint.removeprefix(f"{MARK}:").split(":")[0]
+    return int(count) if count.isdecimal() else None
+
+
+def is_marked(fingerprint: str) -> bool:
+    """Return True if a hash in a fingerprint is of this format; before it had a mark, it rested on DuckDB's own `hash`."""
+    return fingerprint.startswith(f"{MARK}:")
+
+
+def unmarked_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.Select:
+    """Plan what `rows_hash` planned before fingerprints had a mark, to check those once that were kept.
+
+    Parameters
+    ----------
+    table : sqlglot expression
+    columns : mapping of str to str, optional
+        As for `rows_hash`; needed where some may have a collation, which `hash` did not heed when most of them were kept.
+    """
+    texts = [name for name, kind in (columns or {}).items() if kind == "VARCHAR"]
+    plain = [exp.Collate(this=column(name), expression=exp.var("POSIX")).as_(name, quoted=True) for name in texts]
+    digest = exp.Anonymous(this="hash", expressions=[exp.column("s")])
+    return _summed(digest, exp.select(exp.Star(replace=plain) if plain else exp.Star()).from_(table))
+
+
+def unmarked_fingerprint(engine: DuckDBEngine, table: exp.Expr, columns: Mapping[str, str] | None = None) -> str:
+    """Return what `table_fingerprint` returned before fingerprints had a mark."""
+    row = engine.fetch(unmarked_hash(table, columns), step="fingerprint a source as before").to_pylist()[0]
     return f"{row['n']}:{row['h']}"
+
+
+def can_check_unmarked(engine: DuckDBEngine) -> bool:
+    """Return True if this DuckDB's `hash` is the one of the release with which fingerprints without a mark were made."""
+    row = exp.select(
+        exp.cast(exp.convert(1), "integer").as_("a"),
+        exp.convert("x").as_("b"),
+        exp.true().as_("c"),
+        exp.cast(exp.convert(0.5), "double").as_("d"),
+    )
+    digest = exp.Anonymous(this="hash", expressions=[exp.column("s")])
+    found = engine.fetch(exp.select(named(digest, "h")).from_(subquery(row, "s")), step="look at the hash of rows")
+    return int(found.column("h")[0].as_py()) == _HASH_OF_ONE_ROW

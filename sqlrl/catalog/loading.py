@@ -109,7 +109,7 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
     raw = raw_query(source, mapped, options) if not source.nothing else _empty_rows(len(record.arguments), example)
     # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
     again = not source.nothing and source.kind != "relation"
-    fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table) if again else "")
+    fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table, source.columns) if again else "")
     loaded = write_rows(
         store,
         record,

@@ -14,7 +14,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.arrays import Kept, as_rows, from_rows
-from sqlrl.catalog.contents import contents_fingerprint
+from sqlrl.catalog.contents import contents_fingerprint, same_contents
+from sqlrl.catalog.fingerprints import is_marked
 from sqlrl.catalog.live import INTERRUPTED, RUNNING, LiveRuns
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column
@@ -185,6 +186,21 @@ class Records:
     def data(self) -> str:
         """Return the fingerprint of the data: what `run.fingerprint` holds for runs that began with these data."""
         return contents_fingerprint(self._store)
+
+    def same_data(self, run: int, fingerprint: str) -> bool | None:
+        """Return True if a run began with these data, None if that cannot be told any more.
+
+        A fingerprint of an earlier version is looked at once: that of today takes its place unless the data are others.
+        """
+        same = same_contents(self._store, fingerprint)
+        if same is not False and not is_marked(fingerprint):
+            statement = exp.Update(
+                this=self._store.table("run"),
+                expressions=[column("fingerprint").eq(exp.convert(self.data()))],
+                where=exp.Where(this=column("run").eq(exp.convert(run))),
+            )
+            self._store.engine.execute(statement, step="keep the fingerprint of a run in its present format")
+        return same
 
     def save_state(self, run: int, values: Mapping[str, Kept]) -> None:
         """Keep named arrays and JSON values of a run in `learner_state`, in place of earlier ones of the same names.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlglot import exp
@@ -11,11 +11,14 @@ from sqlglot import exp
 from sqlrl.catalog.fingerprints import (
     MISSING,
     changed_since,
+    is_marked,
     is_pattern_fingerprint,
     matching_files,
     parse_fingerprint,
     pattern_fingerprint,
+    row_count,
     table_fingerprint,
+    unmarked_fingerprint,
 )
 from sqlrl.catalog.loading import load
 from sqlrl.catalog.options import LoadOptions, evidence_files
@@ -115,9 +118,9 @@ def _changed_tables(engine: DuckDBEngine, records: Sequence[SourceRecord]) -> li
     changes = []
     for row in sorted(rows, key=lambda r: int(r["i"])):
         record = records[row["i"]]
-        before = record.fingerprint.split(":")[0]
-        if before.isdecimal() and int(before) != row["n"]:
-            changes.append(Change(record, counted(int(before), "row"), counted(row["n"], "row")))
+        before = row_count(record.fingerprint)
+        if before is not None and before != row["n"]:
+            changes.append(Change(record, counted(before, "row"), counted(row["n"], "row")))
     return changes
 
 
@@ -161,17 +164,18 @@ def changed_sources(store: Store) -> list[SourceRecord]:
     LoadError
         If a source is gone.
     """
-    changed = []
+    return [record for record, now in _read_again(store) if now is None]
+
+
+def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
+    """Yield the loads whose source can be read again with the fingerprint of what was loaded; None if it is another content now."""
     for record in store.sources().values():
-        if record.kind in ("object", "relation", "definition"):
-            continue
-        if not _same(store.engine, record):
-            changed.append(record)
-    return changed
+        if record.kind not in ("object", "relation", "definition"):
+            yield record, _confirmed(store.engine, record)
 
 
-def _same(engine: DuckDBEngine, record: SourceRecord) -> bool:
-    """Return True if a source, which is read, has the content that was loaded."""
+def _confirmed(engine: DuckDBEngine, record: SourceRecord) -> str | None:
+    """Return the fingerprint of a source, which is read, if it has the content that was loaded, else None."""
     # A table that is gone would be read as a query, which DuckDB does not understand.
     if record.kind in ("table", "view") and find_table(engine, record.source) is None:
         raise LoadError(
@@ -181,14 +185,32 @@ def _same(engine: DuckDBEngine, record: SourceRecord) -> bool:
     options = LoadOptions.from_json(record.options)
     with open_source(engine, record.source, options.dialect) as source:
         if parse_fingerprint(source.fingerprint) is not None:
-            return changed_since(Path(record.source), record.fingerprint, thorough=True) is None
-        return record.fingerprint == (source.fingerprint or table_fingerprint(engine, source.table))
+            changed = changed_since(Path(record.source), record.fingerprint, thorough=True)
+            return record.fingerprint if changed is None else None
+        now = source.fingerprint or table_fingerprint(engine, source.table, source.columns)
+        before = now
+        if is_marked(now) and not is_marked(record.fingerprint):
+            before = unmarked_fingerprint(engine, source.table, source.columns)
+        return now if before == record.fingerprint else None
 
 
 def refresh(store: Store) -> list[str]:
     """Load changed sources again, all or none, and return their predicates."""
-    changed = changed_sources(store)
     with store.writing():
+        changed = []
+        for record, now in list(_read_again(store)):
+            if now is None:
+                changed.append(record)
+            elif now != record.fingerprint:
+                _confirm(store, record, now)
         for record in changed:
             load(store, record.predicate, record.source, LoadOptions.from_json(record.options))
     return sorted({record.predicate for record in changed})
+
+
+def _confirm(store: Store, record: SourceRecord, fingerprint: str) -> None:
+    """Keep the fingerprint of a source in its present format."""
+    store.save_source(replace(record, fingerprint=fingerprint))
+    known = store.predicates()[record.predicate]
+    if known.fingerprint == record.fingerprint:
+        store.save_predicate(replace(known, fingerprint=fingerprint))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sqlrl.catalog.arrays import Kept
 from sqlrl.catalog.records import Records
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, SourceWarning, warn
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import model_to_json
 from sqlrl.wording import counted
@@ -77,35 +77,38 @@ def read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
         raise InputError(
             f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save each window"
         )
-    for problem in _differences(row, saved, key, records.data()):
+    for problem in _differences(records, row, saved, key):
         raise InputError(f"run {run} cannot be resumed: {problem}")
     return saved
 
 
-def _differences(row: Mapping[str, Any], saved: Mapping[str, Any], key: RunKey, data: str) -> list[str]:
-    """Return what differs between a run and what it is to be resumed as, the plainest thing first."""
-    found = []
+def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, Any], key: RunKey) -> Iterator[str]:
+    """Yield what differs between a run and what it is to be resumed as, the plainest thing first."""
     if row["learner"] != key.learner:
-        found.append(f"it is a run of {row['learner']}, not of {key.learner}")
+        yield f"it is a run of {row['learner']}, not of {key.learner}"
     before, now = row["parameters"], _plain(dict(key.parameters))
-    found += [
-        f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
-        for name in sorted({*before, *now})
-        if before.get(name) != now.get(name)
-    ]
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            yield f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
     model = _plain(model_to_json(key.model))
     if model != saved[MODEL]:
-        found.append(_model_difference(saved[MODEL], model))
-    if row["fingerprint"] != data:
-        found.append(
-            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {data} now: other facts, labels, scopes or "
-            "examples): bring them back, or start anew"
+        yield _model_difference(saved[MODEL], model)
+    same = records.same_data(row["run"], row["fingerprint"])
+    if same is None:
+        warn(
+            f"run {row['run']} was begun with an earlier version of DuckDB, whose fingerprint of the data this one cannot compute: "
+            "whether they are the same was not checked",
+            SourceWarning,
+        )
+    elif not same:
+        yield (
+            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {records.data()} now: other facts, labels, "
+            "scopes or examples): bring them back, or start anew"
         )
     if not np.array_equal(saved[EXAMPLES], key.examples):
         before_, now_ = (counted(len(np.unique(x)), "example") for x in (saved[EXAMPLES], key.examples))
         how = f"{before_} then, {now_} now" if before_ != now_ else "as many, but others or in another order"
-        found.append(f"its examples differ ({how}): give the same examples=")
-    return found
+        yield f"its examples differ ({how}): give the same examples="
 
 
 def _model_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -248,7 +248,8 @@ def test_changed_data_are_refused() -> None:
     stopped(db)
     db.load("Word", [("d01", "w1")], types=["doc", "word"], example="doc")
     with pytest.raises(
-        InputError, match=r"the data have changed since it began \(fingerprint \w{12} then, \w{12} now: .*start anew"
+        InputError,
+        match=r"the data have changed since it began \(fingerprint md5:\w{12} then, md5:\w{12} now: .*start anew",
     ):
         estimator("CDA").fit(db, model(), resume=1)
 

@@ -1,0 +1,156 @@
+"""Hashes of rows: what they are, what they see, and how those of earlier versions are checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp
+
+import sqlrl
+from sqlrl.catalog import contents
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.fingerprints import can_check_unmarked, is_marked, table_fingerprint, unmarked_fingerprint
+from sqlrl.catalog.refreshing import changed_sources
+from sqlrl.engine.connecting import connect
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.errors import InputError, SourceWarning
+from tests.learn.stopped import estimator, load, model
+
+
+def table(name: str) -> exp.Table:
+    return exp.table_(name, quoted=True)
+
+
+def digest(row: dict[str, Any]) -> int:
+    """The last eight bytes of MD5 of the row's JSON text, the first of them the lowest."""
+    text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little")
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.text(st.characters(exclude_categories=["C"])) | st.none()))
+)
+def test_a_fingerprint_is_the_sum_of_md5_of_json(rows: list[tuple[int, str | None]]) -> None:
+    engine = connect(":memory:")
+    engine.connection.execute("create table t (a0 integer, name varchar)")
+    if rows:
+        engine.connection.executemany("insert into t values (?, ?)", rows)
+    expected = sum(digest({"a0": number, "name": text}) for number, text in rows)
+    assert table_fingerprint(engine, table("t")) == f"md5:{len(rows)}:{expected if rows else None}"
+
+
+def test_equal_rows_do_not_cancel() -> None:
+    engine = connect(":memory:")
+    found = set()
+    for copies in range(4):
+        engine.connection.execute(f"create or replace table t as select 1 as a from range({copies})")
+        found.add(table_fingerprint(engine, table("t")))
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
+def test_the_zone_of_the_session_is_no_change(zone: str) -> None:
+    own = duckdb.connect()
+    own.execute("set timezone = 'UTC'")
+    own.execute("create table t as select 'x' as a, timestamptz '2026-01-01 00:00:00+00' as seen")
+    catalog = Catalog(connect(own))
+    catalog.load("P", "select a from t where seen is not null", types=["s"])
+    catalog.load("Q", "t", types=["s"], columns={0: "a"})
+    own.execute(f"set timezone = '{zone}'")
+    assert changed_sources(catalog.store) == []
+    own.execute("update t set seen = seen + interval 1 second")
+    assert [s.predicate for s in changed_sources(catalog.store)] == ["Q"]
+
+
+def unmark(catalog: Catalog, predicate: str, columns: dict[str, str]) -> str:
+    """Put the fingerprint of earlier versions in place of that of a table."""
+    record = catalog.store.sources()[predicate, "fact"]
+    old = unmarked_fingerprint(catalog.engine, table(record.source), columns)
+    with catalog.store.writing():
+        catalog.store.save_source(replace(record, fingerprint=old))
+        known = catalog.store.predicates()[predicate]
+        catalog.store.save_predicate(replace(known, fingerprint=old))
+    return old
+
+
+def test_the_fingerprint_of_an_earlier_version_is_checked_once() -> None:
+    own = duckdb.connect()
+    own.execute("create table t (a varchar collate nocase)")
+    own.execute("insert into t values ('The'), ('the')")
+    catalog = Catalog(connect(own))
+    catalog.load("P", "t", types=["s"])
+    marked = catalog.store.sources()["P", "fact"].fingerprint
+    old = unmark(catalog, "P", {"a": "VARCHAR"})
+    assert is_marked(marked)
+    assert not is_marked(old)
+    assert catalog.refresh() == []
+    assert catalog.store.sources()["P", "fact"].fingerprint == marked
+    assert catalog.store.predicates()["P"].fingerprint == marked
+    unmark(catalog, "P", {"a": "VARCHAR"})
+    own.execute("update t set a = upper(a) where encode(a) = encode('the')")
+    assert catalog.refresh() == ["P"]
+
+
+@pytest.fixture
+def stopped() -> sqlrl.Database:
+    """A database with a run that was stopped and has the fingerprint of an earlier version."""
+    db = sqlrl.connect()
+    load(db)
+
+    def stop(progress: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        estimator("CDA").fit(db, model(), on_window=stop, checkpoint=True)
+    old = contents._hashed(db.catalog.store, contents.unmarked_hash)
+    db.sql(f"update sqlrl.run set fingerprint = '{old}'")
+    return db
+
+
+def kept(db: sqlrl.Database) -> str:
+    [(fingerprint,)] = db.sql("select fingerprint from sqlrl.run").fetchall()
+    return str(fingerprint)
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
+def test_a_run_of_an_earlier_version_resumes_and_keeps_the_fingerprint_of_today(stopped: sqlrl.Database) -> None:
+    estimator("CDA").fit(stopped, model(), resume=1)
+    assert kept(stopped) == stopped.records.data()
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
+def test_a_run_of_an_earlier_version_on_other_data_is_refused(stopped: sqlrl.Database) -> None:
+    stopped.load("Word", [("d01", "w1")], types=["doc", "word"], example="doc")
+    with pytest.raises(
+        InputError, match=r"the data have changed since it began \(fingerprint \w{12} then, md5:\w{12} now"
+    ):
+        estimator("CDA").fit(stopped, model(), resume=1)
+    assert not is_marked(kept(stopped))
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
+def test_a_fingerprint_that_this_duckdb_cannot_compute_is_a_warning(
+    stopped: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped.sql("update sqlrl.run set fingerprint = '0123456789ab'")
+    monkeypatch.setattr(contents, "can_check_unmarked", lambda engine: False)
+    with pytest.warns(SourceWarning, match="run 1 was begun with an earlier version of DuckDB"):
+        estimator("CDA").fit(stopped, model(), resume=1)
+    assert kept(stopped) == stopped.records.data()
+
+
+def test_what_another_hash_of_the_database_would_be_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = connect(":memory:")
+    # If a newer DuckDB has another one, this fails: then files of before cannot be checked, as their warning says.
+    assert can_check_unmarked(engine)
+    monkeypatch.setattr(
+        DuckDBEngine, "fetch", lambda *args, **options: duckdb.sql("select 1::ubigint as h").to_arrow_table()
+    )
+    assert not can_check_unmarked(engine)
