@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column, named, star_count, subquery
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.errors import LoadError
 
 MISSING = "missing"
@@ -149,8 +149,8 @@ def is_pattern_fingerprint(text: str) -> bool:
 def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.Select:
     """Plan the number `n` of rows of a relation and an order-free hash `h` of all of them.
 
-    A row counts as its JSON text, of which MD5 is taken: both are defined outside the database, whose own `hash` is not, and
-    has changed between its releases. The hashes are added up, so that equal rows do not cancel each other.
+    A row counts as its JSON text, of which the first eight bytes of MD5 are taken: both are defined outside the database, whose
+    own `hash` is not, and has changed between its releases. The hashes are added up, so that equal rows do not cancel each other.
 
     Parameters
     ----------
@@ -160,8 +160,10 @@ def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.
     """
     zoned = [name for name, kind in (columns or {}).items() if kind == "TIMESTAMP WITH TIME ZONE"]
     instants = [exp.Anonymous(this="epoch_us", expressions=[column(name)]).as_(name, quoted=True) for name in zoned]
-    row = exp.Anonymous(this="to_json", expressions=[exp.column("s")])
-    digest = exp.Anonymous(this="md5_number_lower", expressions=[row])
+    # `md5_number_lower` takes four times as long (DuckDB 2.0).
+    row = exp.MD5(this=exp.Anonymous(this="to_json", expressions=[exp.column("s")]))
+    digits = exp.DPipe(this=exp.convert("0x"), expression=exp.Left(this=row, expression=integer(16)))
+    digest = cast(digits, "UBIGINT")
     return _summed(digest, exp.select(exp.Star(replace=instants) if instants else exp.Star()).from_(table))
 
 

@@ -29,9 +29,9 @@ def table(name: str) -> exp.Table:
 
 
 def digest(row: dict[str, Any]) -> int:
-    """The last eight bytes of MD5 of the row's JSON text, the first of them the lowest."""
+    """The first eight bytes of MD5 of the row's JSON text."""
     text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little")
+    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[:8], "big")
 
 
 @given(
