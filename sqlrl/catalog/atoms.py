@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, equal_columns
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
 from sqlrl.wording import shortened
 
@@ -306,13 +306,10 @@ def build_atoms(
     ]
     joined = exp.select(*outputs).from_(scope)
     joined = joined.join(store.table(facts, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
-    store.create(atoms, joined.order_by(column("atom")), f"list the atoms of {record.predicate}")
-    given = store.count(
-        exp.select("*").from_(store.table(facts)).where(column("given")).subquery("g"), "count given atoms"
-    )
-    count = store.count(store.table(atoms), f"count the atoms of {record.predicate}")
-    rows = store.count(store.table(facts), f"count the facts of {record.predicate}")
-    return replace(record, open=True, atoms=atoms, facts=facts, given=given > 0, rows=rows), count
+    count = store.create(atoms, joined.order_by(column("atom")), f"list the atoms of {record.predicate}")
+    known = exp.select(named(star_count(), "rows"), named(exp.CountIf(this=column("given")), "given"))
+    (row,) = store.rows(known.from_(store.table(facts)), f"count the facts of {record.predicate}")
+    return replace(record, open=True, atoms=atoms, facts=facts, given=bool(row["given"]), rows=row["rows"]), count
 
 
 def _facts_name(store: Store, opening: Opening) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -28,7 +28,7 @@ from sqlrl.catalog.outside import note_outside, warn_outside
 from sqlrl.catalog.readable import readable_views
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 
@@ -217,12 +217,11 @@ def _close(store: Store, opened: set[str]) -> dict[str, PredicateRecord]:
             facts = old or store.free_name("fact", name)
             keys = key_columns(len(record.arguments), source.example) or ["truth"]
             true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))
-            store.create(facts, true, f"keep the true facts of {name}")
+            rows = store.create(facts, true, f"keep the true facts of {name}")
         else:
             store.drop(old)
-            facts = source.storage
+            facts, rows = source.storage, source.rows
         store.drop(record.atoms)
-        rows = store.count(store.table(facts), f"count the facts of {name}")
         closed[name] = replace(record, open=False, facts=facts, atoms=None, rows=rows, given=False)
         if closed[name] != record:
             store.save_predicate(closed[name])
@@ -267,16 +266,24 @@ def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     """Return the layout of the database as it was built."""
     source = example_source(store)
     types = {name: _type_info(store, record) for name, record in store.types().items()}
-    predicates = {
-        name: _predicate_info(store, record, chosen)
+    records = {
+        name: record
         for name, record in store.predicates().items()
         if record.facts is not None and (name in chosen or name not in openings) and (name in chosen or not record.open)
     }
-    examples = store.name("example")
-    count = store.count(store.table("example"), "count the examples")
-    return Layout(
-        predicates, types, source.type if source.kind == "type" else None, examples, count, store.engine.scratch
-    )
+    atoms = {name: record.atoms for name, record in records.items() if record.atoms is not None and name in chosen}
+    count, *counts = _counts(store, ["example", *atoms.values()])
+    atom_counts = dict(zip(atoms, counts, strict=True))
+    predicates = {name: _predicate_info(store, r, chosen, atom_counts.get(name, 0)) for name, r in records.items()}
+    example_type = source.type if source.kind == "type" else None
+    return Layout(predicates, types, example_type, store.name("example"), count, store.engine.scratch)
+
+
+def _counts(store: Store, tables: Sequence[str]) -> list[int]:
+    """Return how many rows each of some tables has, by one query."""
+    counts = [named(exp.select(star_count()).from_(store.table(t)).subquery(), f"n{i}") for i, t in enumerate(tables)]
+    (row,) = store.rows(exp.select(*counts), "count the examples and the atoms")
+    return [int(n) for n in row.values()]
 
 
 def _type_info(store: Store, record: TypeRecord) -> TypeInfo:
@@ -289,6 +296,7 @@ def _predicate_info(
     store: Store,
     record: PredicateRecord,
     chosen: Mapping[str, Opening],
+    atom_count: int,
 ) -> PredicateInfo:
     """Return what the layout says of a predicate."""
     opening = chosen.get(record.predicate)
@@ -306,7 +314,5 @@ def _predicate_info(
         opening.full if opening is not None else True,
         record.given,
         record.rows,
-        store.count(store.table(record.atoms), f"count the atoms of {record.predicate}")
-        if record.atoms and opening
-        else 0,
+        atom_count,
     )

@@ -69,8 +69,8 @@ class Catalog:
             With all faults, the rows and the remedy; nothing has changed then.
         """
         options = checked_options(predicate, LoadOptions(**given))
-        known = self.store.types()
         with self.store.writing():
+            known = self.store.types()
             loading.load(self.store, predicate, source, options)
             self._follow({predicate})
         if known and options.types is not None:
@@ -140,8 +140,8 @@ class Catalog:
                     f"examples come from a column of the data of {', '.join(named)}: load them again without it."
                 )
             for key in ("examples", "example_type"):
-                self.store.delete("state", key=key)
-            self.store.delete("example")
+                self.store.forget_state(key)
+            self.store.clear("example")
             if argument_type is not None:
                 self.store.set_state("examples", "type")
                 self.store.set_state("example_type", argument_type)
@@ -208,8 +208,9 @@ class Catalog:
             If model and data do not fit, or if a source changed after it was loaded (as far as that shows without reading it:
             size and time of files, the number of rows of tables).
         """
-        refreshing.check_sources(self.store)
-        return binding.bind(self.store, model, training=training, drop=drop, query=query, limit=limit)
+        with self.store.binding():
+            refreshing.check_sources(self.store)
+            return binding.bind(self.store, model, training=training, drop=drop, query=query, limit=limit)
 
     def example_filter(self, chosen: Any) -> str:
         """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.

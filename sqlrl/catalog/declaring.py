@@ -177,7 +177,7 @@ def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> bool:
         ).from_(store.table(_MAP, "m"))
         names = names.join(store.table("example", "e"), on=column("example", "e").eq(column("old", "m")))
         store.create("kept_examples", names.order_by(column("new", "m")), "compact the examples")
-        store.delete("example")
+        store.clear("example")
         kept = exp.select(column("example"), column("name"), column("ordinal")).from_(store.table("kept_examples"))
         store.insert("example", kept, ["example", "name", "ordinal"], "compact the examples")
         store.drop("kept_examples")

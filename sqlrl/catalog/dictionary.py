@@ -145,13 +145,12 @@ def extend(
     )
     size = exp.convert(record.size - 1)
     ids = exp.select(named(exp.cast(number + size, "int"), "id"), column("name")).from_(new.subquery("new"))
-    store.insert(
+    added = store.insert(
         record.dictionary, ids.order_by(column("id")), ["id", "name"], f"extend the dictionary of {record.type}"
     )
-    total = store.count(store.table(record.dictionary), f"count the constants of {record.type}")
-    if total == record.size:
+    if not added:
         return record
-    result = replace(record, size=total)
+    result = replace(record, size=record.size + added)
     store.save_type(result)
     return result
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import extend, no_number, numeric_name, warn_of_points
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import LoadError
 from sqlrl.wording import counted
 
@@ -155,8 +155,10 @@ def check_rows(
     numeric: Collection[str] = (),
     null: str = "NULL",
     numbered: bool = False,
-) -> None:
+) -> int:
     """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
+
+    Returns the number of rows.
 
     Parameters
     ----------
@@ -194,9 +196,9 @@ def check_rows(
     extra = _value_check(signed, soft)
     if extra is not None:
         counts.append(named(exp.Anonymous(this="count_if", expressions=[extra]), "faulty values"))
-    row = store.rows(exp.select(named(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table), f"check {where}")[
-        0
-    ]
+    counts.append(named(_distinct_keys(table, keys, sizes), "keys"))
+    query = exp.select(named(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table)
+    (row,) = store.rows(query, f"check {where}")
     for key in keys:
         if row[key] < row["all rows"]:
             faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric=key in numeric)
@@ -207,10 +209,11 @@ def check_rows(
             f"{counted(number, 'row')} {'has' if number == 1 else 'have'} a {what}{row_numbers(store, raw, extra)}: correct "
             f"{'it' if number == 1 else 'them'}."
         )
-    if not faults and row["all rows"] and _repeated(store, table, keys, row["all rows"], sizes, where):
+    if not faults and row["keys"] < row["all rows"]:
         faults += _repetitions(store, raw, keys, table, signed=signed, soft=soft, numeric=numeric)
     if faults:
         raise LoadError(f"{where}: " + "\n  ".join(faults))
+    return int(row["all rows"])
 
 
 def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: str, *, numeric: bool) -> list[str]:
@@ -269,10 +272,11 @@ def _word(key: str) -> str:
     return "the example" if key == "example" else f"argument {int(key[1:]) + 1}"
 
 
-def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes: Sequence[int], where: str) -> bool:
-    """Return True if two rows have the same key."""
+def _distinct_keys(table: exp.Table, keys: list[str], sizes: Sequence[int]) -> exp.Expr:
+    """Return how many keys the rows of a table have; one where there are no columns of keys."""
     if not keys:
-        return rows > 1
+        return exp.convert(1)
+    table = table.copy()
     space = 1
     for size in sizes:
         space *= max(size, 1)
@@ -285,7 +289,7 @@ def _repeated(store: Store, table: exp.Table, keys: list[str], rows: int, sizes:
         distinct = exp.select(named(packed, "k")).from_(table).distinct()
     else:
         distinct = exp.select(*[column(k) for k in keys]).from_(table).distinct()
-    return store.count(distinct.subquery("keys"), f"look for duplicates in {where}") < rows
+    return exp.select(star_count()).from_(distinct.subquery("keys")).subquery()
 
 
 def number_rows(raw: exp.Query) -> exp.Select:

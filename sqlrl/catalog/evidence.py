@@ -250,7 +250,7 @@ def _forget(store: Store, predicate: str, role: str) -> None:
     record, storage = store.predicates()[predicate], store.sources()[predicate, role].storage
     store.drop_view(record.readable)
     store.drop(storage)
-    store.delete("source", predicate=predicate, role=role)
+    store.forget_source(predicate, role)
     left = {r for name, r in store.sources() if name == predicate}
     store.save_predicate(
         replace(

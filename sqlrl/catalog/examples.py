@@ -64,7 +64,7 @@ def build_examples(store: Store, source: ExampleSource, types: Mapping[str, Type
     """Fill the example table and return the number of examples; ids of a column's examples are kept as they were loaded."""
     if source.kind == "column":
         return store.count(store.table("example"), "count the examples")
-    store.delete("example")
+    store.clear("example")
     if source.type is None:
         store.put("example", [{"example": 0, "name": ONLY_EXAMPLE, "ordinal": 0}], "make the one example")
         return 1

@@ -188,7 +188,7 @@ def write_rows(
         drop_duplicates(store, storage)
     sizes = _sizes(store, record, example) if known else []
     numeric, null = _numeric(store, record), "an empty field" if source.delimited else "NULL"
-    check_rows(
+    rows = check_rows(
         store,
         storage,
         keys,
@@ -203,7 +203,6 @@ def write_rows(
     )
     if storage != staged:
         store.drop(staged)
-    rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
     return SourceRecord(
         record.predicate,
         role,
@@ -270,8 +269,8 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
     store.save_predicate(record)
     if old is not None and old.example and not any(s.example for s in store.sources().values()):
         # What named the examples is gone.
-        store.delete("state", key="examples")
-        store.delete("example")
+        store.forget_state("examples")
+        store.clear("example")
     _note_examples(store, record, mapped.example_argument, loaded.example)
     show_loaded(store, record.predicate)
     list_examples(store)
@@ -304,7 +303,7 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
         # What was bound before left examples that are none of the column.
         store.set_state("stale", "1")
     if old is None and not in_column:
-        store.delete("example")
+        store.clear("example")
     store.set_state("examples", kind)
     if type_name is not None:
         known = store.state("example_type")
@@ -378,7 +377,7 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         drop_duplicates(store, storage)
     keys = key_columns(len(record.arguments), example)
     where = f"{record.predicate} from {source.source}"
-    check_rows(
+    rows = check_rows(
         store,
         storage,
         keys,
@@ -391,7 +390,6 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         numbered=numbered,
     )
     store.drop(source.storage)
-    rows = store.count(store.table(storage), f"count the facts of {record.predicate}")
     store.save_source(replace(source, storage=storage, staged=False, example=example, rows=rows))
 
 

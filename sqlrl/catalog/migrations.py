@@ -80,6 +80,11 @@ def shipped_migrations() -> tuple[Migration, ...]:
     return read_migrations({n: resource("migrations", n) for n in names})
 
 
+def layout_script() -> str:
+    """Return the SQL that creates the current layout, with a comment on every table and column."""
+    return resource("schemas", "layout.sql")
+
+
 def installed_version() -> str:
     """Return the version of sqlrl, `0` where it runs without being installed.
 
@@ -124,7 +129,7 @@ def open_layout(
     if found is None:
         if not store.engine.writable:
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
-        store.engine.run_script(resource("schemas", "layout.sql") + _stamp(current), step="create the layout")
+        store.engine.run_script(layout_script() + _stamp(current), step="create the layout")
         return 0, current
     layout, written_by = found
     if layout > current:

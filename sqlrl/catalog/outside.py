@@ -31,9 +31,9 @@ def note_outside(store: Store, records: Iterable[tuple[Opening, PredicateRecord]
             continue
         facts, atoms = store.name(record.facts), store.name(record.atoms)
         label = exp.and_(column("truth"), exp.Not(this=column("given")))
-        labels = store.count(exp.select("*").from_(_table(facts)).where(label).subquery("l"), "count the labels")
-        inside = exp.select("*").from_(_table(atoms)).where(column("truth")).subquery("l")
-        outside = labels - store.count(inside, "count the labels in scope")
+        labels = exp.select(star_count()).from_(_table(facts)).where(label).subquery()
+        inside = exp.select(star_count()).from_(_table(atoms)).where(column("truth")).subquery()
+        outside = store.number(exp.select(named(labels - inside, "n")), "count the labels outside the scope")
         if outside:
             keys = key_columns(len(record.arguments), record.example == "column")
             order = [column(k, "f") for k in keys]

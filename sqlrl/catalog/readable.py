@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening, known_rows
-from sqlrl.catalog.encoding import ROW, key_columns
+from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, named
 
@@ -34,9 +34,19 @@ def readable_views(store: Store, bound: Collection[str]) -> None:
         if record.facts is None:
             continue
         if name in bound:
-            _show(store, record, exp.select("*").from_(store.table(record.facts)))
+            _show(store, record, _bound_rows(store, record, record.facts))
         else:
             show_loaded(store, name)
+
+
+def _bound_rows(store: Store, record: PredicateRecord, facts: str) -> exp.Select:
+    """Return the query of the table of facts of a predicate that is bound."""
+    names = key_columns(len(record.arguments), record.example == "column")
+    if record.open:
+        names = [*names, "truth", "given", "prior"]
+    elif not names:
+        names = ["truth" if store.sources()[record.predicate, "fact"].signed else "present"]
+    return exp.select(*map(column, names)).from_(store.table(facts))
 
 
 def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, SourceRecord]) -> exp.Query:
@@ -45,11 +55,9 @@ def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, So
     if len(sources) > 1 or fact is None:
         target = bool({"label", "given"} & sources.keys()) or record.scope is not None
         return known_rows(store, Opening(record, sources, target))
-    rows = exp.select("*").from_(store.table(fact.storage))
-    if not fact.signed:
-        return rows
-    keys = key_columns(len(record.arguments), fact.example) or ["truth"]
-    return exp.select(*map(column, keys)).from_(store.table(fact.storage)).where(column("truth"))
+    keys = key_columns(len(record.arguments), fact.example) or ["truth" if fact.signed else "present"]
+    rows = exp.select(*map(column, keys)).from_(store.table(fact.storage))
+    return rows.where(column("truth")) if fact.signed else rows
 
 
 def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
@@ -59,7 +67,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
     outputs: list[exp.Expr] = []
     taken: set[str] = set()
     types = store.types() if typed else {}
-    for name in store.columns(rows, f"describe {record.predicate}"):
+    for name in rows.named_selects:
         if name.startswith("a") and name[1:].isdigit():
             i = int(name[1:])
             shown = column(name, "f")
@@ -72,10 +80,9 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
             on = column("example", "e").eq(column("example", "f"))
             query = query.join(store.table("example", "e"), on=on, join_type="left")
             outputs.append(named(column("name", "e"), unique_name("example", taken)))
-        elif name != ROW:
+        else:
             outputs.append(named(column(name, "f"), unique_name(name, taken)))
     view = record.readable or store.free_name("named", record.predicate)
-    store.drop_view(view)
     store.create_view(view, query.select(*outputs), f"show {record.predicate}")
     if view != record.readable:
         store.save_predicate(replace(record, readable=view))

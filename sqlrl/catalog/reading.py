@@ -41,11 +41,27 @@ class ReadingStore(Store):
         """Write to memory in a transaction; after an error every name stands for what it stood for before."""
         before = self._copied, self._dropped
         try:
-            with self.engine.transaction():
+            with self._transaction():
                 yield
         except BaseException:
             self._copied, self._dropped = before
             raise
+
+    def _check(self) -> None:
+        """Read the records once: the file does not change, and what was bound since is known here alone."""
+        if self._text is None:
+            super()._check()
+
+    def _write(self) -> None:
+        """Keep records that changed in memory."""
+        self._held = self._image.copy()
+
+    def _undo(self) -> None:
+        """Go back to the records of before."""
+        self._image = self._held.copy()
+
+    def forget(self) -> None:
+        """Keep the records: SQL cannot change them."""
 
     def home(self, table: str) -> tuple[str, str]:
         """Return where a table stands: in memory if it was changed, else in the file."""
@@ -76,7 +92,6 @@ class ReadingStore(Store):
         CatalogError
             If the table holds what is to be kept.
         """
-        super().changing(table)
         if table in self._copied:
             return
         rows = exp.select("*").from_(self.table(table))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +27,10 @@ from sqlrl.logic.serialize import model_from_json
 
 _PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
 
+
+_writing = threading.RLock()
+"""Held from before a transaction that numbers a run or a model until it is committed: threads that write to one database, each by
+a connection of its own, would number theirs alike."""
 
 _NAMED = frozenset({"step", "added_clause", "explained"})
 """Tables that keep the names of examples: ids may be those of others once data were loaded again, and runs are asked later."""
@@ -74,7 +79,7 @@ class Records:
         origin : str
             What put the clauses into the model.
         """
-        with self._store.engine.transaction():
+        with self.together():
             number = self._next("model", "model")
             written = json.dumps(model_to_json(model), ensure_ascii=False, allow_nan=False)
             plain = model.with_rules(tuple(replace(rule, expansions=None) for rule in model.rules))
@@ -114,9 +119,7 @@ class Records:
 
     def begin_run(self, learner: str, parameters: Mapping[str, Any], seed: int | None) -> int:
         """Record the start of a run; return its number."""
-        run = self._next("run", "run")
         row = {
-            "run": run,
             "learner": learner,
             "parameters": json.dumps(dict(parameters), sort_keys=True, default=str),
             "seed": seed,
@@ -124,12 +127,14 @@ class Records:
             "fingerprint": self.data(),
             "status": RUNNING,
         }
-        self._live.add(run)
-        try:
-            self._store.put("run", [row], "record a run")
-        except BaseException:
-            self._live.discard(run)
-            raise
+        with _writing:
+            run = self._next("run", "run")
+            self._live.add(run)
+            try:
+                self._store.put("run", [{"run": run, **row}], "record a run")
+            except BaseException:
+                self._live.discard(run)
+                raise
         return run
 
     def end_run(
@@ -233,7 +238,7 @@ class Records:
         """Write all or nothing."""
         self._depth += 1
         try:
-            with self._store.engine.transaction():
+            with _writing, self._store.engine.transaction():
                 yield
         finally:
             self._depth -= 1

@@ -1,10 +1,11 @@
-"""The catalog's own records, and the few statements from which its modules are built."""
+"""The catalog's own records, kept in memory as an image of their tables, and the few statements from which its modules are built."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
 
 
@@ -104,8 +105,79 @@ def equal_columns(names: Iterable[str], left: str, right: str) -> exp.Condition:
     return exp.and_(*conditions) if conditions else exp.true()
 
 
+@dataclass
+class Image:
+    """The records as their tables hold them, by name; of sources by predicate and role."""
+
+    types: dict[str, TypeRecord] = field(default_factory=dict)
+    predicates: dict[str, PredicateRecord] = field(default_factory=dict)
+    sources: dict[tuple[str, str], SourceRecord] = field(default_factory=dict)
+    state: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> Image:
+        """Return an image that changes by itself; records are frozen."""
+        return Image(dict(self.types), dict(self.predicates), dict(self.sources), dict(self.state))
+
+
+_COLUMNS = {
+    "type": [f.name for f in fields(TypeRecord)],
+    "predicate": [f.name for f in fields(PredicateRecord) if f.name != "arguments"],
+    "argument": ["predicate", "position", *(f.name for f in fields(ArgumentRecord))],
+    "source": [f.name for f in fields(SourceRecord)],
+    "state": ["key", "value"],
+}
+"""The tables of records and their columns."""
+
+
+def read_image(rows: Iterable[tuple[str, str]]) -> Image:
+    """Return the image that rows of (table, record as JSON) describe.
+
+    Examples
+    --------
+    >>> read_image([("state", '{"key": "data", "value": "2"}')]).state
+    {'data': '2'}
+    """
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
+    for table, record in rows:
+        tables[table].append(json.loads(record))
+    arguments: dict[str, list[ArgumentRecord]] = {}
+    for row in sorted(tables["argument"], key=lambda row: (row["predicate"], row["position"])):
+        del row["position"]
+        arguments.setdefault(row.pop("predicate"), []).append(ArgumentRecord(**row))
+    return Image(
+        {row["type"]: TypeRecord(**row) for row in tables["type"]},
+        {
+            row["predicate"]: PredicateRecord(**row, arguments=tuple(arguments.get(row["predicate"], ())))
+            for row in tables["predicate"]
+        },
+        {(row["predicate"], row["role"]): SourceRecord(**row) for row in tables["source"]},
+        {row["key"]: row["value"] for row in tables["state"]},
+    )
+
+
+def _table_rows(image: Image) -> dict[str, dict[tuple[str, ...], list[dict[str, Any]]]]:
+    """Return the rows of each table of records by the values of the columns that name the record, which come first."""
+
+    def row(table: str, record: object, **more: Any) -> dict[str, Any]:
+        return {name: more[name] if name in more else getattr(record, name) for name in _COLUMNS[table]}
+
+    return {
+        "type": {(name,): [row("type", record)] for name, record in image.types.items()},
+        "predicate": {(name,): [row("predicate", record)] for name, record in image.predicates.items()},
+        "argument": {
+            (name,): [row("argument", a, predicate=name, position=i) for i, a in enumerate(record.arguments)]
+            for name, record in image.predicates.items()
+        },
+        "source": {key: [row("source", record)] for key, record in image.sources.items()},
+        "state": {(key,): [{"key": key, "value": value}] for key, value in image.state.items()},
+    }
+
+
 class Store:
     """Tables in sqlrl's own schema.
+
+    Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
+    (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
 
     Parameters
     ----------
@@ -121,27 +193,48 @@ class Store:
         self.catalog, self.schema = engine.home
         self._on_created = on_created
         self._created: set[str] = set()
-        # What is known in the open transaction, not outside, where others may write: rows of records by table, names of tables.
+        self._verbs = 0
         self._inside = False
-        self._read: dict[str, list[dict[str, Any]]] = {}
+        # The image, what of it the tables hold, the text from which it was read, and whether it was held against them by now.
+        self._image, self._held = Image(), Image()
+        self._text: list[tuple[str, str]] | None = None
+        self._checked = False
+        # The names of tables, as far as they are known in the open transaction.
         self._names: set[str] | None = None
+        self._image_query: str | None = None
+
+    @contextmanager
+    def verb(self) -> Iterator[None]:
+        """Take the records as they are when they are first read in this context; one within another is part of it."""
+        self._verbs += 1
+        try:
+            yield
+        finally:
+            self._verbs -= 1
+            self._checked = self._checked and (self._verbs > 0 or self._inside)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Open a transaction that ends with what `on_created` does; one within another is part of it."""
-        with self.engine.transaction():
-            if self._inside:
+        """Open a transaction that ends with writing what changed and what `on_created` does; one within another is part of it."""
+        if self._inside:
+            with self.engine.transaction():
                 yield
-                return
-            self._inside = True
-            try:
+            return
+        try:
+            with self.engine.transaction():
+                # Others may have committed since the records were read.
+                self._inside, self._checked = True, False
                 yield
+                self._write()
                 if self._on_created is not None and self._created:
                     self._on_created(self, frozenset(self._created))
-            finally:
-                self._inside, self._names = False, None
-                self._read.clear()
-                self._created.clear()
+        except BaseException:
+            self._undo()
+            raise
+        finally:
+            self._inside, self._names = False, None
+            self._checked = self._checked and self._verbs > 0
+            self._created.clear()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -181,7 +274,6 @@ class Store:
 
     def changing(self, table: str) -> None:
         """Make ready for rows of a table to be added or deleted."""
-        self._read.pop(table, None)
 
     def name(self, table: str) -> TableName:
         """Return the full name of one of our tables."""
@@ -195,11 +287,12 @@ class Store:
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
         return node
 
-    def create(self, table: str, query: exp.Expr | pa.Table, step: str) -> None:
-        """Create or replace one of our tables."""
+    def create(self, table: str, query: exp.Expr | pa.Table, step: str) -> int:
+        """Create or replace one of our tables; return the number of its rows."""
         self.replacing(table)
-        self.engine.create_table(*self.home(table), table, query, step=step)
+        rows = self.engine.create_table(*self.home(table), table, query, step=step)
         self._made(table)
+        return rows
 
     def create_view(self, view: str, query: exp.Expr, step: str) -> None:
         """Create or replace one of our views."""
@@ -230,8 +323,8 @@ class Store:
 
     def rows(self, query: exp.Expr, step: str) -> list[dict[str, Any]]:
         """Return the rows of a small query."""
-        rows: list[dict[str, Any]] = self.engine.fetch(query, step=step).to_pylist()
-        return rows
+        names, rows = self.engine.fetch_rows(query, step=step)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def columns(self, query: exp.Expr, step: str) -> list[str]:
         """Return the names of the columns of a query."""
@@ -239,114 +332,132 @@ class Store:
 
     def number(self, query: exp.Expr, step: str) -> int:
         """Return the single number that a query yields."""
-        return int(self.engine.fetch(query, step=step).column(0)[0].as_py() or 0)
+        return int(self.engine.fetch_rows(query, step=step)[1][0][0] or 0)
 
     def count(self, table: exp.Expr, step: str) -> int:
         """Return the number of rows of a table or subquery."""
         return self.number(exp.select(exp.Count(this=exp.Star())).from_(table), step)
 
-    def insert(self, table: str, data: pa.Table | exp.Expr, columns: list[str], step: str) -> None:
-        """Append rows to the named columns of one of our tables."""
+    def insert(self, table: str, data: pa.Table | exp.Expr, columns: list[str], step: str) -> int:
+        """Append rows to the named columns of one of our tables; return their number."""
         self.changing(table)
         target = exp.Schema(this=self.table(table), expressions=[exp.to_identifier(c, quoted=True) for c in columns])
         if isinstance(data, exp.Expr):
-            self.engine.execute(exp.Insert(this=target, expression=data), step=step)
-            return
+            return self.engine.execute(exp.Insert(this=target, expression=data), step=step)
         with self.engine.attached(data) as source:
             query = exp.select(*[column(c) for c in columns]).from_(source)
-            self.engine.execute(exp.Insert(this=target, expression=query), step=step)
+            return self.engine.execute(exp.Insert(this=target, expression=query), step=step)
 
-    def delete(self, table: str, **where: str) -> None:
-        """Delete the rows whose columns have these values."""
-        known = self._read.get(table)
+    def clear(self, table: str) -> None:
+        """Delete all rows of one of our tables."""
         self.changing(table)
-        conditions = [column(c).eq(exp.convert(v)) for c, v in where.items()]
-        statement = exp.Delete(this=self.table(table))
-        if conditions:
-            statement.set("where", exp.Where(this=exp.and_(*conditions)))
-        self.engine.execute(statement, step=f"clear rows of {table}")
-        if known is not None:
-            self._read[table] = [row for row in known if any(row[c] != v for c, v in where.items())]
+        self.engine.execute(exp.Delete(this=self.table(table)), step=f"clear {table}")
 
     def put(self, table: str, rows: list[Mapping[str, Any]], step: str) -> None:
         """Append rows given as mappings, of which all have the same keys."""
         if rows:
-            columns, known = list(rows[0]), self._read.get(table)
-            literals = [exp.Tuple(expressions=[exp.convert(row[c]) for c in columns]) for row in rows]
-            self.insert(table, exp.Values(expressions=literals), columns, step)
-            if known is not None:
-                self._read[table] = [*known, *map(dict, rows)]
+            self.insert(table, _values(rows), list(rows[0]), step)
 
     # ---- records ----------------------------------------------------------------------------------------
 
-    def _records(self, table: str, columns: list[str], order: list[str], step: str) -> list[dict[str, Any]]:
-        """Return the rows of a table of records; a transaction reads them once and keeps `put` and `delete` up with them."""
-        found = self._read.get(table)
-        if found is None:
-            found = self.rows(exp.select(*map(column, columns)).from_(self.table(table)), step)
-            if self._inside:
-                self._read[table] = found
-        return sorted(found, key=lambda row: [row[name] for name in order])
+    def _records(self) -> Image:
+        """Return the image, held against the tables unless that was done in this transaction or verb."""
+        if not self._checked:
+            self._check()
+            self._checked = self._inside or self._verbs > 0
+        return self._image
+
+    def _check(self) -> None:
+        """Hold the image against the tables of records, all of which one statement reads."""
+        if self._image_query is None:
+            # A table is read as it is, and one that a user has widened as far as it is ours.
+            parts = []
+            for name, columns in _COLUMNS.items():
+                row = exp.select(*map(column, columns)).from_(self.table(name)).subquery("r")
+                record = exp.cast(exp.Anonymous(this="to_json", expressions=[exp.column("r")]), "varchar")
+                parts.append(exp.select(named(exp.convert(name), "table"), named(record, "record")).from_(row))
+            self._image_query = self.engine.render(union_all(parts))
+        text = self.engine.fetch_rows(self._image_query, step="read the records of the catalog")[1]
+        if text != self._text:
+            self._held = read_image(text)
+            self._image, self._text = self._held.copy(), text
+
+    def _change(self) -> Image:
+        """Return the image, to be changed in an open transaction."""
+        assert self._inside, "records change in a transaction"
+        return self._records()
+
+    def _write(self) -> None:
+        """Write the records that changed in this transaction, in one statement."""
+        if self._image == self._held:
+            return
+        statements: list[exp.Expr] = []
+        before, after = _table_rows(self._held), _table_rows(self._image)
+        for table, rows in after.items():
+            old = before[table]
+            gone = [key for key, found in old.items() if found and rows.get(key) != found]
+            new = [row for key, found in rows.items() if old.get(key) != found for row in found]
+            if gone:
+                conditions = [
+                    exp.and_(*(column(c).eq(exp.convert(v)) for c, v in zip(_COLUMNS[table], key, strict=False)))
+                    for key in gone
+                ]
+                statements.append(exp.Delete(this=self.table(table), where=exp.Where(this=exp.or_(*conditions))))
+            if new:
+                columns = [exp.to_identifier(c, quoted=True) for c in new[0]]
+                target = exp.Schema(this=self.table(table), expressions=columns)
+                statements.append(exp.Insert(this=target, expression=_values(new)))
+        self.engine.execute_sql("; ".join(map(self.engine.render, statements)), step="write records of the catalog")
+        self._held, self._text = self._image.copy(), None
+
+    def _undo(self) -> None:
+        """Forget what a transaction changed that was rolled back."""
+        self._image, self._held, self._text, self._checked = Image(), Image(), None, False
+
+    def forget(self) -> None:
+        """Read the records again when they are next needed: a user's SQL may have changed them."""
+        if not self._inside:
+            self._undo()
 
     def types(self) -> dict[str, TypeRecord]:
         """Return the types by name, in order of their names."""
-        names = [f.name for f in fields(TypeRecord)]
-        return {row["type"]: TypeRecord(**row) for row in self._records("type", names, ["type"], "read the types")}
+        return dict(sorted(self._records().types.items()))
 
     def predicates(self) -> dict[str, PredicateRecord]:
         """Return the predicates by name, in order of their names."""
-        names = [f.name for f in fields(PredicateRecord) if f.name != "arguments"]
-        parts = [f.name for f in fields(ArgumentRecord)]
-        order = ["predicate", "position"]
-        arguments: dict[str, list[ArgumentRecord]] = {}
-        for row in self._records("argument", [*order, *parts], order, "read the arguments"):
-            arguments.setdefault(row["predicate"], []).append(ArgumentRecord(**{name: row[name] for name in parts}))
-        return {
-            row["predicate"]: PredicateRecord(**row, arguments=tuple(arguments.get(row["predicate"], ())))
-            for row in self._records("predicate", names, ["predicate"], "read the predicates")
-        }
+        return dict(sorted(self._records().predicates.items()))
 
     def sources(self) -> dict[tuple[str, str], SourceRecord]:
         """Return what was loaded by predicate and role, in order of both."""
-        names = [f.name for f in fields(SourceRecord)]
-        rows = self._records("source", names, ["predicate", "role"], "read the sources")
-        return {(row["predicate"], row["role"]): SourceRecord(**row) for row in rows}
+        return dict(sorted(self._records().sources.items()))
 
     def save_source(self, record: SourceRecord) -> None:
-        """Write what was loaded."""
-        self.delete("source", predicate=record.predicate, role=record.role)
-        self.put("source", [asdict(record)], f"save the source of {record.predicate}")
+        """Keep what was loaded."""
+        self._change().sources[record.predicate, record.role] = record
+
+    def forget_source(self, predicate: str, role: str) -> None:
+        """Keep nothing of what was loaded."""
+        self._change().sources.pop((predicate, role), None)
 
     def save_type(self, record: TypeRecord) -> None:
-        """Write a type."""
-        self.delete("type", type=record.type)
-        self.put("type", [asdict(record)], f"save type {record.type}")
+        """Keep a type."""
+        self._change().types[record.type] = record
 
     def save_predicate(self, record: PredicateRecord) -> None:
-        """Write a predicate and its arguments."""
-        self.delete("predicate", predicate=record.predicate)
-        self.delete("argument", predicate=record.predicate)
-        row = asdict(record)
-        row.pop("arguments")
-        self.put("predicate", [row], f"save predicate {record.predicate}")
-        arguments: list[Mapping[str, Any]] = [
-            {"predicate": record.predicate, "position": i, **asdict(a)} for i, a in enumerate(record.arguments)
-        ]
-        self.put("argument", arguments, f"save the arguments of {record.predicate}")
+        """Keep a predicate and its arguments."""
+        self._change().predicates[record.predicate] = record
 
     def state(self, key: str) -> str | None:
         """Return an entry of the state, None if it is absent."""
-        found = [
-            row["value"]
-            for row in self._records("state", ["key", "value"], ["key"], "read the state")
-            if row["key"] == key
-        ]
-        return str(found[0]) if found else None
+        return self._records().state.get(key)
 
     def set_state(self, key: str, value: str) -> None:
-        """Write an entry of the state."""
-        self.delete("state", key=key)
-        self.put("state", [{"key": key, "value": value}], f"write {key}")
+        """Keep an entry of the state."""
+        self._change().state[key] = value
+
+    def forget_state(self, key: str) -> None:
+        """Remove an entry of the state."""
+        self._change().state.pop(key, None)
 
     def touch(self) -> None:
         """Record that the data changed, so that what was built from them is built again."""
@@ -384,8 +495,11 @@ class Store:
         """Return the record of a type, which is made with an empty dictionary if it is new."""
         if name not in types:
             record = TypeRecord(name, self.free_name("dictionary", name))
-            empty = pa.table({"id": pa.array([], pa.int32()), "name": pa.array([], pa.string())})
-            self.create(record.dictionary, empty, f"create the dictionary of {name}")
+            step = f"create the dictionary of {name}"
+            self.replacing(record.dictionary)
+            columns = {"id": "INTEGER", "name": "VARCHAR"}
+            self.engine.create_empty(*self.home(record.dictionary), record.dictionary, columns, step=step)
+            self._made(record.dictionary)
             self.save_type(record)
             types[name] = record
         return types[name]
@@ -395,3 +509,8 @@ def with_types(record: PredicateRecord, types: Iterable[str | None]) -> Predicat
     """Return a predicate with other types."""
     arguments = tuple(replace(a, type=t) for a, t in zip(record.arguments, types, strict=True))
     return replace(record, arguments=arguments)
+
+
+def _values(rows: list[Mapping[str, Any]] | list[dict[str, Any]]) -> exp.Values:
+    """Return rows, all of which have the same keys, as a source."""
+    return exp.Values(expressions=[exp.Tuple(expressions=[exp.convert(v) for v in row.values()]) for row in rows])

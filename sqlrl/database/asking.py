@@ -19,6 +19,7 @@ from sqlrl.database.marginals import Marginals
 from sqlrl.database.models import Models, check_limit_option, helper_limit
 from sqlrl.database.prediction import Prediction
 from sqlrl.database.solved import tell
+from sqlrl.database.verb import verb
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.dividing import divided
@@ -47,6 +48,7 @@ class Asking(Models):
         As for `Data`.
     """
 
+    @verb
     def marginals(
         self,
         model: Model,

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.models import Models, check_limit_option, check_model
+from sqlrl.database.verb import verb
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
@@ -74,6 +75,7 @@ class Constraints(Models):
         As for `Data`.
     """
 
+    @verb
     def constraint_costs(
         self,
         model: Model,

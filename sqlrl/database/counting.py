@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.models import Models, check_limit_option
 from sqlrl.database.prediction import Prediction
+from sqlrl.database.verb import verb
 from sqlrl.database.worlds import Worlds
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table
@@ -32,6 +33,7 @@ class Counting(Models):
         As for `Data`.
     """
 
+    @verb
     def count(
         self,
         model: Model,
@@ -100,6 +102,7 @@ class Counting(Models):
             columns = {"n": n, "groundings": total}
             return _count_table(program, columns, f"true groundings in {_world_name(world)}")
 
+    @verb
     def count_difference(
         self,
         model: Model,

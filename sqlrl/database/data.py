@@ -17,6 +17,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.loading import Loading
+from sqlrl.database.verb import verb
 from sqlrl.engine.nodes import column
 from sqlrl.plan.sql import table
 from sqlrl.report import Console, Table
@@ -150,6 +151,7 @@ class Data(Loading):
         """
         self.catalog.set_numeric(type_name)
 
+    @verb
     def refresh(self) -> list[str]:
         """Load again what changed at its source.
 
@@ -204,6 +206,7 @@ class Data(Loading):
         >>> db.sql('from sqlrl."dictionary_person" order by id').fetchall()
         [(0, 'Anna'), (1, 'Bob')]
         """
+        self.catalog.store.forget()
         return self.engine.relation(query)
 
     def predicates(self) -> Table:
@@ -243,6 +246,7 @@ class Data(Loading):
         )
         return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")
 
+    @verb
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
         r"""Return ids of examples.
 

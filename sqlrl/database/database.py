@@ -145,7 +145,10 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
         if modes and not targets and not model.rules:
             # What the modes lack is said where they are checked against the targets.
             targets = sorted(labelled)
-        with self.program(model, training=True, query=targets, growing=modes is not None) as program:
+        with (
+            self.catalog.store.verb(),
+            self.program(model, training=True, query=targets, growing=modes is not None) as program,
+        ):
             ids = self.example_ids(examples)
             with program.only(ids) as chosen:
                 # At the end of a run all clauses are counted: what cannot be is refused before the first step.

@@ -9,6 +9,7 @@ from sqlrl.catalog.deriving import CONSTANTS, derive_bias
 from sqlrl.catalog.several import Sources, Types, chosen_sources
 from sqlrl.database.data import Data
 from sqlrl.database.definitions import define
+from sqlrl.database.verb import verb
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER, parse_definitions
 from sqlrl.logic.texts import read_text
@@ -24,6 +25,7 @@ class Defining(Data):
         As for `Data`.
     """
 
+    @verb
     def load_all(
         self,
         sources: Sources,
@@ -145,6 +147,7 @@ class Defining(Data):
         with self.console.progress("defining"):
             define(self.catalog.store, parsed)
 
+    @verb
     def derive_bias(self, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
         """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.deriving`.
 

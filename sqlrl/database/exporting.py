@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.database.models import Models, check_limit_option, check_model, helper_limit
+from sqlrl.database.verb import verb
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.limits import GROUNDING_LIMIT
@@ -63,6 +64,7 @@ class Exports(Models):
         As for `Data`.
     """
 
+    @verb
     def export(
         self,
         model: Model,

@@ -15,6 +15,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.defining import Defining
 from sqlrl.database.models import Models, check_limit_option
+from sqlrl.database.verb import verb
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, Coverage
@@ -190,6 +191,7 @@ class Inducing(Models, Defining):
         As for `Data`.
     """
 
+    @verb
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
         """Return the bias for a target: the given one, checked against the data, or one from types and keys (called by learners).
 

@@ -13,6 +13,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout
 from sqlrl.database.data import Data
 from sqlrl.database.explaining import Explanations, explain
+from sqlrl.database.verb import verb
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
@@ -192,6 +193,7 @@ class Models(Data):
         """
         return self.records.model(number)
 
+    @verb
     def ground(
         self,
         model: Model,
@@ -244,6 +246,7 @@ class Models(Data):
             program.expand(chosen)
             return ground_network(program, chosen, limit=limit)
 
+    @verb
     def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> Explanations:
         r"""Say how a model would be grounded, before any work.
 

@@ -19,6 +19,7 @@ from sqlrl.database.keeping import add_observed, keep_prediction
 from sqlrl.database.models import check_limit_option, helper_limit
 from sqlrl.database.prediction import Prediction
 from sqlrl.database.solved import Window, put_together
+from sqlrl.database.verb import verb
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.ground.assemble import ground_network
@@ -47,6 +48,7 @@ class Predicting(Asking):
         As for `Data`.
     """
 
+    @verb
     def predict(
         self,
         model: Model,
@@ -145,6 +147,7 @@ class Predicting(Asking):
             drop=drop, query=query, cutting=cutting,
         )  # fmt: skip
 
+    @verb
     def read_solution(
         self,
         model: Model,
@@ -286,6 +289,7 @@ class Predicting(Asking):
             program.expand(chosen)
             add_observed(self.records, run, program, chosen, limit=limit)
 
+    @verb
     def evaluate(self, prediction: Prediction, *, outside: str = "missed") -> Scores:
         r"""Compare a prediction with the labels.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,20 +23,24 @@ class Engine(Protocol):
         """Return the file in use if sqlrl's own tables are not kept in any, None otherwise."""
         ...
 
-    def execute(self, statement: exp.Expr, *, step: str) -> None:
-        """Run a statement that returns nothing."""
+    def execute(self, statement: exp.Expr, *, step: str) -> int:
+        """Run a statement that returns no rows; return how many it wrote or deleted."""
         ...
 
     def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
         """Run a query and return all of its rows."""
         ...
 
+    def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query that has few rows and return the names of its columns and the rows."""
+        ...
+
     def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
         """Run a query on a cursor of its own and yield its rows in batches."""
         ...
 
-    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> None:
-        """Create (or replace) a table from a query or an Arrow table."""
+    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> int:
+        """Create (or replace) a table from a query or an Arrow table; return the number of its rows."""
         ...
 
     def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:

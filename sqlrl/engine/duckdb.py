@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
-from sqlrl.engine.readiness import check_ready
 from sqlrl.engine.statements import Statements
 from sqlrl.errors import InputError
 
@@ -111,8 +110,8 @@ class DuckDBEngine(Statements):
         passing = self._directory is not None and home is not None and Path(home).is_relative_to(self._directory.name)
         return file if home is None or passing else None
 
-    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> None:
-        """Create (or replace) a table from a query or an Arrow table.
+    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> int:
+        """Create (or replace) a table from a query or an Arrow table; return the number of its rows.
 
         Raises
         ------
@@ -122,27 +121,37 @@ class DuckDBEngine(Statements):
             If a transaction of the user's is open, which is left as it is.
         """
         if not self._depth:
-            check_ready(self.connection)
+            self.check_ready()
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         if isinstance(query, exp.Expr):
-            self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
-            return
+            return self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
         with self.attached(query) as source:
             everything = exp.select("*").from_(source)
             if query.num_rows:
-                self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=everything), step=step)
-                return
-            # In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is
-            # inserted in the same transaction, and joins then find nothing.
-            described = self.fetch(exp.Describe(this=everything), step=step)
-            columns = [
-                exp.ColumnDef(
-                    this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb")
+                return self.execute(
+                    exp.Create(this=target, kind="TABLE", replace=True, expression=everything), step=step
                 )
-                for name, kind in zip(*(described.column(i).to_pylist() for i in (0, 1)), strict=True)
-            ]
-            definition = exp.Schema(this=target, expressions=columns)
-            self.execute(exp.Create(this=definition, kind="TABLE", replace=True), step=step)
+            described = self.fetch_rows(exp.Describe(this=everything), step=step)[1]
+        self.create_empty(catalog, schema, name, {row[0]: row[1] for row in described}, step=step)
+        return 0
+
+    def create_empty(self, catalog: str, schema: str, name: str, columns: Mapping[str, str], *, step: str) -> None:
+        """Create (or replace) a table without rows from the names and types of its columns.
+
+        In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is inserted in
+        the same transaction, and joins then find nothing; not so one that is defined.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        definitions = [
+            exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
+            for column, kind in columns.items()
+        ]
+        target = exp.Schema(this=exp.table_(name, db=schema, catalog=catalog, quoted=True), expressions=definitions)
+        self.execute(exp.Create(this=target, kind="TABLE", replace=True), step=step)
 
     def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:
         """Drop a table if it exists."""
@@ -158,7 +167,7 @@ class DuckDBEngine(Statements):
             As `create_table`.
         """
         if not self._depth:
-            check_ready(self.connection)
+            self.check_ready()
         target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
         self.execute(exp.Create(this=target, kind="VIEW", replace=True, expression=query), step=step)
 

@@ -10,7 +10,7 @@ _PROBE = "SELECT txid_current(), current_setting('default_collation')"
 _EXACT = {"", "binary", "c", "posix"}
 
 
-def check_ready(connection: duckdb.DuckDBPyConnection) -> None:
+def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) -> None:
     """Refuse to go on while the user's transaction is open or names that differ are equal, before anything is harmed.
 
     A BEGIN inside a transaction fails and takes the transaction down with it; and a transaction of DuckDB's can write to
@@ -20,6 +20,8 @@ def check_ready(connection: duckdb.DuckDBPyConnection) -> None:
     Parameters
     ----------
     connection : duckdb.DuckDBPyConnection
+    path : str, optional
+        What messages call the database, if `connect` opened the connection.
 
     Raises
     ------
@@ -42,7 +44,8 @@ def check_ready(connection: duckdb.DuckDBPyConnection) -> None:
         # Two statements have one number only inside a transaction.
         (first, collation), (second, _) = (connection.execute(_PROBE).fetchall()[0] for _ in range(2))
     except duckdb.ConnectionException as error:
-        raise InputError("the connection is closed: open it again.") from error
+        closed = "the connection is closed: open it again."
+        raise InputError(closed if path is None else f"{path} is closed: open it again with connect().") from error
     except duckdb.TransactionException as error:
         raise InputError("your connection has a transaction that an error has aborted: roll it back first.") from error
     if first == second:

@@ -52,6 +52,9 @@ class Statements:
         self._directory = directory
         self._depth = 0
         self._left: list[str] = []
+        # Nothing but SQL that the user runs here can have opened a transaction in memory of our own.
+        self._alone = owned and path == ":memory:"
+        self._unready = False
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
 
     @property
@@ -79,18 +82,23 @@ class Statements:
         """
         return rendered(statement)
 
-    def execute(self, statement: exp.Expr, *, step: str) -> None:
-        """Run a statement that returns nothing.
+    def execute(self, statement: exp.Expr, *, step: str) -> int:
+        """Run a statement that returns no rows; return how many it wrote or deleted.
 
         Raises
         ------
         EngineError
             If the database fails, with the step and the SQL.
         """
-        self.execute_sql(self.render(statement), step=step)
+        return self.execute_sql(self.render(statement), step=step)
 
-    def execute_sql(self, sql: str, *, step: str) -> None:
-        """Run a statement given as text; for sqlrl's own scripts and for text that the user wrote as SQL.
+    def execute_sql(self, sql: str, *, step: str) -> int:
+        """Run statements given as text; for sqlrl's own scripts and for text that the user wrote as SQL.
+
+        Returns
+        -------
+        int
+            How many rows the last one wrote or deleted.
 
         Raises
         ------
@@ -101,7 +109,8 @@ class Statements:
         try:
             # An unread result would bar the connection from other work (DuckDB 2.0).
             with on_interrupt(self.interrupt):
-                self.connection.execute(sql).fetchall()
+                rows = self.connection.execute(sql).fetchall()
+                return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
 
@@ -118,6 +127,36 @@ class Statements:
         try:
             with on_interrupt(self.interrupt):
                 return self.connection.sql(sql).to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query that has few rows, in half the time of `fetch`.
+
+        Parameters
+        ----------
+        query : sqlglot expression or str
+            Text as `render` returns it.
+
+        Returns
+        -------
+        names : list of str
+            Of the columns.
+        rows : list of tuple
+            Values of Python.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        sql = query if isinstance(query, str) else self.render(query)
+        logger.debug("%s: %s", step, sql)
+        try:
+            with on_interrupt(self.interrupt):
+                result = self.connection.execute(sql)
+                names = [str(column[0]) for column in result.description]
+                return names, result.fetchall()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
 
@@ -163,6 +202,7 @@ class Statements:
         EngineError
             If the database refuses it.
         """
+        self._unready = True
         try:
             with on_interrupt(self.interrupt):
                 return self.connection.sql(sql)
@@ -224,7 +264,7 @@ class Statements:
         if self._depth:
             yield
             return
-        check_ready(self.connection)
+        self.check_ready()
         self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
         self._depth = 1
         try:
@@ -235,6 +275,12 @@ class Statements:
         finally:
             self._depth = 0
         self.execute_sql("COMMIT", step="commit")
+
+    def check_ready(self) -> None:
+        """Refuse to go on while the user's transaction is open or names that differ are equal (`sqlrl.engine.readiness`)."""
+        if self._unready or not self._alone:
+            check_ready(self.connection, self.path if self.owned else None)
+            self._unready = False
 
     def run_script(self, script: str, *, step: str) -> None:
         """Run SQL statements with unqualified names in `home`, in one transaction of their own.

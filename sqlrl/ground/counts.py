@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.ground.limits import check_count
 from sqlrl.ground.program import BoundFeature, Program, ShapeUse
-from sqlrl.ground.running import overflow_named, run_counts
+from sqlrl.ground.running import overflow, overflow_named, run_counts
 from sqlrl.logic.shapes import Shape, in_given_order
 from sqlrl.logic.terms import Clause
 from sqlrl.plan.counting import alike_groundings, count_difference, count_groundings, count_violated
@@ -36,7 +36,7 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     [9]
     """
     total = _zeros(program)
-    known: dict[tuple[object, ...], int] = {}
+    known: dict[int | tuple[object, ...], int] = {}
     of_feature: dict[int, int] = {}
     for use, features in _first_of(program):
         alike = alike_groundings(use.shape, program.layout)
@@ -45,6 +45,10 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
                 if program.feature_of[clause] in features:
                     total[clause] = n
             continue
+        if isinstance(alike, int):
+            if alike >= 2**127:
+                raise overflow(program, use)
+            known[alike] = alike
         if alike not in known:
             query = count_groundings(use.shape, program.layout, examples=examples)
             with overflow_named(program, use):

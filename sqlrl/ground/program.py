@@ -7,7 +7,7 @@ constants that some example leaves open, found by `expand` (or, in a learned mod
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -153,7 +153,8 @@ class Program:
         self._views = list(views)
         constants.learn_instances(instance for f in self.features for instance in f.instances)
         rows: dict[Shape, list[ParameterRows]] = {}
-        with engine.transaction():
+        made = any(f.feature.plus or any(x.shape.parameters for x in f.instances) for f in self.features)
+        with engine.transaction() if made else nullcontext():
             self._add_plain([i for i, f in enumerate(self.features) if not f.feature.plus], rows)
             for i, bound in enumerate(self.features):
                 if bound.feature.plus:

@@ -99,8 +99,13 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
     except EngineError as error:
         if not is_overflow(error):
             raise
-        feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
-        raise CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits") from error
+        raise overflow(program, use) from error
+
+
+def overflow(program: Program, use: ShapeUse) -> CountOverflowError:
+    """Return the error that a count of a shape's clauses does not fit into 128 bits; it names the first of them."""
+    feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
+    return CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits")
 
 
 def is_overflow(error: EngineError) -> bool:

@@ -179,23 +179,23 @@ def count_groundings(
     return total_query(context, [] if single is None else [single])
 
 
-def alike_groundings(shape: Shape, layout: Layout) -> tuple[object, ...] | None:
+def alike_groundings(shape: Shape, layout: Layout) -> int | tuple[object, ...] | None:
     """Return what the number of groundings of a shape's clauses depends on; None if it depends on their constants.
 
-    Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
+    An integer is that number itself. Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
 
     Examples
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
     >>> alike_groundings(friends_smoke(), people())
-    (9,)
+    9
     """
     bound = bind(shape, layout)
     variables = tuple((slot, bound.kind(slot), bound.owners.get(slot, ())) for slot in bound.variables)
     asked = (*bound.restricted, *(owner for _, _, owners in variables for owner in owners))
     if not asked:
         # Nothing ties a variable to an example: the number is the product of the domain sizes.
-        return (prod(domain_size(bound, slot) for slot, _, _ in variables),)
+        return prod(domain_size(bound, slot) for slot, _, _ in variables)
     return None if any(slot.parameter for slot in asked) else (variables, bound.restricted)
 
 

@@ -387,7 +387,8 @@ def test_the_one_example_has_a_name() -> None:
     assert rows(catalog, catalog.example_filter(["all"])) == [{"example": 0, "position": 0}]
     # A file of an earlier version calls it by an empty text, until it is bound again.
     catalog.engine.execute_sql("update sqlrl.example set name = ''", step="as before")
-    catalog.store.set_state("atoms", json.dumps({"data": "1", "open": {"P": True}, "others": []}, sort_keys=True))
+    with catalog.store.writing():
+        catalog.store.set_state("atoms", json.dumps({"data": "1", "open": {"P": True}, "others": []}, sort_keys=True))
     catalog.bind(model, training=True)
     assert rows(catalog, "example")[0]["name"] == "all"
 

@@ -8,6 +8,7 @@ import pytest
 
 import sqlrl
 
+pytestmark = pytest.mark.usefixtures("comments")
 MISSING = """
     SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'sqlrl' AND comment IS NULL
     UNION ALL SELECT view_name FROM duckdb_views() WHERE schema_name = 'sqlrl' AND comment IS NULL

@@ -85,8 +85,11 @@ def test_the_rules_hold_for_any_facts(rows: list[tuple[int, int, int]], constant
 
 def test_one_query_whatever_the_number_of_predicates(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
-    fetch = catalog.engine.fetch
-    monkeypatch.setattr(catalog.engine, "fetch", lambda query, *, step: steps.append(step) or fetch(query, step=step))
+    for name in ("fetch", "fetch_rows"):
+        run = getattr(catalog.engine, name)
+        monkeypatch.setattr(
+            catalog.engine, name, lambda query, *, step, run=run: steps.append(step) or run(query, step=step)
+        )
     derive_bias(catalog.store, "Better", body=["Size"])
     few = list(steps)
     derive_bias(catalog.store, "Better")

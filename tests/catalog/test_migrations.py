@@ -39,6 +39,7 @@ def test_a_released_database_still_opens_and_binds(old: Path) -> None:
     catalog.engine.close()
 
 
+@pytest.mark.usefixtures("comments")
 def test_every_table_and_column_has_a_comment(old: Path) -> None:
     connection = connect(old).connection
     ours = "database_name = 'old' and schema_name = 'sqlrl'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 
@@ -13,6 +14,7 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.connecting import connect
+from sqlrl.engine.duckdb import DuckDBEngine
 
 NAMES = st.sampled_from(["a", "B", "\U0001f600"])
 STEPS = st.lists(
@@ -42,7 +44,7 @@ def change(store: Store, step: str, name: str, number: int) -> None:
     elif step == "state":
         store.set_state(name, str(number))
     elif step == "clear":
-        store.delete("state", key=name)
+        store.forget_state(name)
     elif step == "table":
         store.create(f"t_{name}", exp.select("1 AS x"), "make")
     else:
@@ -55,28 +57,50 @@ def store_of_all() -> Store:
     return Catalog(connect(":memory:")).store
 
 
+def change_all(store: Store, steps: list[tuple[str, str]], known: int) -> None:
+    """Make changes, every other one in a transaction within."""
+    for number, (step, name) in enumerate(steps):
+        if number >= known:
+            # What was not read before is read after the change.
+            seen(store)
+        with store.writing() if number % 2 else nullcontext():
+            change(store, step, name, number)
+    for found in (store.types(), store.predicates(), store.sources()):
+        assert list(found) == sorted(found)
+
+
 def change_and_look(store: Store, steps: list[tuple[str, str]], known: int) -> None:
-    """Make changes, every other one in a transaction within; hold what is known against the tables; roll all back."""
-    with store.writing():
-        for number, (step, name) in enumerate(steps):
-            if number >= known:
-                # What was not read before is read after the change.
-                seen(store)
-            with store.writing() if number % 2 else nullcontext():
-                change(store, step, name, number)
-        assert seen(store) == seen(Store(store.engine))
-        for found in (store.types(), store.predicates(), store.sources()):
-            assert list(found) == sorted(found)
+    """Make changes and roll all back; hold what is known before that against what the tables are then to hold."""
+    with store.engine.transaction():
+        with store.writing():
+            change_all(store, steps, known)
+            inside = seen(store)
+        assert inside == seen(store) == seen(Store(store.engine))
         raise ZeroDivisionError
 
 
 @given(STEPS, st.integers(0, 8))
-def test_a_transaction_knows_what_the_tables_hold(steps: list[tuple[str, str]], known: int) -> None:
+def test_a_transaction_writes_what_it_knows(steps: list[tuple[str, str]], known: int) -> None:
     store = store_of_all()
     before = seen(store)
     with pytest.raises(ZeroDivisionError):
         change_and_look(store, steps, known)
-    assert seen(store) == before
+    assert seen(store) == before == seen(Store(store.engine))
+
+
+@given(STEPS, st.integers(0, 8))
+def test_what_a_transaction_knew_is_forgotten_when_it_is_rolled_back(steps: list[tuple[str, str]], known: int) -> None:
+    store = store_of_all()
+    before = seen(store)
+
+    def fail() -> None:
+        with store.writing():
+            change_all(store, steps, known)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), store.verb():
+        fail()
+    assert seen(store) == before == seen(Store(store.engine))
 
 
 def test_what_was_known_is_what_was_committed() -> None:
@@ -89,14 +113,54 @@ def test_what_was_known_is_what_was_committed() -> None:
     assert seen(store) == inside != seen(Catalog(connect(":memory:")).store)
 
 
-def test_a_transaction_reads_records_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that run, by their steps."""
+    run: list[str] = []
+    for name in ("fetch_rows", "execute_sql"):
+        original = getattr(DuckDBEngine, name)
+
+        def noted(self: DuckDBEngine, sql: object, *, step: str, original: Callable[..., object] = original) -> object:
+            run.append(step)
+            return original(self, sql, step=step)
+
+        monkeypatch.setattr(DuckDBEngine, name, noted)
+    return run
+
+
+READ, WRITE = "read the records of the catalog", "write records of the catalog"
+
+
+def test_a_transaction_reads_records_once_and_writes_once(steps: list[str]) -> None:
     store = Catalog(connect(":memory:")).store
-    read: list[str] = []
-    rows = Store.rows
-    monkeypatch.setattr(Store, "rows", lambda self, query, step: read.append(step) or rows(self, query, step))
     with store.writing():
         for number in range(3):
             change(store, "type", f"n{number}", number)
             change(store, "predicate", f"n{number}", number)
             seen(store)
-    assert len(read) == len(set(read))
+    assert (steps.count(READ), steps.count(WRITE)) == (1, 1)
+
+
+def test_a_transaction_without_a_change_writes_nothing(steps: list[str]) -> None:
+    store = Catalog(connect(":memory:")).store
+    with store.writing():
+        change(store, "state", "a", 1)
+    steps.clear()
+    with store.writing():
+        change(store, "state", "a", 2)
+        change(store, "state", "a", 1)
+    assert WRITE not in steps
+
+
+def test_a_verb_reads_records_once_and_the_next_one_sees_what_others_did(steps: list[str]) -> None:
+    store = Catalog(connect(":memory:")).store
+    with store.verb():
+        seen(store)
+        with store.verb():
+            seen(store)
+        store.engine.execute_sql("insert into sqlrl.state values ('a', 'new')", step="as another connection")
+        assert store.state("a") is None
+    assert steps.count(READ) == 1
+    with store.verb():
+        assert store.state("a") == "new"
+    assert store.state("a") == "new"
