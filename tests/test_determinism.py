@@ -1,7 +1,7 @@
 """The same input and seed give the same bytes, with any number of threads and whatever order the rows of sources have.
 
-The cases are those of `scripts/bench/same_results.py`, of the smallest size; each learner and each kind of inference is here once. No sums are
-kept here: floats may differ on another processor.
+The cases are those of `scripts/bench/same_results.py`, of the smallest size; each learner and each kind of inference is here once, the
+others differ in parameters or data. No sums are kept here: floats may differ on another processor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ NAMES = (
     "Subgradient",
     "Perceptron",
     "ContrastiveDivergence",
-    "OSL from a model",
     "OSL from nothing",
     "ILP and Likelihood",
     "MaxMargin, transitivity",
