@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlrl.catalog.layout import TableName
     from sqlrl.ground.program import Program
     from sqlrl.solve.choose import Method
-    from sqlrl.solve.exporting.solutions import Format
+    from sqlrl.solve.exchange.solutions import Format
 
 
 class Predicting(Asking):
@@ -199,7 +199,7 @@ class Predicting(Asking):
         >>> prediction.table()["person"], prediction.objective
         (['Anna', 'Bob', 'Chris'], 10.5)
         """
-        from sqlrl.solve.exporting import solutions
+        from sqlrl.solve.exchange import solutions
         from sqlrl.solve.weighed import weigh
 
         def read(program: Program, ids: IntArray, chosen: TableName | None) -> Iterator[Window]:

@@ -6,7 +6,7 @@ from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Forest, Narrow, WindowArrays
 from sqlrl.learn.weighing import row_cost, unit_worth
-from sqlrl.solve.maxsum import solve_range, weigh_range
+from sqlrl.solve.forest import solve_range, weigh_range
 from sqlrl.solve.treewidth.messages import best_world
 
 

@@ -13,8 +13,8 @@ from sqlrl.kernels import kernel
 from sqlrl.learn.batch.fixed import fixed_values, raise_conflict
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.solve.occurrences import occurrences
+from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.randomness import streams
-from sqlrl.solve.recognise import recognise_blocks
 from sqlrl.solve.restrict import UnsatisfiableError, restrict
 from sqlrl.solve.sampling.mcsat import draw_mcsat, first_world
 from sqlrl.solve.weighed import FREE, Weighed, weigh

@@ -13,7 +13,7 @@ from sqlrl.learn.margin.cuts import Cuts
 from sqlrl.learn.margin.masters import Plan
 from sqlrl.learn.margin.quadratic import solve_dual
 from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.running import in_background
+from sqlrl.solve.scaling import in_background
 
 PERIOD = 10
 """Every so often the weights are those of the linear program over the cuts: a vertex, with few weights and the best bound."""

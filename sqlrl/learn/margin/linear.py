@@ -13,7 +13,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.margin.interior import Reached
 from sqlrl.learn.margin.joint import Joint
 from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.running import in_background
+from sqlrl.solve.scaling import in_background
 
 
 class Linear:

@@ -10,8 +10,18 @@ from typing import Literal
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.exporting.atoms import Names, Place, map_path, names_or_local, write_map
-from sqlrl.solve.exporting.text import joined, new_file, pieces, texts, write_lines
+from sqlrl.solve.exchange.text import (
+    Names,
+    Place,
+    joined,
+    map_path,
+    names_or_local,
+    new_file,
+    pieces,
+    texts,
+    write_lines,
+    write_map,
+)
 from sqlrl.solve.scaling import Scaled, scale_to_integers
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.weighed import Weighed

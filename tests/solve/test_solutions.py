@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError
-from sqlrl.solve.exporting.atoms import Names
-from sqlrl.solve.exporting.lpfile import write_lp
-from sqlrl.solve.exporting.solutions import Format, read_solution
-from sqlrl.solve.exporting.uai import write_uai
-from sqlrl.solve.exporting.wcnf import write_wcnf
+from sqlrl.solve.exchange.lpfile import write_lp
+from sqlrl.solve.exchange.solutions import Format, read_solution
+from sqlrl.solve.exchange.text import Names
+from sqlrl.solve.exchange.uai import write_uai
+from sqlrl.solve.exchange.wcnf import write_wcnf
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.result import Status
 from sqlrl.solve.structure import variables_of

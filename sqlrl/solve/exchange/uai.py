@@ -9,9 +9,18 @@ import pyarrow.compute as pc
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.solve.exporting.atoms import Names, Place, names_or_local, write_map
-from sqlrl.solve.exporting.factors import FactorGraph, factor_graph
-from sqlrl.solve.exporting.text import joined, new_file, pieces, texts, write_lines
+from sqlrl.solve.exchange.factors import FactorGraph, factor_graph
+from sqlrl.solve.exchange.text import (
+    Names,
+    Place,
+    joined,
+    names_or_local,
+    new_file,
+    pieces,
+    texts,
+    write_lines,
+    write_map,
+)
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighed import EPSILON, Weighed
 

@@ -11,8 +11,19 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.solve.exporting.atoms import Names, Place, map_path, names_or_local, write_map
-from sqlrl.solve.exporting.text import PIECE, joined, new_file, pieces, texts, write_lines
+from sqlrl.solve.exchange.text import (
+    PIECE,
+    Names,
+    Place,
+    joined,
+    map_path,
+    names_or_local,
+    new_file,
+    pieces,
+    texts,
+    write_lines,
+    write_map,
+)
 from sqlrl.solve.relaxation import LinearProgram, linear_program
 from sqlrl.solve.weighed import Weighed
 

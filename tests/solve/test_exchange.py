@@ -23,14 +23,13 @@ from pysat.formula import WCNF
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import IntArray
-from sqlrl.solve.exporting import factors, wcnf
-from sqlrl.solve.exporting.atoms import Names
-from sqlrl.solve.exporting.factors import helper_count
-from sqlrl.solve.exporting.lpfile import write_lp
-from sqlrl.solve.exporting.solutions import read_solution
-from sqlrl.solve.exporting.text import new_file
-from sqlrl.solve.exporting.uai import write_uai
-from sqlrl.solve.exporting.wcnf import write_wcnf
+from sqlrl.solve.exchange import factors, wcnf
+from sqlrl.solve.exchange.factors import helper_count
+from sqlrl.solve.exchange.lpfile import write_lp
+from sqlrl.solve.exchange.solutions import read_solution
+from sqlrl.solve.exchange.text import Names, new_file
+from sqlrl.solve.exchange.uai import write_uai
+from sqlrl.solve.exchange.wcnf import write_wcnf
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighed import Weighed, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems

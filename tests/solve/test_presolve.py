@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrl.solve.recognise import recognise_blocks
+from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.weighed import weigh
 from tests.solve.networks import Problem, problems
 from tests.solve.test_cliques import grouped
