@@ -13,8 +13,7 @@ from sqlrl.database.models import check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
 from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.learn.configured import Configured
-from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.fitted import Configured, Fitted
 from sqlrl.learn.parameters import check_database
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule

@@ -14,10 +14,9 @@ from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
 from sqlrl.learn.labels import Names
-from sqlrl.learn.online import OnlineEstimator, SameDefaults
+from sqlrl.learn.online import Learner, OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
-from sqlrl.learn.running import Learner
 from sqlrl.logic.modes import Modes, read_modes
 from sqlrl.structure.learner import OSLLearner
 from sqlrl.structure.protocols import GrowingDatabase, GrowingStream

@@ -26,8 +26,7 @@ from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.rows import Rows
 from sqlrl.learn.labels import InfeasibleTruth, Names
-from sqlrl.learn.learner import admitted
-from sqlrl.learn.reports import WindowReport
+from sqlrl.learn.learner import WindowReport, admitted
 from sqlrl.learn.rules import read
 from sqlrl.learn.slices import Slices, cut, example_network
 from sqlrl.learn.stepping import describer

@@ -18,9 +18,8 @@ from sqlrl.errors import (
     SqlrlError,
     warn,
 )
-from sqlrl.learn.configured import Configured
+from sqlrl.learn.fitted import Configured, call
 from sqlrl.learn.parameters import check_callback, check_database
-from sqlrl.learn.showing import call
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.formula import parse_formula
