@@ -32,11 +32,10 @@ from sqlrl.logic.symmetry import parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.plan.sql import table
 from sqlrl.report import Console
-from sqlrl.structure.additions import FIRST, Addition
-from sqlrl.structure.pathfinding.patterns import Constants, PatternBook, least_rows
-from sqlrl.structure.protocols import GrowingWindow
-from sqlrl.structure.search import Target
-from sqlrl.structure.templates import rules_of
+from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
+from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
+from sqlrl.structure.osl.protocols import GrowingWindow
+from sqlrl.structure.osl.search import Target
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

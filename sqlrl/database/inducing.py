@@ -97,7 +97,7 @@ class TargetSource:
 
 
 class Session:
-    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.session.InducingSession`.
+    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Inducing(Models, Defining):
     def induction(
         self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
     ) -> Iterator[Session]:
-        """Open a target with its data while the context is open; see `sqlrl.structure.ilp.session` (called by learners)."""
+        """Open a target with its data while the context is open; see `sqlrl.structure.ilp.protocols` (called by learners)."""
         check_limit_option(limit)
         self.catalog.store.check_writable()
         declared = self._declared(target, bias)

@@ -24,7 +24,7 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import And, Variable
 from tests.ground.brute import Data, Formulas, Row
 from tests.ground.cases import CLOSED, Case, Names, load
-from tests.structure.candidates import Candidate, atoms_of, cases
+from tests.structure.osl.candidates import Candidate, atoms_of, cases
 
 FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 

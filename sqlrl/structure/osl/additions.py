@@ -1,22 +1,30 @@
-"""The clauses that a run has added: what caused each, and how a run is saved and gone on with."""
+"""The clauses that a run has added: what caused each, the rules that they are, and how a run is saved and gone on with."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
-from sqlrl.structure.pathfinding.accepted import NONE, AcceptedClauses
-from sqlrl.structure.pathfinding.patterns import PatternBook
+from sqlrl.logic.terms import Atom, Formula, Term, Variable
+from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.patterns import PatternBook, formula_of, variable_names
 
 FIRST = 1 << 40
 """The id of the first added clause inside a network; those of the model come before it."""
+
+Key = tuple[int, bytes]
+"""A clause: the number of its canonical shape, and its constants in the order of the shape's parameters."""
+
+# ---- saving ---------------------------------------------------------------------------------------------
+_NUMBERS = ("pattern", "horn", "step", "example", "atom", "delta_n")
 
 
 class Addition(NamedTuple):
@@ -47,10 +55,6 @@ class Addition(NamedTuple):
     example: int
     atom: int
     delta_n: int
-
-
-Key = tuple[int, bytes]
-"""A clause: the number of its canonical shape, and its constants in the order of the shape's parameters."""
 
 
 class KnownClauses:
@@ -107,11 +111,6 @@ def accepted_of(book: PatternBook, additions: Sequence[Addition]) -> AcceptedCla
         clauses[np.arange(len(members)), [int(additions[i].horn) for i in members]] = members
         accepted.add(book.patterns[pattern].shape, constants, clauses)
     return accepted
-
-
-# ---- saving ---------------------------------------------------------------------------------------------
-
-_NUMBERS = ("pattern", "horn", "step", "example", "atom", "delta_n")
 
 
 def to_arrays(additions: Sequence[Addition]) -> dict[str, npt.NDArray[Any]]:
@@ -185,9 +184,79 @@ def patterns_from_text(text: str) -> list[Shape]:
         raise InputError(f"the patterns of a saved run cannot be read: {error}") from None
 
 
-def kinds_of(additions: Sequence[Addition]) -> list[tuple[int, IntArray]]:
+def _kinds_of(additions: Sequence[Addition]) -> list[tuple[int, IntArray]]:
     """Return for each kind of rule that was added, (2 * pattern + horn) ascending, which additions it has."""
     groups: dict[int, list[int]] = {}
     for i, addition in enumerate(additions):
         groups.setdefault(2 * addition.pattern + addition.horn, []).append(i)
     return [(kind, np.array(groups[kind], dtype=np.int64)) for kind in sorted(groups)]
+
+
+# ---- as rules: one template for each pattern and sign of its start -----------------------------------
+
+
+def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
+    """Return a clause of a pattern with a `+` variable for each parameter, and these variables in order.
+
+    Parameters
+    ----------
+    shape : Shape
+        That of the pattern.
+    horn : bool
+        True for the clause in which the first literal, the start, is positive: an implication of the start.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.printer import format_formula
+    >>> from sqlrl.structure.osl.sample import field_pattern
+    >>> formula, plus = template_of(field_pattern(), horn=True)
+    >>> print(format_formula(formula), *plus)
+    InField(b, +f2, p2) ^ Next(p1, p2) => InField(b, +f1, p1) f1 f2
+    """
+    names = variable_names((*shape.variables, *shape.parameters))
+    variables, plus = names[: len(shape.variables)], names[len(shape.variables) :]
+
+    def term(slot: Slot) -> Term:
+        """Return the variable of a slot."""
+        return Variable(plus[slot.index], plus=True) if slot.parameter else Variable(variables[slot.index])
+
+    return formula_of([Atom(x.predicate, tuple(map(term, x.terms))) for x in shape.literals], horn=horn), plus
+
+
+def rules_of(
+    book: PatternBook, additions: Sequence[Addition], weights: FloatArray, names: Callable[[str], Sequence[str]]
+) -> tuple[tuple[Rule, ...], list[int]]:
+    """Return added clauses as rules.
+
+    Parameters
+    ----------
+    book : PatternBook
+    additions : sequence of Addition
+    weights : float array
+        Log-odds of each.
+    names : callable
+        The names of a type's constants, by id.
+
+    Returns
+    -------
+    rules : tuple of Rule
+        Templates that list their clauses; a pattern without parameters is a plain rule.
+    order : list of int
+        The additions in the order in which the rules list them.
+    """
+    rules: list[Rule] = []
+    order: list[int] = []
+    for kind, members in _kinds_of(additions):
+        shape = book.patterns[kind // 2].shape
+        formula, plus = template_of(shape, horn=bool(kind % 2))
+        order += members.tolist()
+        if not plus:
+            rules.append(Rule(formula, float(weights[members[0]])))
+            continue
+        words = [names(kind) for kind in shape.parameters]
+        rows = tuple(
+            tuple(word[i] for word, i in zip(words, additions[m].constants, strict=True)) for m in members.tolist()
+        )
+        listed = Expansions(plus, rows, tuple(float(weights[m]) for m in members.tolist()), found=True)
+        rules.append(Rule(formula, None, expansions=listed))
+    return tuple(rules), order

@@ -13,7 +13,7 @@ import sqlrl
 from sqlrl.errors import BiasWarning, InputError, ModelError
 from sqlrl.logic.bias import KINDS, Bias, Mode, Place
 from sqlrl.logic.bias_parser import parse_bias
-from sqlrl.structure.ilp.reach import check_reach, mode_depths, unreached
+from sqlrl.structure.ilp.bottom import check_reach, mode_depths, unreached
 
 
 def variables_at(bias: Bias, depth: int) -> set[str]:

@@ -18,10 +18,10 @@ from sqlrl.learn.online import Learner, OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
 from sqlrl.logic.modes import Modes, read_modes
-from sqlrl.structure.learner import OSLLearner
-from sqlrl.structure.protocols import GrowingDatabase, GrowingStream
-from sqlrl.structure.searched import nothing_added
-from sqlrl.structure.settings import OSLParameters
+from sqlrl.structure.osl.learner import OSLLearner
+from sqlrl.structure.osl.protocols import GrowingDatabase, GrowingStream
+from sqlrl.structure.osl.search import nothing_added
+from sqlrl.structure.osl.settings import OSLParameters
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model

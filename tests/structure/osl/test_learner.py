@@ -22,11 +22,11 @@ from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Windows
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.modes import Modes, parse_modes
-from sqlrl.structure.learner import OSLLearner
-from sqlrl.structure.pathfinding.clauses import clause_of
-from sqlrl.structure.protocols import GrowingWindow
-from sqlrl.structure.search import Target
-from sqlrl.structure.settings import OSLParameters
+from sqlrl.structure.osl.learner import OSLLearner
+from sqlrl.structure.osl.patterns import clause_of
+from sqlrl.structure.osl.protocols import GrowingWindow
+from sqlrl.structure.osl.search import Target
+from sqlrl.structure.osl.settings import OSLParameters
 
 Atom = tuple[str, tuple[str, ...]]
 Literal = tuple[bool, str, tuple[str, ...]]

@@ -34,8 +34,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.logic.modes import INPUT, OUTPUT, Modes
-from sqlrl.structure.pathfinding.distinct import empty_table, slot_of, table_of
-from sqlrl.structure.pathfinding.hypergraph import Hypergraph
+from sqlrl.structure.osl.distinct import empty_table, slot_of, table_of
+from sqlrl.structure.osl.hypergraph import Hypergraph
 from sqlrl.wording import counted
 
 MOST_PATHS = 5_000_000
@@ -102,8 +102,8 @@ def find_paths(
 
     Examples
     --------
-    >>> from sqlrl.structure.pathfinding.hypergraph import build_hypergraph
-    >>> from sqlrl.structure.pathfinding.sample import facts, modes
+    >>> from sqlrl.structure.osl.hypergraph import build_hypergraph
+    >>> from sqlrl.structure.osl.sample import facts, modes
     >>> graph = build_hypergraph(facts(), modes())
     >>> start = graph.find(4, "InField", np.array([[4, 0, 1]]))
     >>> paths = find_paths(graph, start, modes(), 3)

@@ -15,9 +15,9 @@ import pytest
 import sqlrl
 from sqlrl.demo import generate
 from sqlrl.errors import CatalogError, InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
-from sqlrl.structure.kept import from_state, nothing_kept, to_state
-from sqlrl.structure.searched import Searched, nothing_added
-from sqlrl.structure.settings import OSLParameters
+from sqlrl.structure.osl.learner import from_state, nothing_kept, to_state
+from sqlrl.structure.osl.search import Searched, nothing_added
+from sqlrl.structure.osl.settings import OSLParameters
 
 MODEL = """
 Token(token, position, bib)

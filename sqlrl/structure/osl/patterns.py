@@ -27,17 +27,95 @@ from sqlrl.kernels import kernel
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot
 from sqlrl.logic.symmetry import parameter_symmetries
-from sqlrl.logic.terms import Constant
-from sqlrl.structure.pathfinding.clauses import clause_of
-from sqlrl.structure.pathfinding.distinct import distinct_rows
-from sqlrl.structure.pathfinding.hypergraph import Hypergraph
-from sqlrl.structure.pathfinding.paths import Paths
+from sqlrl.logic.terms import And, Atom, Clause, Constant, Formula, Implies, Literal, Not, Or, Term, Variable
+from sqlrl.structure.osl.distinct import distinct_rows, slot_of, table_of
+from sqlrl.structure.osl.hypergraph import Hypergraph
+from sqlrl.structure.osl.paths import Paths
+
+_OPERATOR = "v"
 
 Constants = npt.NDArray[np.int32]
 Integer = TypeVar("Integer", bound=np.integer[Any])
 
 _PADDING, _PARAMETER, _VARIABLE = 0, 1, 2
 """Codes of places in a signature; variable i is `_VARIABLE + i`."""
+
+
+# ---- clauses in the user's words ---------------------------------------------------------------------
+
+
+def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clause:
+    """Return a clause of a pattern.
+
+    Parameters
+    ----------
+    shape : Shape
+        That of the pattern, or any other of plain literals.
+    names : sequence of str
+        The constant of each parameter.
+    horn : bool
+        True for the clause in which the first literal, the start, is positive.
+
+    Returns
+    -------
+    Clause
+        Its variables are named by the initials of their types, numbered where several share one.
+
+    Examples
+    --------
+    >>> from sqlrl.structure.osl.sample import field_pattern
+    >>> print(clause_of(field_pattern(), ["ftitle", "ftitle"]))
+    !InField(b, "ftitle", p1) v !InField(b, "ftitle", p2) v !Next(p1, p2)
+    """
+    variables = variable_names(shape.variables)
+
+    def term(slot: Slot) -> Term:
+        """Return the variable or constant of a slot."""
+        return Constant(names[slot.index]) if slot.parameter else Variable(variables[slot.index])
+
+    literals = tuple(
+        Literal(x.predicate, tuple(map(term, x.terms)), x.positive or (horn and i == 0))
+        for i, x in enumerate(shape.literals)
+    )
+    return Clause(tuple(zip(variables, shape.variables, strict=True)), literals)
+
+
+def formula_of(atoms: Sequence[Atom], *, horn: bool) -> Formula:
+    """Return the clause of a path's atoms, the start first: an implication of the start if it is positive, else a disjunction.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.printer import format_formula
+    >>> format_formula(formula_of([Atom("Smokes", (Variable("x"),))], horn=False))
+    '!Smokes(x)'
+    """
+    start, *rest = atoms
+    if not horn:
+        return Or(tuple(map(Not, atoms))) if rest else Not(start)
+    if not rest:
+        return start
+    return Implies(And(tuple(rest)) if len(rest) > 1 else rest[0], start)
+
+
+def variable_names(types: Sequence[str]) -> tuple[str, ...]:
+    """Return names for variables of some types: their initials, numbered where several share one.
+
+    Examples
+    --------
+    >>> variable_names(["bib", "position", "position", "venue"])
+    ('b', 'p1', 'p2', 'v1')
+    """
+    initials = [kind[0].lower() for kind in types]
+    count: dict[str, int] = {}
+    names = []
+    for initial in initials:
+        count[initial] = count.get(initial, 0) + 1
+        alone = initials.count(initial) == 1 and initial != _OPERATOR
+        names.append(initial if alone else f"{initial}{count[initial]}")
+    return tuple(names)
+
+
+# ---- patterns ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -136,9 +214,9 @@ class PatternBook:
 
     Examples
     --------
-    >>> from sqlrl.structure.pathfinding.hypergraph import build_hypergraph
-    >>> from sqlrl.structure.pathfinding.paths import find_paths
-    >>> from sqlrl.structure.pathfinding.sample import TYPES, facts, modes
+    >>> from sqlrl.structure.osl.hypergraph import build_hypergraph
+    >>> from sqlrl.structure.osl.paths import find_paths
+    >>> from sqlrl.structure.osl.sample import TYPES, facts, modes
     >>> graph = build_hypergraph(facts(), modes())
     >>> paths = find_paths(graph, graph.find(4, "InField", np.array([[4, 0, 1]])), modes(), 3)
     >>> book = PatternBook(modes(), TYPES)
@@ -374,3 +452,61 @@ def _signatures(
                     variables += 1
                 signs[i, place + 1 + a] = code
     return signs, values
+
+
+# ---- candidates that say less than longer ones -------------------------------------------------------
+
+
+def sub_clauses(paths: Paths, row: IntArray, kept: BoolArray) -> BoolArray:
+    """Tell which candidates are sub-clauses of longer kept ones.
+
+    A candidate is one if the atoms of one of its paths are a part of the atoms of a path of a kept candidate with the same
+    start: its literals are then some of the other's (or more general ones, if the longer path keeps a constant as such that the
+    shorter one turns into a variable). No two clauses are compared.
+
+    Parameters
+    ----------
+    paths : Paths
+        All paths of the candidates.
+    row : int64 array, shape (p,)
+        The candidate of each path, as `PatternBook.grouped` returns it.
+    kept : bool array, shape (c,)
+        Which candidates are kept.
+
+    Returns
+    -------
+    bool array, shape (c,)
+
+    Examples
+    --------
+    >>> paths = Paths(np.array([0, 2, 4, 7]), np.array([0, 2, 0, 3, 0, 1, 2]))
+    >>> sub_clauses(paths, np.array([0, 1, 2]), np.array([True, True, True])).tolist()
+    [True, False, False]
+    """
+    longest = int(np.diff(paths.indptr).max(initial=0))
+    atoms = np.full((len(paths), longest), -1, dtype=np.int64)
+    for which, members in paths.by_length():
+        atoms[which, : members.shape[1]] = members
+    found = np.zeros(len(kept), dtype=np.bool_)
+    _mark(atoms, np.diff(paths.indptr), row, kept, found)
+    return found
+
+
+@kernel
+def _mark(atoms: IntArray, length: IntArray, row: IntArray, kept: BoolArray, found: BoolArray) -> None:
+    table = table_of(atoms, len(atoms), len(atoms))
+    part = np.empty(atoms.shape[1], dtype=np.int64)
+    for i in range(len(atoms)):
+        others = length[i] - 1
+        # Bit j says that atom j + 1 is in the part; neither none nor all.
+        for chosen in range(1, (1 << others) - 1 if kept[row[i]] else 0):
+            part[:] = -1
+            part[0] = atoms[i, 0]
+            count = 1
+            for j in range(others):
+                if chosen >> j & 1:
+                    part[count] = atoms[i, j + 1]
+                    count += 1
+            slot = slot_of(table, atoms, part)
+            if table[slot] >= 0:
+                found[row[table[slot]]] = True

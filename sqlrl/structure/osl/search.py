@@ -1,4 +1,4 @@
-"""Candidate clauses: paths from wrongly predicted atoms, and the delta n of the two clauses of each.
+"""Candidate clauses: paths from wrongly predicted atoms, and the delta n of the two clauses of each; and what stops a run that adds none.
 
 Source: Huynh & Mooney, "Online Structure Learning for Markov Logic Networks" (2011), Algorithm 1, lines 7 to 23, and
 section 3.1.
@@ -7,7 +7,7 @@ section 3.1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +17,76 @@ from sqlrl.ground.bound_pattern import Bindings
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.observed import WindowFacts
 from sqlrl.logic.modes import UNEXPLORED, Modes
-from sqlrl.structure.pathfinding.accepted import PatternWindow
-from sqlrl.structure.pathfinding.counting import delta_counts, violations
-from sqlrl.structure.pathfinding.hypergraph import Hypergraph
-from sqlrl.structure.pathfinding.paths import Paths, find_paths
-from sqlrl.structure.pathfinding.patterns import Candidates, Constants, PatternBook
-from sqlrl.structure.pathfinding.subclauses import sub_clauses
-from sqlrl.structure.searched import Searched
-from sqlrl.structure.settings import OSLParameters
+from sqlrl.structure.osl.accepted import PatternWindow
+from sqlrl.structure.osl.counting import delta_counts, violations
+from sqlrl.structure.osl.hypergraph import Hypergraph
+from sqlrl.structure.osl.paths import Paths, find_paths
+from sqlrl.structure.osl.patterns import Candidates, Constants, PatternBook, sub_clauses
+from sqlrl.structure.osl.settings import OSLParameters
+from sqlrl.wording import counted
+
+
+@dataclass
+class Searched:
+    """How much of each there was.
+
+    Parameters
+    ----------
+    missed : int
+        True atoms that were predicted false.
+    starts : int
+        Those that paths may start from.
+    paths : int
+        Paths from them.
+    enough : int
+        Clauses of paths whose delta n sufficed.
+    """
+
+    missed: int = 0
+    starts: int = 0
+    paths: int = 0
+    enough: int = 0
+
+    def joined(self, other: Searched) -> Searched:
+        """Return the sums of both.
+
+        Examples
+        --------
+        >>> Searched(missed=2, starts=1).joined(Searched(missed=3))
+        Searched(missed=5, starts=1, paths=0, enough=0)
+        """
+        return Searched(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+def nothing_added(searched: Searched, parameters: OSLParameters) -> str:
+    """Return what stopped a run that added no clause, and what to change.
+
+    Examples
+    --------
+    >>> print(nothing_added(Searched(missed=3, starts=3, paths=2), OSLParameters(min_count_difference=5)))
+    no clause was added: of the clauses of 2 paths none has a delta n of min_count_difference=5; lower it, or raise pool, now 1
+    """
+    atoms, least = f"{counted(searched.missed, 'true atom')} predicted false", parameters.min_count_difference
+    if not searched.missed:
+        why = (
+            "no true atom was predicted false, and paths start from such atoms; check that there are true labels, or leave out rules "
+            "that predict them all"
+        )
+    elif not searched.starts:
+        why = f"paths may start from none of the {atoms}; give their predicates a recall above 0 in their modes"
+    elif not searched.paths:
+        why = (
+            f"no path goes on from the {atoms}; check that other facts have their constants where modes let paths pass ('+' or '-'), and "
+            "that recalls leave room for them"
+        )
+    elif not searched.enough:
+        why = (
+            f"of the clauses of {counted(searched.paths, 'path')} none has a delta n of min_count_difference={least}; lower it, or raise "
+            f"pool, now {parameters.pool}"
+        )
+    else:
+        why = "those whose delta n suffices are in the model already; raise max_length or recalls to find others"
+    return f"no clause was added: {why}"
 
 
 class Mistakes(NamedTuple):

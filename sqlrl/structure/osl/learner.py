@@ -14,42 +14,407 @@ What the paper leaves open:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy import sparse
 
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.rows import Rows
-from sqlrl.learn.labels import InfeasibleTruth, Names
+from sqlrl.kernels import kernel
+from sqlrl.learn.adagrad import AdaGradState, Rates, new_state, update_clause, weight_after
+from sqlrl.learn.arrays import Tally, new_tally
+from sqlrl.learn.labels import InfeasibleTruth, Names, no_infeasible_truth
 from sqlrl.learn.learner import WindowReport, admitted
-from sqlrl.learn.rules import read
+from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.protocols import STEP_SCHEMA
+from sqlrl.learn.rules import arrays_of, grown, longer, read, with_arrays
 from sqlrl.learn.slices import Slices, cut, example_network
 from sqlrl.learn.stepping import describer
+from sqlrl.learn.worlds import two_worlds
 from sqlrl.logic.modes import Modes
+from sqlrl.logic.shapes import Shape
+from sqlrl.solve.conflict import Describe
 from sqlrl.solve.counts import open_counts
-from sqlrl.structure.additions import (
+from sqlrl.solve.forest import compile_forest
+from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
+from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.additions import (
     FIRST,
     Addition,
     KnownClauses,
     accepted_of,
+    from_arrays,
+    patterns_from_text,
+    patterns_to_text,
+    to_arrays,
 )
-from sqlrl.structure.appended import appended
-from sqlrl.structure.changes import Changes, change_table, step_table
-from sqlrl.structure.growing import Growing, update, weights_before
-from sqlrl.structure.kept import Kept, from_state, nothing_kept, to_state
-from sqlrl.structure.pathfinding.accepted import NONE, AcceptedClauses
-from sqlrl.structure.pathfinding.hypergraph import build_hypergraph
-from sqlrl.structure.pathfinding.patterns import PatternBook
-from sqlrl.structure.protocols import GrowingWindow
-from sqlrl.structure.search import Found, Mistakes, WindowSearch, edges_of_atoms, most_neighbours
-from sqlrl.structure.searched import Searched
-from sqlrl.structure.settings import OSLParameters
-from sqlrl.structure.worlds import step_worlds
+from sqlrl.structure.osl.hypergraph import build_hypergraph
+from sqlrl.structure.osl.patterns import PatternBook
+from sqlrl.structure.osl.protocols import GrowingWindow
+from sqlrl.structure.osl.search import Found, Mistakes, Searched, WindowSearch, edges_of_atoms, most_neighbours
+from sqlrl.structure.osl.settings import OSLParameters
+
+_INFEASIBLE = ("clause", "example", "count")
+
+
+# ---- what steps are reported as ----------------------------------------------------------------------
+
+
+class Changes(NamedTuple):
+    """What a step changed.
+
+    Parameters
+    ----------
+    step : int
+        From 1.
+    clause, delta_n : int64 arrays, shape (k,)
+    weight : float array, shape (k,)
+        After the step (log-odds).
+    """
+
+    step: int
+    clause: IntArray
+    delta_n: IntArray
+    weight: FloatArray
+
+
+def _step_table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Return rows of `WindowReport.steps` as a table.
+
+    Examples
+    --------
+    >>> _step_table([(0, 4, 1.0, 3, 2, 0.5, 0.75)]).column("correct").to_pylist()
+    [2]
+    """
+    columns = [pa.array([row[i] for row in rows], type=kind.type) for i, kind in enumerate(STEP_SCHEMA)]
+    return pa.Table.from_arrays(columns, schema=STEP_SCHEMA)
+
+
+def _change_table(changes: Sequence[Changes]) -> pa.Table:
+    """Return changes as rows of `WindowReport.changes`: ascending by step, then clause.
+
+    Parameters
+    ----------
+    changes : sequence of Changes
+        In that order.
+
+    Examples
+    --------
+    >>> _change_table([Changes(3, np.array([7]), np.array([-1]), np.array([0.5]))]).to_pylist()
+    [{'step': 2, 'clause': 7, 'delta_n': -1, 'weight': 0.5}]
+    """
+    none = np.zeros(0, dtype=np.int64)
+    steps = [none, *(np.full(len(x.clause), x.step - 1, dtype=np.int64) for x in changes)]
+    return pa.table(
+        {
+            "step": np.concatenate(steps),
+            "clause": np.concatenate([none, *(x.clause for x in changes)]),
+            "delta_n": np.concatenate([none, *(x.delta_n for x in changes)]),
+            "weight": np.concatenate([np.zeros(0), *(x.weight for x in changes)]),
+        }
+    )
+
+
+# ---- the weights of clauses that are added: ADAGRAD_FB over arrays that grow -------------------------
+
+
+class Growing(NamedTuple):
+    """Weights and counters of some clauses, with room for more.
+
+    Parameters
+    ----------
+    state : AdaGradState
+        Its arrays have at least `size` places; `steps` is not looked at.
+    tally : Tally
+    size : int
+        Number of clauses.
+    """
+
+    state: AdaGradState
+    tally: Tally
+    size: int
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return no clauses.
+
+        Examples
+        --------
+        >>> Growing.empty().size
+        0
+        """
+        return cls(new_state(), new_tally(0), 0)
+
+    def copy(self, size: int) -> Growing:
+        """Return a copy for `size` clauses, at least as many as before; new ones are as if there from the first step."""
+        return Growing(grown(self.state, size), Tally(*(longer(x, size) for x in self._trimmed())), size)
+
+    def with_room(self, size: int) -> Growing:
+        """Return this for `size` clauses; its arrays are copied only when they are full."""
+        if size <= len(self.state.weight):
+            return self._replace(size=size)
+        room = max(size, 2 * len(self.state.weight), 64)
+        return Growing(grown(self.state, room), Tally(*(longer(x, room) for x in self.tally)), size)
+
+    def trimmed(self) -> Growing:
+        """Return a copy without spare room."""
+        arrays = {name: x[: self.size].copy() for name, x in arrays_of(self.state).items()}
+        return Growing(with_arrays(self.state, arrays), Tally(*self._trimmed()), self.size)
+
+    def _trimmed(self) -> list[IntArray]:
+        return [x[: self.size].copy() for x in self.tally]
+
+
+@kernel
+def _weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Rates) -> FloatArray:
+    """Return the weights (log-odds) of some clauses just before step `step` (from 1)."""
+    weights = np.empty(len(clauses))
+    for k in range(len(clauses)):
+        weights[k] = weight_after(state, clauses[k], step - 1, rates)
+    return weights
+
+
+@kernel
+def _update(
+    state: AdaGradState, tally: Tally, clauses: IntArray, delta_n: IntArray, step: int, rates: Rates
+) -> FloatArray:
+    """Take step `step` (from 1) for clauses that occur in its example, in place; return their weights after it.
+
+    Parameters
+    ----------
+    state, tally
+        Changed.
+    clauses : int64 array, shape (k,)
+        Distinct.
+    delta_n : int64 array, shape (k,)
+        Those of clauses that are only discounted are 0.
+    step : int
+    rates : Rates
+    """
+    weights = np.empty(len(clauses))
+    for k in range(len(clauses)):
+        clause = clauses[k]
+        tally.met[clause] += 1
+        if delta_n[k] == 0:
+            weights[k] = weight_after(state, clause, step, rates)
+        else:
+            weights[k] = update_clause(state, clause, delta_n[k], step, rates)
+            tally.updates[clause] += 1
+            tally.delta_n[clause] += delta_n[k]
+    return weights
+
+
+# ---- the predicted world of an example, and the one that is learned from -----------------------------
+
+
+def _step_worlds(
+    network: Network, weights: FloatArray, loss: FloatArray | None, parameters: Parameters, describe: Describe
+) -> tuple[BoolArray, BoolArray]:
+    """Return the most probable world, and the one that is most probable with a loss added.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses; of one example.
+    weights : float array, shape (m,)
+        Log-odds.
+    loss : float array, shape (n,), or None
+        Added for each true atom; without one both worlds are the same.
+    parameters : Parameters
+        How worlds are found.
+    describe : callable
+        Words for ground clauses.
+
+    Raises
+    ------
+    InfeasibleError
+        The hard clauses cannot all hold.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.structure.osl.settings import OSLParameters
+    >>> loss = np.array([1.0, 1.0])
+    >>> worlds = _step_worlds(network(2, [(0, [1])]), np.array([-0.5]), loss, OSLParameters(), lambda *_: "")
+    >>> [world.tolist() for world in worlds]
+    [[False, False], [True, True]]
+    """
+    structure = compile_network(network)
+    if parameters.inference == "exact" and structure.forest.all():
+        program = compile_forest(structure)
+        unary, pairs = program.weigh(np.where(network.hard, 0.0, weights), network.prior)
+        predicted = np.zeros(len(network.atoms), dtype=np.bool_)
+        if program.solve(unary, pairs, predicted) < 0:
+            if loss is None:
+                return predicted, predicted
+            atom = program.arrays.state_atom
+            unary[atom >= 0] += loss[atom[atom >= 0]]
+            target = np.zeros(len(network.atoms), dtype=np.bool_)
+            program.solve(unary, pairs, target)
+            return predicted, target
+    return two_worlds(network, weights, loss, parameters, describe)
+
+
+# ---- networks with further clauses -------------------------------------------------------------------
+
+
+def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
+    """Append weighted clauses with their ground clauses to a network.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms, m clauses.
+    clauses : int64 array, shape (k,)
+        Ids of the new clauses, ascending and greater than those of the network.
+    rows : Rows
+        Ground clauses with at least one literal over the network's atoms; `clause` counts the new clauses from 0.
+
+    Returns
+    -------
+    Network
+        The new clauses have the places m to m + k - 1 and count satisfied groundings. As in `example_network`, counts
+        are those of the whole up to a constant: use differences.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.counts import delta_counts
+    >>> from sqlrl.solve.sample import network
+    >>> small = network(2, [(0, [1])])
+    >>> rows = Rows(*(np.array(x) for x in ([0, 0, 1], [-1, 2, -2, -1], [2, 1, 1], [1, 1, 1])))
+    >>> longer = appended(small, np.array([7, 9]), rows)
+    >>> delta_counts(longer, np.array([True, False]), np.array([False, False])).tolist()
+    [1, -1, -1]
+    """
+    m, k = len(network.clauses), len(clauses)
+    _, unit, long = rows.split()
+    order = np.argsort(long.clause, kind="stable")
+    start, length = long.starts(), long.length[order]
+    literals = long.literals[ragged_ranges(start[:-1][order], length)]
+    nothing = np.zeros(k, dtype=object)
+    return replace(
+        network,
+        clauses=np.concatenate([network.clauses, clauses]),
+        sign=np.concatenate([network.sign, np.ones(k, dtype=np.int64)]),
+        hard=np.concatenate([network.hard, np.zeros(k, dtype=np.bool_)]),
+        indptr=np.concatenate([network.indptr, network.indptr[-1] + pointers(length)[1:]]),
+        literals=np.concatenate([network.literals, literals]),
+        row_clause=np.concatenate([network.row_clause, m + long.clause[order]]),
+        multiplicity=np.concatenate([network.multiplicity, long.multiplicity[order]]),
+        units=sparse.hstack([network.units, _units(unit, len(network.atoms), k)], format="csr"),
+        base=np.concatenate([network.base, nothing]),
+        total=np.concatenate([network.total, nothing]),
+        evidence_violated=np.concatenate([network.evidence_violated, nothing]),
+        open=np.concatenate([network.open, nothing]),
+    )
+
+
+def _units(rows: Rows, atoms: int, clauses: int) -> sparse.csr_array:
+    """How much n of each clause grows when an atom becomes true."""
+    grows = np.where(rows.literals > 0, rows.multiplicity, -rows.multiplicity)
+    matrix = sparse.coo_array((grows, (np.abs(rows.literals) - 1, rows.clause)), shape=(atoms, clauses)).tocsr()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+# ---- what is kept between windows --------------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """A learner between two windows.
+
+    Parameters
+    ----------
+    steps : int
+        Number of steps so far.
+    model, added : Growing
+        Weights of the model's clauses and of the added ones.
+    additions : tuple of Addition
+    infeasible : InfeasibleTruth
+        Hard clauses that the labels so far violate.
+    searched : Searched
+    """
+
+    steps: int
+    model: Growing
+    added: Growing
+    additions: tuple[Addition, ...]
+    infeasible: InfeasibleTruth
+    searched: Searched
+
+
+def nothing_kept() -> Kept:
+    """Return what a learner remembers before the first window.
+
+    Examples
+    --------
+    >>> nothing_kept().steps
+    0
+    """
+    return Kept(0, Growing.empty(), Growing.empty(), (), no_infeasible_truth(), Searched())
+
+
+def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any]]:
+    """Return all that a learner needs to go on later as plain arrays, which are copies.
+
+    Parameters
+    ----------
+    kept : Kept
+    patterns : iterable of Shape
+        Those of the pattern book, in its order.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {"steps": np.array(kept.steps, dtype=np.int64)}
+    for name, growing in (("model", kept.model), ("added", kept.added)):
+        arrays |= {f"{name}_{key}": x for key, x in growing.state._asdict().items() if key != "steps"}
+        arrays |= {f"{name}_{key}": x for key, x in growing.tally._asdict().items()}
+    arrays |= {f"addition_{key}": x for key, x in to_arrays(kept.additions).items()}
+    # Bytes of a text, as numbers of a type that databases have.
+    arrays["patterns"] = np.frombuffer(patterns_to_text(patterns).encode(), dtype=np.uint8).astype(np.int64)
+    arrays |= {f"infeasible_{key}": getattr(kept.infeasible, key) for key in _INFEASIBLE}
+    arrays["searched"] = np.array(astuple(kept.searched), dtype=np.int64)
+    return {name: x.copy() for name, x in arrays.items()}
+
+
+def from_state(state: Mapping[str, npt.NDArray[Any]]) -> tuple[Kept, list[Shape]]:
+    """Return what `to_state` was given.
+
+    Raises
+    ------
+    InputError
+        The arrays are not those of an OSL learner.
+
+    Examples
+    --------
+    >>> kept, patterns = from_state(to_state(nothing_kept(), []))
+    >>> kept.steps, kept.additions, patterns
+    (0, (), [])
+    """
+    empty = to_state(nothing_kept(), [])
+    if set(empty) - set(state):
+        raise InputError(f"a state of this learner has the arrays {', '.join(empty)}")
+    taken = {name: np.array(state[name], dtype=array.dtype) for name, array in empty.items()}
+    parts = []
+    for name in ("model", "added"):
+        weights, *others = (taken[f"{name}_{key}"] for key in AdaGradState._fields[1:])
+        tally = Tally(*(taken[f"{name}_{key}"] for key in Tally._fields))
+        parts.append(Growing(AdaGradState(0, weights, *others), tally, len(weights)))
+    additions = from_arrays(
+        {key.removeprefix("addition_"): x for key, x in taken.items() if key.startswith("addition_")}
+    )
+    infeasible = InfeasibleTruth(*(taken[f"infeasible_{key}"] for key in _INFEASIBLE))
+    patterns = patterns_from_text(taken["patterns"].astype(np.uint8).tobytes().decode())
+    searched = Searched(*taken["searched"].tolist())
+    return Kept(int(taken["steps"]), parts[0], parts[1], tuple(additions), infeasible, searched), patterns
+
+
+# ---- the learner -------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -243,11 +608,11 @@ class OSLLearner:
         places = {int(example): place for place, example in enumerate(window.examples)}
         for k, example in enumerate(examples.tolist()):
             self._step(run, k, places[example], example, last=k == len(examples) - 1)
-        steps = step_table(run.rows)
+        steps = _step_table(run.rows)
         model, added = run.model.trimmed(), run.added.trimmed()
         if not all(np.all(np.isfinite(x)) for part in (model, added) for x in (part.state.weight, part.state.total)):
             raise NumericError(f"weights grew beyond the range of floats: {self.parameters.remedy}")
-        report = WindowReport(steps, run.predicted, change_table(run.changes), time.perf_counter() - start)
+        report = WindowReport(steps, run.predicted, _change_table(run.changes), time.perf_counter() - start)
         # One assignment, so that Ctrl-C cannot leave half a window behind.
         searched = kept.searched.joined(run.search.searched)
         infeasible = kept.infeasible.joined(broken)
@@ -294,15 +659,15 @@ class OSLLearner:
         first = len(small.clauses)
         weights = np.concatenate(
             [
-                weights_before(run.model.state, small.clauses, step, parameters.rates),
-                weights_before(run.added.state, added, step, parameters.rates),
+                _weights_before(run.model.state, small.clauses, step, parameters.rates),
+                _weights_before(run.added.state, added, step, parameters.rates),
             ]
         )
         weights[network.hard] = 0.0
         truth = run.truth[atoms]
         loss = np.where(small.helper, 0.0, np.where(truth, -1.0, 1.0)) * parameters.augmentation
         try:
-            predicted, target = step_worlds(
+            predicted, target = _step_worlds(
                 network, weights, loss if parameters.augmentation > 0 else None, parameters, describer(network, self.names)
             )  # fmt: skip
         except InfeasibleError as error:
@@ -320,8 +685,8 @@ class OSLLearner:
         run.rows.append((step - 1, example, float(wrong), count, count - wrong, of_truth, of_predicted))
         own = ~small.hard
         after = (
-            update(run.model.state, run.model.tally, small.clauses[own], delta[:first][own], step, parameters.rates),
-            update(run.added.state, run.added.tally, added, delta[first:], step, parameters.rates),
+            _update(run.model.state, run.model.tally, small.clauses[own], delta[:first][own], step, parameters.rates),
+            _update(run.added.state, run.added.tally, added, delta[first:], step, parameters.rates),
         )
         missing = atoms[truth & ~target & real]
         run.waiting += 1
@@ -353,7 +718,7 @@ class OSLLearner:
             return None
         run.added = run.added.with_room(first + len(delta_n))
         clauses, counts = first + np.arange(len(delta_n), dtype=np.int64), np.array(delta_n, dtype=np.int64)
-        weights = update(run.added.state, run.added.tally, clauses, counts, step, self.parameters.rates)
+        weights = _update(run.added.state, run.added.tally, clauses, counts, step, self.parameters.rates)
         return Changes(step, FIRST + clauses, counts, weights)
 
     def _new_clauses(self, run: _Pass, x: Found, step: int, example: int, number: int) -> IntArray:

@@ -18,10 +18,10 @@ from sqlrl.ground.rows import Rows, by_clause, in_order
 from sqlrl.ground.sample import sample_program
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.worlds import World
-from sqlrl.structure.pathfinding.accepted import NONE, AcceptedClauses
-from sqlrl.structure.pathfinding.counting import delta_counts
+from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.counting import delta_counts
 from tests.ground.cases import CLOSED, Case, Names, load, world_table
-from tests.structure.candidates import Candidate, cases
+from tests.structure.osl.candidates import Candidate, cases
 
 # Loading a case takes a second, a candidate a few milliseconds.
 FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)

@@ -14,7 +14,7 @@ from sqlrl.ground.atom_table import FIXED_TRUE, AtomArrays, AtomTable, Int32Arra
 from sqlrl.ground.bound_pattern import Bindings, PatternCode
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.structure.pathfinding.chains import agree, chain_of, heads_for, link
+from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
 
 
 def delta_counts(

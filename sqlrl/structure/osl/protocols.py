@@ -15,10 +15,10 @@ from sqlrl.ground.windows import Window
 from sqlrl.learn.protocols import Ordering, TrainingStream
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import Shape
-from sqlrl.structure.additions import Addition
-from sqlrl.structure.pathfinding.accepted import PatternWindow
-from sqlrl.structure.pathfinding.patterns import Constants, PatternBook
-from sqlrl.structure.search import Target
+from sqlrl.structure.osl.accepted import PatternWindow
+from sqlrl.structure.osl.additions import Addition
+from sqlrl.structure.osl.patterns import Constants, PatternBook
+from sqlrl.structure.osl.search import Target
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model

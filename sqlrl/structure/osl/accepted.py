@@ -15,8 +15,8 @@ from sqlrl.ground.rows import Rows, repeated
 from sqlrl.kernels import kernel
 from sqlrl.logic.shapes import Shape
 from sqlrl.solve.structure import ragged_ranges
-from sqlrl.structure.pathfinding.chains import agree, chain_of, heads_for, link
-from sqlrl.structure.pathfinding.counting import literal_value
+from sqlrl.structure.osl.counting import literal_value
+from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
 
 NONE = -1
 """Stands for the clause of a variant that was not accepted."""

@@ -21,14 +21,12 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.shapes import Shaper
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.structure.additions import Addition
-from sqlrl.structure.pathfinding.clauses import clause_of
-from sqlrl.structure.pathfinding.hypergraph import Hypergraph, build_hypergraph
-from sqlrl.structure.pathfinding.paths import Paths, find_paths
-from sqlrl.structure.pathfinding.patterns import Candidates, PatternBook
-from sqlrl.structure.templates import rules_of
-from tests.structure.pathcases import Case, Path, direct_clause, random_case, same_clause
-from tests.structure.test_paths import AD, AND, P29, SIZE, advertisement, as_sets, atom_of, starts_of
+from sqlrl.structure.osl.additions import Addition, rules_of
+from sqlrl.structure.osl.hypergraph import Hypergraph, build_hypergraph
+from sqlrl.structure.osl.paths import Paths, find_paths
+from sqlrl.structure.osl.patterns import Candidates, PatternBook, clause_of
+from tests.structure.osl.pathcases import Case, Path, direct_clause, random_case, same_clause
+from tests.structure.osl.test_paths import AD, AND, P29, SIZE, advertisement, as_sets, atom_of, starts_of
 
 MANY = 25
 """Paths of a case that are compared with each other."""

@@ -14,11 +14,11 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.observed import TrueAtoms, WindowFacts
 from sqlrl.logic.modes import parse_modes
-from sqlrl.structure.pathfinding import paths as finding
-from sqlrl.structure.pathfinding.hypergraph import Hypergraph, build_hypergraph
-from sqlrl.structure.pathfinding.paths import find_paths
-from sqlrl.structure.pathfinding.subclauses import sub_clauses
-from tests.structure.pathcases import Atom, Case, Path, create_hypergraph, paths_from, random_case
+from sqlrl.structure.osl import paths as finding
+from sqlrl.structure.osl.hypergraph import Hypergraph, build_hypergraph
+from sqlrl.structure.osl.paths import find_paths
+from sqlrl.structure.osl.patterns import sub_clauses
+from tests.structure.osl.pathcases import Atom, Case, Path, create_hypergraph, paths_from, random_case
 
 
 def atom_of(graph: Hypergraph, edge: int) -> Atom:

@@ -10,7 +10,7 @@ from sqlrl.ground.rows import Rows
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.sample import network
-from sqlrl.structure.appended import appended
+from sqlrl.structure.osl.learner import appended
 
 ATOMS = 5
 GROUND = st.tuples(
