@@ -14,7 +14,8 @@ import pyarrow as pa
 
 import sqlrl
 from sqlrl.database.inducing import Session
-from sqlrl.ground.evaluated import ComponentCounts, Saturated
+from sqlrl.ground.coverage import ComponentCounts
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.rules import Rule
 from sqlrl.structure.ilp.protocols import Task

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sqlrl.database.models import Models, check_limit_option, check_model, helper_limit
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model

@@ -18,11 +18,10 @@ from sqlrl.database.resuming import NUMBERED
 from sqlrl.database.training import Learned, TrainingStream
 from sqlrl.engine.nodes import column
 from sqlrl.errors import ModelError
+from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.clauses import clause_table, shape_table
-from sqlrl.ground.facts import read_facts
-from sqlrl.ground.naming import atom_texts, example_names
+from sqlrl.ground.clauses import atom_texts, clause_table, example_names, shape_table
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model

@@ -17,12 +17,11 @@ from sqlrl.database.defining import Defining
 from sqlrl.database.models import Models, check_limit_option
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, Coverage
-from sqlrl.ground.evaluated import ComponentCounts, Saturated
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, ComponentCounts, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Program
-from sqlrl.ground.saturation import saturate
+from sqlrl.ground.saturation import Saturated, saturate
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.model import Model

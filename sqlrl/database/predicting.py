@@ -22,12 +22,11 @@ from sqlrl.database.solved import Window, put_together
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.counts import check_any_world
-from sqlrl.ground.dividing import divided
+from sqlrl.ground.clauses import describer
+from sqlrl.ground.counts import GROUNDING_LIMIT, check_any_world
 from sqlrl.ground.expanding import unseen
-from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.ground.naming import describer
 from sqlrl.ground.network import IntArray
+from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.errors import BiasWarning, GroundingLimitError, InputError, ModelError, warn
-from sqlrl.ground.evaluated import Saturated
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode
 from sqlrl.logic.components import BodyLiteral, constant
 from sqlrl.logic.lexer import nearest

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
-from sqlrl.ground.evaluated import Saturated
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses

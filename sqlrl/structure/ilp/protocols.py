@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from sqlrl.ground.evaluated import ComponentCounts, Saturated
+from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.rules import Rule

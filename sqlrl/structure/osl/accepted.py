@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.ground.atom_table import FIXED_FALSE, FIXED_TRUE, AtomArrays, AtomTable, Int32Array
-from sqlrl.ground.bound_pattern import Bindings, PatternCode
+from sqlrl.ground.bindings import FIXED_FALSE, FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.rows import Rows, repeated
 from sqlrl.kernels import kernel

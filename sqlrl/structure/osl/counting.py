@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.ground.atom_table import FIXED_TRUE, AtomArrays, AtomTable, Int32Array, find_atom
-from sqlrl.ground.bound_pattern import Bindings, PatternCode
+from sqlrl.ground.bindings import FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode, find_atom
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlrl.ground.atom_table import Int32Array, mixed
+from sqlrl.ground.bindings import Int32Array, mixed
 from sqlrl.ground.network import IntArray
 from sqlrl.kernels import kernel
 

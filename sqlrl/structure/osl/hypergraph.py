@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.observed import TrueAtoms, WindowFacts
 from sqlrl.kernels import kernel
 from sqlrl.logic.modes import UNEXPLORED, Modes
 

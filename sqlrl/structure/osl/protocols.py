@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 
 import pyarrow as pa
 
+from sqlrl.ground.atoms import WindowFacts
 from sqlrl.ground.network import FloatArray
-from sqlrl.ground.observed import WindowFacts
 from sqlrl.ground.windows import Window
 from sqlrl.learn.protocols import Ordering, TrainingStream
 from sqlrl.logic.modes import Modes

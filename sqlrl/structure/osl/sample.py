@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlrl.ground.observed import TrueAtoms, WindowFacts
+from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.logic.modes import Modes, parse_modes
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 

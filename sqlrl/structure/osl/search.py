@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.atom_table import NO_EXAMPLE, AtomTable
-from sqlrl.ground.bound_pattern import Bindings
+from sqlrl.ground.atoms import WindowFacts
+from sqlrl.ground.bindings import NO_EXAMPLE, AtomTable, Bindings
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.observed import WindowFacts
 from sqlrl.logic.modes import UNEXPLORED, Modes
 from sqlrl.structure.osl.accepted import PatternWindow
 from sqlrl.structure.osl.counting import delta_counts, violations

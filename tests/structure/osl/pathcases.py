@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from sqlrl.ground.observed import TrueAtoms, WindowFacts
+from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.logic.modes import Mode, Modes
 from sqlrl.logic.terms import Clause, Constant, Literal, Variable
 

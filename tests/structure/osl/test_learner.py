@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import InputError
+from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.facts import read_facts
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Windows
 from sqlrl.logic.mln import parse_mln

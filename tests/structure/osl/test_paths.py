@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError
+from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.observed import TrueAtoms, WindowFacts
 from sqlrl.logic.modes import parse_modes
 from sqlrl.structure.osl import paths as finding
 from sqlrl.structure.osl.hypergraph import Hypergraph, build_hypergraph

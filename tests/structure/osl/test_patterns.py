@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.observed import TrueAtoms, WindowFacts
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.expansions import expand_rule
 from sqlrl.logic.formula import parse_formula

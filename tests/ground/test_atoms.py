@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
+from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.facts import read_facts
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
 from sqlrl.logic.terms import Atom, Variable

@@ -8,8 +8,8 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.layout import Layout
-from sqlrl.ground import compiling
-from sqlrl.ground.compiling import CompiledRules, Compiling
+from sqlrl.ground import binding
+from sqlrl.ground.binding import CompiledRules, Compiling
 from sqlrl.logic.model import Model
 from sqlrl.plan.sample import people
 
@@ -20,7 +20,7 @@ def parse(text: str, declared: str = "Friends(person, person)\nSmokes(person)") 
     return sqlrl.parse_mln(f"{declared}\n{text}", query=("Smokes",))
 
 
-def compiled(known: CompiledRules, model: Model, layout: Layout | None = None) -> list[compiling.Compiled]:
+def compiled(known: CompiledRules, model: Model, layout: Layout | None = None) -> list[binding.Compiled]:
     of: Compiling = known.of(model, layout or people())
     return [each for rule in model.rules for each in of(rule)]
 
