@@ -30,7 +30,7 @@ from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Table
 
 

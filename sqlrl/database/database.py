@@ -27,7 +27,7 @@ from sqlrl.errors import EngineError, brief
 from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.worlds import OBSERVED
+from sqlrl.plan.sources import OBSERVED
 from sqlrl.report import console_for
 
 if TYPE_CHECKING:

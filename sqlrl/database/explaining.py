@@ -20,8 +20,8 @@ from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
 from sqlrl.plan.expansion import expand
-from sqlrl.plan.parts import domain_size
 from sqlrl.plan.slots import bind
+from sqlrl.plan.terms import domain_size
 from sqlrl.report import Table
 from sqlrl.wording import counted
 

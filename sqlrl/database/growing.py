@@ -29,7 +29,7 @@ from sqlrl.logic.modes import Modes, format_modes
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.symmetry import parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Console
 from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
 from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows

@@ -28,7 +28,7 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Console
 from sqlrl.report.console import Progress
 from sqlrl.wording import counted

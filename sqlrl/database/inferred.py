@@ -19,7 +19,7 @@ from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.expanding import Unseen
 from sqlrl.ground.network import BoolArray, IntArray, NetworkAtoms
 from sqlrl.ground.program import shown_rows
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.wording import counted
 
 

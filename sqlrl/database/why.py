@@ -16,8 +16,7 @@ from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program
-from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import argument_columns, table
 from sqlrl.plan.touching import AtomKey
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text

@@ -37,13 +37,12 @@ from sqlrl.ground.rows import (
 )
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
-from sqlrl.plan import violations
+from sqlrl.plan import touching
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import table
-from sqlrl.plan.worlds import POSSIBLE
+from sqlrl.plan.sources import POSSIBLE, table
 from sqlrl.wording import counted
 
 ROWS_PER_BATCH = 262_144
@@ -520,7 +519,7 @@ def _violated_text(
     """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
     if clause is not None and use.parameters is None and clause not in use.clauses:
         return None
-    query = violations.violated_by_evidence(
+    query = touching.violated_by_evidence(
         shape, program.layout, parameters=use.parameters, examples=examples, foreign=frozenset(use.foreign)
     )
     if use.parameters is not None:
@@ -597,7 +596,7 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
             for clause, n in run_counts(program, use, counted):
                 found[clause] += n
             continue
-        query = violations.violated_by_evidence(
+        query = touching.violated_by_evidence(
             use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign
         )
         number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))

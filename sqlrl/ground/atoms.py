@@ -16,9 +16,7 @@ from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Program
-from sqlrl.plan.facts import domain_rows, true_atoms
-from sqlrl.plan.sources import argument_columns, given_rows
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, table, true_atoms
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from sqlrl.ground.rows import AtomIndex
 from sqlrl.kernels import inlined, kernel
 from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.plan.bindings import ClosedPart, ClosedParts, PatternPart, bindings_query
-from sqlrl.plan.facts import closed_atoms, given_atoms, query_atoms
 from sqlrl.plan.slots import bind
+from sqlrl.plan.sources import closed_atoms, given_atoms, query_atoms
 from sqlrl.wording import counted
 
 # ---- ground atoms by predicate and arguments ---------------------------------------------------------

@@ -23,7 +23,7 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Helper, Literal, Term, Variable
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
 

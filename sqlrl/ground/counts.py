@@ -26,9 +26,9 @@ from sqlrl.plan.counting import (
     enumerated_by_count,
 )
 from sqlrl.plan.outside import loose_literal
-from sqlrl.plan.parts import domain_size
 from sqlrl.plan.slots import bind
-from sqlrl.plan.worlds import OBSERVED, POSSIBLE, World
+from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
+from sqlrl.plan.terms import domain_size
 from sqlrl.wording import counted
 
 GROUNDING_LIMIT = 200_000_000
@@ -91,7 +91,7 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
     --------
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.plan.counting import count_violated
-    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> from sqlrl.plan.sources import OBSERVED
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
     >>> run_counts(program, use, count_violated(use.shape, program.layout, OBSERVED))
@@ -208,7 +208,7 @@ def check_count(program: Program, use: ShapeUse, limit: int, world: World, examp
     Examples
     --------
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> from sqlrl.plan.sources import OBSERVED
     >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
     >>> for use in sample_program(text, ["Smokes"], FRIENDS).shapes.values():
     ...     check_count(sample_program(text, ["Smokes"], FRIENDS), use, 5, OBSERVED)

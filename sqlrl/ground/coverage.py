@@ -20,10 +20,21 @@ from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError, M
 from sqlrl.ground.counts import is_overflow
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
-from sqlrl.plan.coverage import bindings_from, count_bindings, layer_bindings, layer_counts
-from sqlrl.plan.patterns import Argument, CoverageTables, Heads, Kind, Pattern, layer_columns
-from sqlrl.plan.shared import facts_of_constants, wanted_bindings
-from sqlrl.plan.sql import table
+from sqlrl.plan.coverage import (
+    Argument,
+    CoverageTables,
+    Heads,
+    Kind,
+    Pattern,
+    bindings_from,
+    count_bindings,
+    facts_of_constants,
+    layer_bindings,
+    layer_columns,
+    layer_counts,
+    wanted_bindings,
+)
+from sqlrl.plan.sources import table
 from sqlrl.wording import counted
 
 MOST_BINDINGS = 10_000_000

@@ -40,9 +40,8 @@ from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
 from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.facts import atom_arguments
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import atom_arguments, table
 
 NOWHERE = constant(2**31 - 1)
 """The term of a constant that the data do not have: no id is so large."""

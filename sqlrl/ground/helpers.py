@@ -28,9 +28,8 @@ from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeExists, ShapeLitera
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
 from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import OBSERVED, POSSIBLE, table
 from sqlrl.plan.tuples import holding
-from sqlrl.plan.worlds import OBSERVED, POSSIBLE
 from sqlrl.wording import counted
 
 JOINED = 10_000_000

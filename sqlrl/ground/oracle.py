@@ -24,9 +24,8 @@ from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import World, table
 from sqlrl.plan.unmet import FAIL, HOLD, among, few, may_be_long, unmet
-from sqlrl.plan.worlds import World
 
 
 @dataclass(frozen=True)

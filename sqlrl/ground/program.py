@@ -25,7 +25,7 @@ from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 
 FOREIGN = -1
 """The id of a constant that the data do not have; it joins with nothing."""
@@ -165,7 +165,7 @@ def shown_rows(engine: Engine, layout: Layout, data: pa.Table | exp.Expr) -> Ite
     Examples
     --------
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.plan.sql import table
+    >>> from sqlrl.plan.sources import table
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> with shown_rows(program.engine, program.layout, pa.table({"x": [1, 2]})) as name:
     ...     program.engine.fetch(exp.select("*").from_(table(name)), step="look").to_pylist()

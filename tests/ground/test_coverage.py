@@ -17,7 +17,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.coverage import ComponentCounts, Coverage, Placed
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
-from sqlrl.plan.patterns import Pattern
+from sqlrl.plan.coverage import Pattern
 from tests.ground.bodies import (
     PREDICATES,
     SIZE,

@@ -22,7 +22,7 @@ from sqlrl.ground.completing import completed_world
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
-from sqlrl.plan.worlds import World
+from sqlrl.plan.sources import World
 from sqlrl.solve.counts import counts
 from tests.ground.brute import Data, Formulas
 from tests.ground.cases import Names, completed

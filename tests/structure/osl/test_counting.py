@@ -17,7 +17,7 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.rows import Rows, by_clause, in_order
 from sqlrl.ground.sample import sample_program
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
-from sqlrl.plan.worlds import World
+from sqlrl.plan.sources import World
 from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
 from sqlrl.structure.osl.counting import delta_counts
 from tests.ground.cases import CLOSED, Case, Names, load, world_table
