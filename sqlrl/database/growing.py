@@ -26,8 +26,7 @@ from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import Modes, format_modes
-from sqlrl.logic.shapes import Shape
-from sqlrl.logic.symmetry import parameter_symmetries
+from sqlrl.logic.shapes import Shape, parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.plan.sources import table
 from sqlrl.report import Console

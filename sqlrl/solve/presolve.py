@@ -1,4 +1,4 @@
-"""What is certain before any solver runs: blocks that hard rows state pair by pair, hard units, and atoms whose own weight outweighs all that opposes it."""
+"""What is certain before any solver runs: blocks that hard rows state pair by pair, and atoms that units or their own weight fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weights that maximise a penalised conditional log-likelihood, with their condition of optimality; the last digits by proximal Newton steps."""
+"""The weights that maximise a penalised conditional log-likelihood; their last digits are found by proximal Newton steps."""
 
 from __future__ import annotations
 

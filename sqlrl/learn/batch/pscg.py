@@ -1,4 +1,4 @@
-"""Preconditioned scaled conjugate gradient: climbs a penalised log-likelihood of which only moments of counts are known, as an estimator over a database."""
+"""Preconditioned scaled conjugate gradient: climbs a penalised log-likelihood of which only moments of counts are known."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ import numpy.typing as npt
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.logic.modes import Modes
-from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot
-from sqlrl.logic.symmetry import parameter_symmetries
+from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot, parameter_symmetries
 from sqlrl.logic.terms import And, Atom, Clause, Constant, Formula, Implies, Literal, Not, Or, Term, Variable
 from sqlrl.structure.osl.distinct import distinct_rows, slot_of, table_of
 from sqlrl.structure.osl.hypergraph import Hypergraph
@@ -371,7 +370,7 @@ def least_rows(rows: npt.NDArray[Integer], symmetries: Sequence[tuple[int, ...]]
     ----------
     rows : integer array, shape (n, k)
     symmetries : sequence of tuple of int
-        Permutations of the columns, as `sqlrl.logic.symmetry.parameter_symmetries` returns them.
+        Permutations of the columns, as `sqlrl.logic.shapes.parameter_symmetries` returns them.
 
     Returns
     -------
