@@ -14,10 +14,11 @@ import pyarrow as pa
 
 import sqlrl
 from sqlrl.database.inducing import Session
+from sqlrl.ground.coverage import ComponentCounts
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.ilp.protocols import ComponentCounts, Saturated
-from sqlrl.structure.ilp.session import Task
+from sqlrl.structure.ilp.protocols import Task
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -145,7 +146,7 @@ class _Source:
 
 
 class _Session:
-    """A session of all atoms, but for its source: see `sqlrl.structure.ilp.session.InducingSession`."""
+    """A session of all atoms, but for its source: see `sqlrl.structure.ilp.protocols.InducingSession`."""
 
     def __init__(self, whole: Session, source: _Source) -> None:
         self._whole, self.source = whole, source

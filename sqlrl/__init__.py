@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sqlrl.logic.saving import save_model
     from sqlrl.logic.serialize import models_equal, read_model
     from sqlrl.report import Table
-    from sqlrl.structure.estimator import OSL
     from sqlrl.structure.ilp.estimator import ILP
+    from sqlrl.structure.osl.estimator import OSL
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
@@ -40,7 +40,7 @@ _HOMES = {
     "MaxMargin": "sqlrl.learn.margin.estimator",
     "Model": "sqlrl.logic",
     "Modes": "sqlrl.logic",
-    "OSL": "sqlrl.structure.estimator",
+    "OSL": "sqlrl.structure.osl.estimator",
     "PSCG": "sqlrl.learn.batch.pscg",
     "Perceptron": "sqlrl.learn",
     "Prediction": "sqlrl.database.prediction",

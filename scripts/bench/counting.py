@@ -17,7 +17,7 @@ from rounds import in_turns, publish, read_options, spread
 
 import sqlrl
 from sqlrl.plan.counting import count_violated
-from sqlrl.plan.worlds import OBSERVED
+from sqlrl.plan.sources import OBSERVED
 
 ENUMERATED = {
     2: "select count(*) from edge a join edge b on b.a0 = a.a1",

@@ -482,6 +482,7 @@ class Store:
         >>> from sqlrl.engine.connecting import connect
         >>> store = Store(connect(":memory:"))
         >>> store.create("fact_p", exp.select("1 as x"), "example")
+        1
         >>> store.free_name("fact", "P")
         'fact_P_2'
         """

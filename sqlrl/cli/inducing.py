@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlrl.logic import Model
     from sqlrl.report.console import Progress
     from sqlrl.structure.ilp.commands import SeedReport
-    from sqlrl.structure.ilp.progress import OnSeed
+    from sqlrl.structure.ilp.estimator import OnSeed
 
 _ILP = "Clauses (--learner ilp)"
 

@@ -22,13 +22,13 @@ from sqlrl.database.solved import tell
 from sqlrl.database.verb import verb
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.dividing import divided
+from sqlrl.ground.clauses import atom_texts, describer
+from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.expanding import unseen
-from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.ground.naming import atom_texts, describer
 from sqlrl.ground.network import Network, NetworkAtoms
 from sqlrl.ground.program import Program
-from sqlrl.ground.room import ENTRIES
+from sqlrl.ground.rows import MOST_ENTRIES
+from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ class Asking(Models):
                 program.expand(chosen)
                 missing, ids = unseen(program, chosen), self._ids_of(chosen)
                 # A sampled world is one of all examples, so that it needs them together.
-                windows = divided(program, np.sort(ids), chosen, limit=limit, entries=None if streamed else ENTRIES)
+                windows = divided(
+                    program, np.sort(ids), chosen, limit=limit, entries=None if streamed else MOST_ENTRIES
+                )
                 done = 0
                 for window, network in windows:
                     with self._sink(program, network, samples_into, means_into) as sink:

@@ -11,10 +11,9 @@ from sqlrl import markup
 from sqlrl.database.constraints import ClauseCost, cost_table
 from sqlrl.database.models import check_model
 from sqlrl.errors import InputError, NotFittedError
-from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds
-from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.learn.configured import Configured
-from sqlrl.learn.fitted import Fitted
+from sqlrl.ground.counts import GROUNDING_LIMIT
+from sqlrl.ground.factors import DENSITY, GROWTH, check_thresholds
+from sqlrl.learn.fitted import Configured, Fitted
 from sqlrl.learn.parameters import check_database
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule

@@ -16,15 +16,22 @@ from sqlrl.database.verb import verb
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
-from sqlrl.ground.expense import DENSITY, GROWTH, check_thresholds, growth_exponent, is_inexpensive
-from sqlrl.ground.factors import FactorCounts, factor_counts
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.counts import GROUNDING_LIMIT
+from sqlrl.ground.factors import (
+    DENSITY,
+    GROWTH,
+    FactorCounts,
+    check_thresholds,
+    factor_counts,
+    growth_exponent,
+    is_inexpensive,
+)
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Table
 
 
@@ -46,7 +53,7 @@ class ClauseCost:
     degree : int
         How often query predicates appear in it; 0 for a block.
     growth : float or None
-        See `sqlrl.ground.expense.growth_exponent`.
+        See `sqlrl.ground.factors.growth_exponent`.
     counted : {"exact", "at most", "block"}
         "at most": ground clauses with the same literals were counted once for each grounding. "block": it states that at most
         one of some atoms is true, which makes them one variable and adds no factor.
@@ -122,7 +129,7 @@ class Constraints(Models):
 
         Notes
         -----
-        Source: Huynh (2011), section 7.2, which leaves open what counts as linear; `sqlrl.ground.expense` says what does here.
+        Source: Huynh (2011), section 7.2, which leaves open what counts as linear; `sqlrl.ground.factors` says what does here.
 
         Examples
         --------

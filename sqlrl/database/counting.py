@@ -17,7 +17,7 @@ from sqlrl.database.verb import verb
 from sqlrl.database.worlds import Worlds
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
 from sqlrl.report import Table

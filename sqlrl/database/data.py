@@ -19,7 +19,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.database.loading import Loading
 from sqlrl.database.verb import verb
 from sqlrl.engine.nodes import column
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Console, Table
 
 if TYPE_CHECKING:

@@ -24,11 +24,10 @@ from sqlrl.database.predicting import Predicting
 from sqlrl.database.training import TrainingStream
 from sqlrl.engine.connecting import connect as connect_engine
 from sqlrl.errors import EngineError, brief
-from sqlrl.ground.counts import check_counts
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
 from sqlrl.learn.protocols import TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.plan.worlds import OBSERVED
+from sqlrl.plan.sources import OBSERVED
 from sqlrl.report import console_for
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sqlrl.database.definitions import define
 from sqlrl.database.verb import verb
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER, parse_definitions
-from sqlrl.logic.texts import read_text
+from sqlrl.logic.lexer import read_text
 
 
 class Defining(Data):

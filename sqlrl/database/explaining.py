@@ -14,14 +14,14 @@ from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import Engine
 from sqlrl.ground.assemble import plans
+from sqlrl.ground.counts import run_counts
 from sqlrl.ground.program import BoundFeature, Program
-from sqlrl.ground.running import run_counts
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
 from sqlrl.plan.expansion import expand
-from sqlrl.plan.parts import domain_size
 from sqlrl.plan.slots import bind
+from sqlrl.plan.terms import domain_size
 from sqlrl.report import Table
 from sqlrl.wording import counted
 

@@ -14,17 +14,17 @@ from sqlrl.database.models import Models, check_limit_option, check_model, helpe
 from sqlrl.database.verb import verb
 from sqlrl.errors import InputError
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.solve.exporting.atoms import Names
-    from sqlrl.solve.exporting.solutions import Format
-    from sqlrl.solve.exporting.wcnf import Dialect
+    from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.exchange.text import Names
+    from sqlrl.solve.exchange.wcnf import Dialect
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,11 @@ class Exports(Models):
         a2  2       Smokes  Bob
         a3  3       Smokes  Chris
         """
-        from sqlrl.solve.exporting import wcnf
-        from sqlrl.solve.exporting.atoms import map_path
-        from sqlrl.solve.exporting.lpfile import write_lp
-        from sqlrl.solve.exporting.solutions import format_of
-        from sqlrl.solve.exporting.uai import write_uai
+        from sqlrl.solve.exchange import wcnf
+        from sqlrl.solve.exchange.lpfile import write_lp
+        from sqlrl.solve.exchange.solutions import format_of
+        from sqlrl.solve.exchange.text import map_path
+        from sqlrl.solve.exchange.uai import write_uai
         from sqlrl.solve.weighed import weigh
 
         kind = format_of(path, format)
@@ -170,7 +170,7 @@ def names_of(program: Program, network: Network) -> Names:
     >>> names_of(program, ground_network(program)).texts(np.array([2]))
     [('Smokes', 'Bob')]
     """
-    from sqlrl.solve.exporting.atoms import Names
+    from sqlrl.solve.exchange.text import Names
 
     def texts(ids: npt.NDArray[np.int64]) -> Sequence[tuple[str, str]]:
         """Return predicate and constants of each atom."""

@@ -14,8 +14,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Constant, Literal
-from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import argument_columns, table
 from sqlrl.plan.touching import AtomKey
 
 

@@ -16,7 +16,7 @@ from sqlrl.engine.nodes import column, named
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.wording import counted
 
 

@@ -18,25 +18,22 @@ from sqlrl.database.resuming import NUMBERED
 from sqlrl.database.training import Learned, TrainingStream
 from sqlrl.engine.nodes import column
 from sqlrl.errors import ModelError
+from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.clauses import clause_table, shape_table
-from sqlrl.ground.facts import read_facts
-from sqlrl.ground.naming import atom_texts, example_names
+from sqlrl.ground.clauses import atom_texts, clause_table, example_names, shape_table
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import Modes, format_modes
-from sqlrl.logic.shapes import Shape
-from sqlrl.logic.symmetry import parameter_symmetries
+from sqlrl.logic.shapes import Shape, parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Console
-from sqlrl.structure.additions import FIRST, Addition
-from sqlrl.structure.pathfinding.patterns import Constants, PatternBook, least_rows
-from sqlrl.structure.protocols import GrowingWindow
-from sqlrl.structure.search import Target
-from sqlrl.structure.templates import rules_of
+from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
+from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
+from sqlrl.structure.osl.protocols import GrowingWindow
+from sqlrl.structure.osl.search import Target
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

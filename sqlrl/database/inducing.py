@@ -18,19 +18,18 @@ from sqlrl.database.models import Models, check_limit_option
 from sqlrl.database.verb import verb
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, Coverage
-from sqlrl.ground.evaluated import ComponentCounts, Saturated
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, ComponentCounts, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Program
-from sqlrl.ground.saturation import saturate
+from sqlrl.ground.saturation import Saturated, saturate
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 from sqlrl.report import Console
 from sqlrl.report.console import Progress
 from sqlrl.wording import counted
@@ -98,7 +97,7 @@ class TargetSource:
 
 
 class Session:
-    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.session.InducingSession`.
+    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`.
 
     Parameters
     ----------
@@ -231,7 +230,7 @@ class Inducing(Models, Defining):
     def induction(
         self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
     ) -> Iterator[Session]:
-        """Open a target with its data while the context is open; see `sqlrl.structure.ilp.session` (called by learners)."""
+        """Open a target with its data while the context is open; see `sqlrl.structure.ilp.protocols` (called by learners)."""
         check_limit_option(limit)
         self.catalog.store.check_writable()
         declared = self._declared(target, bias)

@@ -15,11 +15,11 @@ from sqlrl.catalog.records import Records
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
+from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.expanding import Unseen
-from sqlrl.ground.naming import named_atoms
 from sqlrl.ground.network import BoolArray, IntArray, NetworkAtoms
-from sqlrl.ground.scratch import shown_rows
-from sqlrl.plan.sql import table
+from sqlrl.ground.program import shown_rows
+from sqlrl.plan.sources import table
 from sqlrl.wording import counted
 
 

@@ -15,10 +15,9 @@ from sqlrl.database.marginals import Marginals, method_names
 from sqlrl.database.prediction import Prediction
 from sqlrl.database.solved import Counts, WorldCounts
 from sqlrl.ground import counts
+from sqlrl.ground.assemble import decided_false, observed_counts
 from sqlrl.ground.clauses import clause_table, shape_table, stated_model
-from sqlrl.ground.decided import decided_false
 from sqlrl.ground.network import Network
-from sqlrl.ground.passing import observed_counts
 from sqlrl.ground.program import Program
 from sqlrl.plan.touching import AtomKey
 from sqlrl.solve.counts import counts as counts_in

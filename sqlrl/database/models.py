@@ -16,9 +16,8 @@ from sqlrl.database.explaining import Explanations, explain
 from sqlrl.database.verb import verb
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.binding import bind_program
-from sqlrl.ground.compiling import CompiledRules
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.binding import CompiledRules, bind_program
+from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates

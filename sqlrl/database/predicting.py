@@ -23,19 +23,18 @@ from sqlrl.database.verb import verb
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.counts import check_any_world
-from sqlrl.ground.dividing import divided
+from sqlrl.ground.clauses import describer
+from sqlrl.ground.counts import GROUNDING_LIMIT, check_any_world
 from sqlrl.ground.expanding import unseen
-from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.ground.naming import describer
 from sqlrl.ground.network import IntArray
+from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:
     from sqlrl.catalog.layout import TableName
     from sqlrl.ground.program import Program
     from sqlrl.solve.choose import Method
-    from sqlrl.solve.exporting.solutions import Format
+    from sqlrl.solve.exchange.solutions import Format
 
 
 class Predicting(Asking):
@@ -202,7 +201,7 @@ class Predicting(Asking):
         >>> prediction.table()["person"], prediction.objective
         (['Anna', 'Bob', 'Chris'], 10.5)
         """
-        from sqlrl.solve.exporting import solutions
+        from sqlrl.solve.exchange import solutions
         from sqlrl.solve.weighed import weigh
 
         def read(program: Program, ids: IntArray, chosen: TableName | None) -> Iterator[Window]:

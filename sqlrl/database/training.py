@@ -17,8 +17,7 @@ from sqlrl.database.grouping import atom_groups
 from sqlrl.database.keeping import learned_statistics, window_statistics
 from sqlrl.database.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
 from sqlrl.errors import CheckpointWarning, InputError, warn
-from sqlrl.ground.clauses import clause_table, learned_model, shape_table
-from sqlrl.ground.naming import atom_texts, example_names
+from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord

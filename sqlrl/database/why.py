@@ -12,14 +12,11 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.engine.nodes import column
-from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms
-from sqlrl.ground.clauses import clause_table
-from sqlrl.ground.dependent import with_helpers
-from sqlrl.ground.naming import atom_texts
+from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
+from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program
-from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import argument_columns, table
 from sqlrl.plan.touching import AtomKey
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text

@@ -16,12 +16,10 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.prediction import Prediction
 from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, union_all
 from sqlrl.errors import InputError
+from sqlrl.ground.clauses import argument_names
 from sqlrl.ground.completing import completed_world
-from sqlrl.ground.naming import argument_names
 from sqlrl.ground.program import Program
-from sqlrl.plan.sources import argument_columns, given_rows
-from sqlrl.plan.sql import table
-from sqlrl.plan.worlds import OBSERVED, World
+from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows, table
 from sqlrl.report.text import cell_text
 
 SHOWN = 5

@@ -1,4 +1,7 @@
-"""The ground network of a program: one query a shape, streamed into arrays; many non-recursive shapes are grounded together."""
+"""Grounding of a program: its network in arrays, counts of ground clauses of which none is kept, and what the evidence alone decides.
+
+One query a shape is streamed; many non-recursive shapes are grounded together.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,43 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from scipy import sparse
+from sqlglot import exp
 
-from sqlrl.catalog.layout import TableName
-from sqlrl.errors import CountOverflowError
-from sqlrl.ground.atoms import Atoms, read_atoms
-from sqlrl.ground.counts import groundings, violated_by_evidence
-from sqlrl.ground.feasible import check_evidence
-from sqlrl.ground.limits import check_limit, limited
-from sqlrl.ground.network import IntArray, Network
+from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column, named, star_count, subquery
+from sqlrl.errors import CountOverflowError, InfeasibleError
+from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
+from sqlrl.ground.blocks import BlockRule
+from sqlrl.ground.counts import Counts, check_limit, groundings, limited, rule_place, run_counts, violated_by_evidence
+from sqlrl.ground.features import ground_together
+from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.ground.room import Room
-from sqlrl.ground.rows import AtomIndex, Rows, by_clause, read_rows, repeated, single
-from sqlrl.ground.running import rule_place
-from sqlrl.ground.together import ground_together
-from sqlrl.ground.wide import narrowed
-from sqlrl.logic.shapes import Shape
+from sqlrl.ground.rows import (
+    INT64_MAX,
+    AtomIndex,
+    Room,
+    Rows,
+    by_clause,
+    narrowed,
+    read_batch,
+    read_rows,
+    repeated,
+    single,
+)
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
+from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
+from sqlrl.plan import touching
+from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
+from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
+from sqlrl.plan.sources import POSSIBLE, table
+from sqlrl.wording import counted
 
 ROWS_PER_BATCH = 262_144
-INT64_MAX = int(np.iinfo(np.int64).max)
+
+
+# ---- the network -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -98,7 +118,7 @@ def ground_network(
 ) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
-    Many non-recursive shapes are grounded together (`sqlrl.ground.together` says when), which gives the same network.
+    Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network.
 
     Parameters
     ----------
@@ -315,3 +335,275 @@ def _units(
     np.add.at(violated, rows.clause[~negative], rows.multiplicity[~negative])
     is_hard = hard[rows.clause]
     return matrix, violated.astype(object), np.stack([rows.clause[is_hard], rows.literals[is_hard]], axis=1)
+
+
+# ---- one pass over ground clauses --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Exact counts of ground clauses.
+
+    Parameters
+    ----------
+    open : object array of int, shape (m,)
+        Those that the evidence leaves open.
+    evidence_violated : object array of int, shape (m,)
+        Those that it violates.
+    violated : object array of int, shape (m,)
+        Those that the observed world violates, of either kind.
+    """
+
+    open: Counts
+    evidence_violated: Counts
+    violated: Counts
+
+
+def observed_counts(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Observed:
+    r"""Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate.
+
+    Parameters
+    ----------
+    program : Program
+        m clauses.
+    examples : TableName, optional
+    limit : int, optional
+        The most groundings that counting clauses without an open literal may enumerate.
+
+    Raises
+    ------
+    GroundingLimitError, CountOverflowError
+        As `sqlrl.ground.counts.violated_by_evidence` and `sqlrl.ground.rows.narrowed`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> found = observed_counts(sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS))
+    >>> found.open.tolist(), found.evidence_violated.tolist(), found.violated.tolist()
+    ([2, 0], [0, 2], [1, 2])
+    """
+    atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names).ids
+    truth, _ = read_labels(program.engine, program.layout, atoms, examples)
+    evidence = violated_by_evidence(program, examples, limit=limit)
+    opened, wrong = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
+    for rows in passing(program, atoms, examples, evidence):
+        some = rows.length > 0
+        add_per_clause(evidence, rows.take(~some))
+        left = rows.take(some)
+        add_per_clause(opened, left)
+        add_per_clause(wrong, left.take(_violated_rows(left, truth)))
+    return Observed(opened, evidence, evidence + wrong)
+
+
+def passing(program: Program, atoms: IntArray, examples: TableName | None, evidence: Counts) -> Iterator[Rows]:
+    """Yield the ground clauses of a program that the evidence does not satisfy, batch by batch, in no order; equal ones may recur.
+
+    Parameters
+    ----------
+    program : Program
+        m clauses.
+    atoms : int64 array
+        The ids of the query atoms, ascending.
+    examples : TableName or None
+    evidence : object array of int, shape (m,)
+        As for `sqlrl.ground.rows.narrowed`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> [rows.literals.tolist() for rows in passing(program, np.array([1, 2, 3]), None, np.zeros(1, object))]
+    [[-1, 2, -2, 3]]
+    """
+    index = AtomIndex(atoms)
+    for shape_plan in plans(program, examples):
+        use, plan = shape_plan.use, shape_plan.plan
+        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+        for batch in narrowed(batches, plan, program, use, evidence):
+            if batch.num_rows:
+                rows = read_batch(batch, plan, index, 0)
+                yield from [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
+
+
+def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
+    """Return which rows, all with literals, a world violates."""
+    if not len(rows.length):
+        return np.zeros(0, dtype=np.bool_)
+    false = truth[np.abs(rows.literals) - 1] == (rows.literals < 0)
+    found: BoolArray = np.logical_and.reduceat(false, rows.starts()[:-1])
+    return found
+
+
+# ---- hard clauses and blocks that the evidence alone makes impossible --------------------------------
+
+
+def check_evidence(program: Program, network: Network, examples: TableName | None = None) -> None:
+    r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
+
+    Parameters
+    ----------
+    program : Program
+    network : Network
+        Of the program over the same examples.
+    examples : TableName, optional
+
+    Raises
+    ------
+    InfeasibleError
+        Shows one violated ground clause with its constants, and in how many groundings the evidence violates it.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(
+    ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
+    ... )
+    >>> check_evidence(program, ground_network(program, check=False))
+    Traceback (most recent call last):
+    sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 grounding, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
+    """
+    for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
+        found = network.evidence_violated[clause]
+        for use in program.shapes.values():
+            text = _violated_text(program, use.shape, use, examples, clause)
+            if text is not None:
+                raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
+    for rule in program.blocks:
+        if program.layout.predicates[rule.predicate].has_given or _may_be_empty(program, rule):
+            _check_block(program, rule, examples)
+
+
+def _message(text: str, problem: str) -> str:
+    return (
+        f"the evidence alone {problem}, so no world is possible: {text}; correct these facts, or give the rule a weight"
+    )
+
+
+def _may_be_empty(program: Program, rule: BlockRule) -> bool:
+    """Return True if the type of a block may have no constants: in all the data, or in an example."""
+    kinds = program.layout.predicates[rule.predicate].types
+    types = [program.layout.types[kinds[i]] for i in rule.positions]
+    return rule.exact and any(kind.local or not kind.size for kind in types)
+
+
+def _check_block(program: Program, rule: BlockRule, examples: TableName | None) -> None:
+    """Raise if evidence makes two atoms of a block true, or all atoms of a block of which one must be true false."""
+    info = program.layout.predicates[rule.predicate]
+    for clause, problem in _block_clauses(info, rule):
+        shape = in_given_order(clause, lambda predicate, i: program.layout.predicates[predicate].types[i]).shape
+        text = _violated_text(program, shape, ShapeUse(shape, None), examples, None)
+        if text is not None:
+            raise InfeasibleError(_message(text, problem))
+
+
+def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Clause, str]]:
+    """Yield what a block says as clauses: no two atoms are true, and, if exactly one is, one is."""
+    kept = [(f"x{i}", kind) for i, kind in enumerate(info.types)]
+    twins = [(f"y{i}" if i in rule.positions else name, kind) for i, (name, kind) in enumerate(kept)]
+    one, other = (Literal(info.name, tuple(Variable(n) for n, _ in names), False) for names in (kept, twins))
+    variables = tuple(dict.fromkeys([*kept, *twins]))
+    for i in rule.positions if info.has_given else ():
+        same = EqualityLiteral(Variable(f"x{i}"), Variable(f"y{i}"))
+        yield Clause(variables, (one, other, same)), "makes two atoms of a block true"
+    if rule.exact and info.full_scope:
+        inside = tuple(v for i, v in enumerate(kept) if i in rule.positions)
+        outside = tuple(v for i, v in enumerate(kept) if i not in rule.positions)
+        some = ExistsLiteral(inside, (Literal(info.name, one.terms),))
+        none = "makes every atom of a block false" if info.has_given else "leaves a block without atoms"
+        yield Clause(outside, (some,)), f"{none} of which one must be true"
+
+
+def _violated_text(
+    program: Program, shape: Shape, use: ShapeUse, examples: TableName | None, clause: int | None
+) -> str | None:
+    """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
+    if clause is not None and use.parameters is None and clause not in use.clauses:
+        return None
+    query = touching.violated_by_evidence(
+        shape, program.layout, parameters=use.parameters, examples=examples, foreign=frozenset(use.foreign)
+    )
+    if use.parameters is not None:
+        query = query.where(exp.EQ(this=column("clause", "p"), expression=exp.convert(clause)))
+    rows: pa.Table = program.engine.fetch(query.limit(1), step=f"look for what the evidence violates in {shape}")
+    if not rows.num_rows:
+        return None
+    row = rows.to_pylist()[0]
+    names = {slot: _name(program, kind, row[str(slot)]) for slot, kind in _slots(shape) if str(slot) in row}
+    return _text(shape, names)
+
+
+def _slots(shape: Shape) -> Iterator[tuple[Slot, str]]:
+    yield from ((Slot(False, i), kind) for i, kind in enumerate(shape.variables))
+    yield from ((Slot(True, i), kind) for i, kind in enumerate(shape.parameters))
+
+
+def _name(program: Program, kind: str, identity: int) -> str:
+    query = exp.select(column("name")).from_(table(program.layout.types[kind].dictionary))
+    query = query.where(exp.EQ(this=column("id"), expression=exp.convert(identity)))
+    found = program.engine.fetch(query, step="look up a name").column(0).to_pylist()
+    return str(found[0]) if found else f"a {kind} that the data do not have"
+
+
+def _text(shape: Shape, names: dict[Slot, str]) -> str:
+    """Print a ground clause; quantified variables keep their canonical names."""
+
+    def literal(x: ShapeLiteral) -> str:
+        """Return a literal as text."""
+        return f"{'' if x.positive else '!'}{x.predicate}({', '.join(names.get(s, str(s)) for s in x.terms)})"
+
+    def equality(x: ShapeEquality) -> str:
+        """Return an equality as text."""
+        return f"{names.get(x.left, str(x.left))} {'=' if x.positive else '!='} {names.get(x.right, str(x.right))}"
+
+    def group(x: ShapeExists) -> str:
+        """Return an existential group as text."""
+        inside = " ^ ".join([*map(literal, x.literals), *map(equality, x.equalities)])
+        return f"EXIST {','.join(f'v{i}' for i in x.variables)} ({inside})"
+
+    parts = [*map(literal, shape.literals), *map(equality, shape.equalities), *map(group, shape.exists)]
+    return " v ".join(parts) or "FALSE"
+
+
+# ---- what the evidence alone violates, counted in SQL ------------------------------------------------
+
+
+def decided_false(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
+    r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
+
+    It is `Network.evidence_violated` without grounding.
+
+    Parameters
+    ----------
+    program, examples, limit
+        As for `sqlrl.ground.counts.violated_by_evidence`.
+
+    Returns
+    -------
+    object array of int, shape (m,)
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
+    >>> decided_false(sample_program(text, ["Smokes"], FRIENDS)).tolist()
+    [0, 2]
+    """
+    found = violated_by_evidence(program, examples, limit=limit)
+    for shape_plan in plans(program, examples):
+        use, foreign = shape_plan.use, frozenset(shape_plan.use.foreign)
+        if loose_literal(bind(use.shape, program.layout, foreign, use.parameters)) is not None:
+            counted = count_violated(use.shape, program.layout, POSSIBLE, parameters=use.parameters, examples=examples)
+            for clause, n in run_counts(program, use, counted):
+                found[clause] += n
+            continue
+        query = touching.violated_by_evidence(
+            use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign
+        )
+        number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))
+        if use.parameters is not None:
+            number = number.select(column("clause", "q")).group_by(column("clause", "q"))
+        data = program.engine.fetch(number, step=f"count what the evidence violates of {use.shape}").to_pylist()
+        for row in data:
+            for clause in [row["clause"]] if use.parameters is not None else use.clauses:
+                found[clause] += row["n"]
+    return found

@@ -1,8 +1,8 @@
-"""Query atoms as arrays: ids, examples, soft evidence, blocks, labels."""
+"""Atoms as arrays: query atoms with their examples, soft evidence, blocks and labels; and what is true in a window, which path finding reads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,9 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
-from sqlrl.plan.sources import argument_columns, given_rows
-from sqlrl.plan.sql import table
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.program import Program
+from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, table, true_atoms
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,3 +182,97 @@ def read_labels(
     order = np.argsort(found, kind="stable")
     place = order[np.searchsorted(found[order], ids)]
     return truths[place], known[place]
+
+
+# ---- what is true in a window of examples ------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TrueAtoms:
+    """True ground atoms of one predicate in the examples of a window, each once.
+
+    Parameters
+    ----------
+    predicate : str
+    types : tuple of str
+        Of the arguments.
+    example : int64 array, shape (r,)
+        Ascending; -1 for the atoms of a global predicate, which belong to all examples.
+    arguments : int64 array, shape (r, arity)
+        Ids of constants in their type's dictionary.
+    """
+
+    predicate: str
+    types: tuple[str, ...]
+    example: IntArray
+    arguments: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class WindowFacts:
+    """What a window of examples says to path finding: the observed world, labels included.
+
+    Parameters
+    ----------
+    examples : int64 array, shape (x,)
+        Ids of examples, distinct, in the order of learning.
+    atoms : mapping of str to TrueAtoms
+        By predicate; of open predicates the true labels and true given atoms. Predicates that the modes keep out of
+        paths may be absent.
+    domains : mapping of str to (int64 array, int64 array)
+        The domains of the local types in these examples: rows (example, id), sorted and distinct. An atom of a global
+        predicate belongs to an example only if all its constants of local types are in that example's domain.
+    """
+
+    examples: IntArray
+    atoms: Mapping[str, TrueAtoms]
+    domains: Mapping[str, tuple[IntArray, IntArray]]
+
+
+def read_facts(program: Program, predicates: Iterable[str], examples: TableName, chosen: IntArray) -> WindowFacts:
+    """Read what is true in the examples of a window: facts, labels and given atoms. Only learners call this.
+
+    A label outside the scope is no part of the observed world, as in all counts.
+
+    Parameters
+    ----------
+    program : Program
+    predicates : iterable of str
+        Those that modes let into paths.
+    examples : TableName
+        Table with a column `example`: those of the window, each once.
+    chosen : int64 array, shape (e,)
+        The same examples, in the order of learning.
+
+    Returns
+    -------
+    WindowFacts
+        An atom that is about two examples stands in both.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> with program.only(np.array([0])) as examples:
+    ...     facts = read_facts(program, ["Friends", "Smokes"], examples, np.array([0]))
+    >>> facts.atoms["Friends"].arguments.tolist(), facts.atoms["Smokes"].example.tolist()
+    ([[0, 1], [1, 2]], [-1, -1])
+    """
+    layout, engine = program.layout, program.engine
+    infos = [layout.predicates[name] for name in sorted(set(predicates))]
+    atoms = {}
+    for info in infos:
+        found = engine.fetch(true_atoms(info, layout, examples), step=f"read what is true of {info.name}")
+        arguments = np.empty((found.num_rows, len(info.types)), np.int64)
+        for i in range(len(info.types)):
+            arguments[:, i] = found.column(f"a{i}").to_numpy()
+        atoms[info.name] = TrueAtoms(info.name, info.types, _integers(found, "example"), arguments)
+    domains = {}
+    for kind in sorted({kind for info in infos for kind in info.types if layout.types[kind].local}):
+        found = engine.fetch(domain_rows(layout.types[kind], examples), step=f"read the domains of {kind}")
+        domains[kind] = (_integers(found, "example"), _integers(found, "id"))
+    return WindowFacts(chosen, atoms, domains)
+
+
+def _integers(data: pa.Table, name: str) -> IntArray:
+    return np.asarray(data.column(name).to_numpy(), dtype=np.int64)

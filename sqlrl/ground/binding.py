@@ -1,29 +1,284 @@
-"""From a model and a layout to a program: features, blocks, helpers."""
+"""From a model and a layout to a program: rules compiled to features, checked for what would tie examples together, with blocks and helpers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 
 from sqlrl.catalog.atoms import ATOM_LIMIT
-from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
+from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
-from sqlrl.ground.compiling import CompiledRules
-from sqlrl.ground.constants import ConstantIds
 from sqlrl.ground.helpers import HelperTables
-from sqlrl.ground.independence import check_independence, check_templates
-from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.program import BoundFeature, ConstantIds, Program
+from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.normal import Division
 from sqlrl.logic.plain import plain_model
 from sqlrl.logic.printer import placed
-from sqlrl.logic.shapes import Shaper
-from sqlrl.logic.terms import Clause, Feature
+from sqlrl.logic.shapes import Instance, Shaper, Slot, in_given_order
+from sqlrl.logic.subformulas import parts_of
+from sqlrl.logic.terms import (
+    Atom,
+    Clause,
+    Exist,
+    ExistsLiteral,
+    Feature,
+    ForAll,
+    Formula,
+    Helper,
+    Literal,
+    Term,
+    Variable,
+)
+from sqlrl.plan.slots import bind
+
+MOST_RULES = 50_000
+"""Rules that are remembered, at about 2 kB each."""
 
 MOST_CONSTANTS = 200
 """Types up to this size are looked at for at-most-one clauses written out constant by constant."""
 
 _numbers = count(1)
+
+
+# ---- rules compiled to features, with the shapes of their clauses ------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Compiled:
+    """A feature, with an instance for each of its clauses once they were asked for."""
+
+    feature: Feature
+    _instances: tuple[Instance, ...] | None = None
+
+    def instances(self, shaper: Shaper) -> tuple[Instance, ...]:
+        """Return the instances of its clauses; the shaper must know the types that it was compiled for."""
+        if self._instances is None:
+            self._instances = tuple(shaper(clause, self.feature.plus) for clause in self.feature.clauses)
+        return self._instances
+
+
+Known = dict[tuple[Formula, bool], tuple[Compiled, ...]]
+
+
+class CompiledRules:
+    r"""Remembers what rules were compiled to.
+
+    Models are held against data again and again, by one learner after the other, fold after fold, or to predict with what was
+    learned; mostly their formulas are known by then.
+
+    Parameters
+    ----------
+    most : int
+        When more rules than these are remembered, all are forgotten before the next model.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> from sqlrl.plan.sample import people
+    >>> known = CompiledRules()
+    >>> model, again = (parse_mln(f"Smokes(person)\n{weight} Smokes(x) v Smokes(y)") for weight in (1, 2))
+    >>> [first], [second] = (known.of(each, people())(each.rules[0]) for each in (model, again))
+    >>> first is second, str(first.feature.clauses[0])
+    (True, 'Smokes(x) v Smokes(y)')
+    """
+
+    def __init__(self, most: int = MOST_RULES) -> None:
+        self._most = most
+        self._known: dict[object, Known] = {}
+
+    def of(self, model: Model, layout: Layout) -> Compiling:
+        """Return what compiles the rules of a model that is held against a layout."""
+        if sum(map(len, self._known.values())) > self._most:
+            self._known.clear()
+        opened = frozenset(p.name for p in layout.predicates.values() if p.open)
+        # All that features and shapes depend on, but for the rule; helper predicates have names that say what they are.
+        declared = frozenset((name, p.types) for name, p in model.predicates.items())
+        bound = frozenset((name, info.types) for name, info in layout.predicates.items())
+        division = _division(layout)
+        known = self._known.setdefault((model.semantics, opened, declared, bound, division), {})
+        return Compiling(model, opened, division, known)
+
+
+def _division(layout: Layout) -> Division | None:
+    """Return how the constants of a type divide the data into examples; None if they do not."""
+    if layout.example_type is None:
+        return None
+    return Division(layout.example_type, frozenset(name for name, info in layout.types.items() if info.local))
+
+
+class Compiling:
+    """Compiles the rules of one model; see `CompiledRules.of`."""
+
+    def __init__(self, model: Model, open_predicates: frozenset[str], division: Division | None, known: Known) -> None:
+        self._model, self._open, self._division, self._known = model, open_predicates, division, known
+
+    def __call__(self, rule: Rule) -> tuple[Compiled, ...]:
+        """Return the features of a rule, as `sqlrl.logic.compile.compile_rule` does; it is what raises errors."""
+        key = (rule.formula, rule.hard)
+        if key not in self._known:
+            features = compile_rule(rule, self._model, self._open, self._division)
+            self._known[key] = tuple(map(Compiled, features))
+        return self._known[key]
+
+
+# ---- examples are independent ------------------------------------------------------------------------
+
+
+def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
+    """Refuse a formula whose open literals belong to several examples, or whose local variables have no one domain.
+
+    Literals with closed predicates may be about other examples: they are evidence.
+
+    Parameters
+    ----------
+    layout : Layout
+    rule : Rule
+    feature : Feature
+        The rule's.
+
+    Raises
+    ------
+    ModelError
+        Names the rule and the example terms.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> _check_independence(program.layout, program.model.rules[0], program.features[0].feature)  # all is one example
+    """
+    if layout.example_type is None:
+        return
+    terms = dict.fromkeys(_example_terms(layout, rule.formula, frozenset()))
+    if len(terms) > 1 or any(quantified for _, quantified in terms):
+        names = ", ".join(str(term) for term, _ in terms)
+        raise ModelError(
+            f"{placed(rule)}: its open literals belong to several examples ({names}), but examples are independent: make all "
+            "data one example, or load what ties them together as evidence"
+        )
+    several = feature.clauses if len(feature.clauses) > 1 else ()
+    known = _with_helpers(layout, feature)
+    readings: dict[str, frozenset[str]] = {}
+    if any(
+        readings.setdefault(name, owners) != owners
+        for clause in several
+        for name, owners in _reading(known, clause, feature.plus).items()
+    ):
+        raise ModelError(
+            f"{placed(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
+            "domain unclear: write the clauses as rules of their own"
+        )
+
+
+def _check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
+    """Refuse a `+` variable of a local type under a quantifier that needs helper atoms, unless evidence keeps it in its domain.
+
+    Helper atoms exist for constants inside the domain of each example; the clauses of a template are about all constants.
+
+    Parameters
+    ----------
+    layout : Layout
+    rule : Rule
+    feature : Feature
+        The rule's.
+
+    Raises
+    ------
+    UnsupportedError
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> _check_templates(program.layout, program.model.rules[0], program.features[0].feature)  # no type is local
+    """
+    helpers = {helper.name: helper for helper in feature.helpers}
+    calls = (x for clause in feature.clauses for x in clause.literals if isinstance(x, Literal))
+    for literal in (x for x in calls if x.predicate in helpers):
+        helper = helpers[literal.predicate]
+        for (name, kind), term in zip(helper.variables, literal.terms, strict=True):
+            plus = isinstance(term, Variable) and term.plus
+            if plus and layout.types[kind].local and not _kept_inside(layout, helper, name):
+                raise UnsupportedError(
+                    f"{placed(rule)}: {term} is of the local type {kind!r} and stands under a quantifier over several literals with open "
+                    f"predicates or under a negation, beside no positive evidence: make {kind!r} global, or write the clauses out"
+                )
+
+
+def _kept_inside(layout: Layout, helper: Helper, name: str) -> bool:
+    """True if the definition of a helper holds only for constants of the examples' domains."""
+    return any(
+        part.positive
+        and Variable(name) in part.terms
+        and part.predicate in layout.predicates
+        # Facts of an open predicate may be outside of every domain.
+        and not (layout.predicates[part.predicate].open and layout.predicates[part.predicate].has_given)
+        and layout.predicates[part.predicate].name in _beside_example(layout)
+        for part in helper.definition.conjunction
+        if isinstance(part, Literal)
+    )
+
+
+def _beside_example(layout: Layout) -> set[str]:
+    """Return the predicates that are not global."""
+    return {p.name for p in layout.predicates.values() if p.example_column or layout.example_type in p.types}
+
+
+def _example_terms(layout: Layout, formula: Formula, inside: frozenset[str]) -> Iterator[tuple[Term, bool]]:
+    """Yield the example terms of open atoms, each with whether it is quantified inside the formula."""
+    match formula:
+        case Atom(predicate, terms):
+            info = layout.predicates.get(predicate)
+            for term, kind in zip(terms, info.types if info is not None and info.open else (), strict=False):
+                if kind == layout.example_type:
+                    bare = Variable(term.name) if isinstance(term, Variable) else term
+                    yield bare, isinstance(term, Variable) and term.name in inside
+        case ForAll(variables, body) if not inside:
+            yield from _example_terms(layout, body, frozenset())
+        case ForAll(variables, body) | Exist(variables, body):
+            yield from _example_terms(layout, body, inside | frozenset(variables))
+        case _:
+            # Below a negation or a connective a FORALL is no outermost one.
+            for part in parts_of(formula):
+                yield from _example_terms(layout, part, inside or frozenset({""}))
+
+
+def _with_helpers(layout: Layout, feature: Feature) -> Layout:
+    """Add the helpers of a feature, which have no tables yet; one over closed literals alone is closed."""
+    nowhere, known = TableName(*layout.scratch, ""), dict(layout.predicates)
+    for helper in feature.helpers:
+        opened = any(known[x.predicate].open for x in helper.definition.conjunction if isinstance(x, Literal))
+        types = tuple(kind for _, kind in helper.variables)
+        known[helper.name] = PredicateInfo(helper.name, types, opened, nowhere, nowhere if opened else None)
+    return replace(layout, predicates=known)
+
+
+def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return by name over which examples each variable of a clause ranges, and under '' those to which queries are restricted.
+
+    Clauses of a hard formula may have variables that were quantified beside those of the formula.
+    """
+    instance = in_given_order(clause, lambda predicate, i: layout.predicates[predicate].types[i])
+    bound = bind(instance.shape, layout)
+    inside = [v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables]
+    names = [name for name, _ in (*clause.variables, *inside)]
+
+    def name(slot: Slot) -> str:
+        """Return the name of a variable, or the constant of a parameter."""
+        return str(instance.arguments[slot.index]) if slot.parameter else names[slot.index]
+
+    found = {"": frozenset(map(name, bound.restricted))}
+    for i, (variable, _) in enumerate(clause.variables):
+        if variable not in plus and bound.is_local(Slot(False, i)):
+            found[variable] = frozenset(map(name, bound.owners[Slot(False, i)]))
+    return found
+
+
+# ---- programs ----------------------------------------------------------------------------------------
 
 
 def bind_program(
@@ -79,8 +334,8 @@ def bind_program(
     ]
     compiled = [(rule, each.feature) for rule, each, _ in found]
     for rule, feature in compiled:
-        check_independence(layout, rule, feature)
-        check_templates(layout, rule, feature)
+        _check_independence(layout, rule, feature)
+        _check_templates(layout, rule, feature)
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)
     blocks, stated = _blocks(layout, compiled, constants)

@@ -1,9 +1,11 @@
-"""The clauses of a program as text and names: what a user sees of clause ids."""
+"""The clauses, ground clauses and atoms of a program as text and names: what a user sees of ids."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -11,16 +13,25 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.engine.nodes import column, named
+from sqlrl.ground.network import BLOCK, Network
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.subformulas import terms_of
-from sqlrl.logic.terms import Constant, Variable
-from sqlrl.plan.sql import table
+from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Helper, Literal, Term, Variable
+from sqlrl.plan.sources import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
+
+_TAKEN = ("example", "truth", "probability", "error", "rhat", "ess", "method")
+"""Columns that tables of predictions and probabilities have beside the arguments."""
+
+_ID = "atom id"
+"""The column of ids beside names: a type may be called atom, but no type has a blank in its name."""
 
 
 def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tuple[str, ...]]]:
@@ -237,3 +248,237 @@ def stated_model(program: Program) -> Model:
             for rule in program.model.rules
         )
     )
+
+
+# ---- names of atoms and ground clauses ---------------------------------------------------------------
+
+
+def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
+    """Select `example` (name) and the names of the arguments of a predicate's query atoms; the table's alias is `a`.
+
+    Arguments are named by their types; a second one of a type gets a number.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> query = named_atoms(program.layout, program.layout.predicates["Smokes"])
+    >>> program.engine.fetch(query.order_by("a.atom"), step="name").to_pylist()[:2]
+    [{'example': 'all', 'person': 'Anna'}, {'example': 'all', 'person': 'Bob'}]
+    """
+    assert info.atoms is not None
+    query = exp.select(named(column("name", "x"), "example")).from_(table(info.atoms, "a"))
+    on = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+    query = query.join(table(layout.examples, "x"), on=on)
+    for i, (name, kind) in enumerate(zip(argument_names(info), info.types, strict=True)):
+        dictionary = table(layout.types[kind].dictionary, f"d{i}")
+        query = query.join(dictionary, on=exp.EQ(this=column("id", f"d{i}"), expression=column(f"a{i}", "a")))
+        query = query.select(named(column("name", f"d{i}"), name))
+    return query
+
+
+def argument_names(info: PredicateInfo) -> tuple[str, ...]:
+    """Return distinct column names for the arguments of a predicate: the types, numbered from the second one of a type.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> argument_names(program.layout.predicates["Friends"])
+    ('person', 'person_2')
+    """
+    taken = set(_TAKEN)
+    names = []
+    for kind in info.types:
+        name, number = kind, 2
+        while name.casefold() in taken:
+            name, number = f"{kind}_{number}", number + 1
+        taken.add(name.casefold())
+        names.append(name)
+    return tuple(names)
+
+
+def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]:
+    """Return query atoms as text, by id.
+
+    Helper atoms have no names of their own and print with their predicate's.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> atom_texts(program, np.array([1, 3]))
+    {1: 'Smokes(Anna)', 3: 'Smokes(Chris)'}
+    """
+    texts: dict[int, str] = {}
+    with program.shown(pa.table({"atom": np.unique(atoms)})) as source:
+        for info in (p for p in program.layout.predicates.values() if p.open):
+            query = named_atoms(program.layout, info).select(named(column("atom", "a"), _ID))
+            on = exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
+            data = program.engine.fetch(query.join(table(source, "w"), on=on), step=f"name the atoms of {info.name}")
+            for row in data.to_pylist():
+                terms = tuple(Constant(row[name]) for name in argument_names(info))
+                texts[row[_ID]] = str(Literal(info.name, terms))
+    return texts
+
+
+def example_names(program: Program, examples: npt.NDArray[np.int64]) -> dict[int, str]:
+    """Return the names of examples, by id, from one query.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> example_names(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([0]))
+    {0: 'all'}
+    """
+    with program.only(np.unique(examples)) as chosen:
+        query = exp.select(column("example", "e"), column("name", "e")).from_(table(program.layout.examples, "e"))
+        on = exp.EQ(this=column("example", "c"), expression=column("example", "e"))
+        data = program.engine.fetch(query.join(table(chosen, "c"), on=on), step="name examples")
+    return {row["example"]: row["name"] for row in data.to_pylist()}
+
+
+def describer(program: Program, network: Network) -> Callable[[int, Sequence[int]], str]:
+    """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from.
+
+    In place of a clause, `BLOCK` has it only name the atoms.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.assemble import ground_network
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> describer(program, ground_network(program))(0, [-1, 2])
+    '!Smokes(Anna) v Smokes(Bob) (from Friends(x, y) ^ Smokes(x) => Smokes(y))'
+    """
+
+    def describe(clause: int, literals: Sequence[int]) -> str:
+        """Return a ground clause as text, with its constants."""
+        ids = network.atoms[np.abs(np.array(literals, dtype=np.int64)) - 1]
+        texts = atom_texts(program, ids)
+        if clause == BLOCK:
+            return ", ".join(texts[int(atom)] for atom in ids)
+        ground = " v ".join(
+            ("" if literal > 0 else "!") + texts[int(atom)] for literal, atom in zip(literals, ids, strict=True)
+        )
+        if clause < 0:
+            return f"{ground} (another atom of its block is given as true)"
+        listed = clause_table(program)
+        found = np.flatnonzero(listed.column("clause").to_numpy() == clause)
+        return f"{ground} (from {listed.column('text')[int(found[0])].as_py()})" if len(found) else ground
+
+    return describe
+
+
+# ---- ground clauses in words: literals with constants, variables as the clause calls them ------------
+
+
+class ClauseWriter:
+    r"""Writes the ground clauses of a shape.
+
+    Parameters
+    ----------
+    shape : Shape
+    variables : sequence of str
+        What the clause calls the variables of the shape.
+    negated : bool
+        True for a conjunction, which is grounded as its negation: it is written as the conjunction.
+    helpers : iterable of Helper
+        Helper predicates, which are written as what they stand for.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke
+    >>> values = {Slot(False, 0): "Anna", Slot(False, 1): "Bob"}
+    >>> ClauseWriter(friends_smoke(), ["x", "y"]).text(values)
+    '!Friends(Anna, Bob) v Smokes(Bob)'
+    >>> ClauseWriter(friends_smoke(), ["x", "y"], negated=True).text({Slot(False, 0): "Anna"})
+    'Friends(Anna, y) ^ !Smokes(y)'
+    """
+
+    def __init__(
+        self, shape: Shape, variables: Iterable[str], *, negated: bool = False, helpers: Iterable[Helper] = ()
+    ) -> None:
+        self._shape, self._variables, self._negated = shape, tuple(variables), negated
+        self._helpers = {helper.name: helper for helper in helpers}
+
+    def text(self, values: Mapping[Slot, str | None]) -> str:
+        """Return a ground clause.
+
+        Parameters
+        ----------
+        values : mapping of Slot to str or None
+            The constant of each slot; a variable without one keeps its name. None: a constant that the data do not have.
+        """
+        terms = {slot: Constant("?" if name is None else name) for slot, name in values.items()}
+        kinds: dict[tuple[str, bool], set[str]] = {}
+        for literal in sorted(self._shape.literals, key=lambda x: x.positive):
+            kinds.setdefault((literal.predicate, literal.positive), set()).add(self._literal(literal, terms))
+        # Negative ones first, as an implication reads; look-alikes in one order, each once, so that equal ground clauses
+        # are equal texts.
+        parts = [text for found in kinds.values() for text in sorted(found)]
+        # An equality of two constants is false in every ground clause: it says nothing.
+        unknown = [x for x in self._shape.equalities if not (x.left in values and x.right in values)]
+        parts += [_equal(self._equality(x, terms), self._negated) for x in unknown]
+        for group in self._shape.exists:
+            text = self._exists(group, terms)
+            parts.append(f"!({text})" if self._negated else f"({text})")
+        return (" ^ " if self._negated else " v ").join(parts)
+
+    def _term(self, slot: Slot, terms: Mapping[Slot, Constant]) -> Term:
+        return terms[slot] if slot in terms else Variable(self._variables[slot.index])
+
+    def _literal(self, literal: ShapeLiteral, terms: Mapping[Slot, Constant], *, inside: bool = False) -> str:
+        filled = tuple(self._term(slot, terms) for slot in literal.terms)
+        positive = literal.positive != (self._negated and not inside)
+        return self._words(Literal(literal.predicate, filled, positive))
+
+    def _equality(self, equality: ShapeEquality, terms: Mapping[Slot, Constant]) -> EqualityLiteral:
+        return EqualityLiteral(
+            self._term(equality.left, terms), self._term(equality.right, terms), equality.positive
+        )  # fmt: skip
+
+    def _exists(self, group: ShapeExists, terms: Mapping[Slot, Constant]) -> str:
+        names = ", ".join(self._variables[i] for i in group.variables)
+        body = chain(
+            (self._literal(x, terms, inside=True) for x in group.literals),
+            (str(self._equality(x, terms)) for x in group.equalities),
+        )
+        return f"EXIST {names} {_joined(list(body))}"
+
+    def _words(self, literal: Literal) -> str:
+        """Return a literal as text; that of a helper predicate as the quantified conjunction that it stands for."""
+        helper = self._helpers.get(literal.predicate)
+        if helper is None:
+            return str(literal)
+        terms = dict(zip((name for name, _ in helper.variables), literal.terms, strict=True))
+        definition = _filled(helper.definition, terms)
+        names = ", ".join(name.replace("$", "") for name, _ in definition.variables)
+        body = [self._words(x) if isinstance(x, Literal) else str(x) for x in definition.conjunction]
+        return f"{'' if literal.positive else '!'}(EXIST {names} {_joined(body)})"
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"({' ^ '.join(parts)})"
+
+
+def _equal(equality: EqualityLiteral, negated: bool) -> str:
+    return str(EqualityLiteral(equality.left, equality.right, equality.positive != negated))
+
+
+def _filled(definition: ExistsLiteral, terms: Mapping[str, Term]) -> ExistsLiteral:
+    """Put terms in place of the free variables of a definition; the quantified ones lose the `$` that sets them apart."""
+
+    def term(old: Term) -> Term:
+        """Return a term with its constant, or with the name that the user gave it."""
+        if not isinstance(old, Variable):
+            return old
+        return terms.get(old.name, Variable(old.name.replace("$", "")))
+
+    parts: list[Literal | EqualityLiteral] = []
+    for part in definition.conjunction:
+        if isinstance(part, Literal):
+            parts.append(Literal(part.predicate, tuple(map(term, part.terms)), part.positive))
+        else:
+            parts.append(EqualityLiteral(term(part.left), term(part.right), part.positive))
+    return ExistsLiteral(definition.variables, tuple(parts))

@@ -13,9 +13,8 @@ from sqlrl.ground.helpers import held, witness_definition
 from sqlrl.ground.program import Program
 from sqlrl.logic.shapes import Slot
 from sqlrl.logic.terms import ExistsLiteral
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import World, table
 from sqlrl.plan.tuples import holding
-from sqlrl.plan.worlds import World
 
 
 @contextmanager

@@ -1,8 +1,9 @@
-"""Exact counts of a program's clauses, by SQL for whole shapes at once."""
+"""Exact counts of a program's clauses, by SQL for whole shapes at once, and the limit on what is enumerated, with the clause to blame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +11,289 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.ground.limits import check_count
+from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError
 from sqlrl.ground.program import BoundFeature, Program, ShapeUse
-from sqlrl.ground.running import overflow, overflow_named, run_counts
+from sqlrl.logic.compile import clause_text
+from sqlrl.logic.printer import format_formula, placed
 from sqlrl.logic.shapes import Shape, in_given_order
-from sqlrl.logic.terms import Clause
-from sqlrl.plan.counting import alike_groundings, count_difference, count_groundings, count_violated
-from sqlrl.plan.worlds import OBSERVED, World
+from sqlrl.logic.terms import Clause, Literal
+from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated
+from sqlrl.plan.counting import (
+    alike_groundings,
+    count_difference,
+    count_groundings,
+    count_violated,
+    enumerated_by_count,
+)
+from sqlrl.plan.outside import loose_literal
+from sqlrl.plan.slots import bind
+from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
+from sqlrl.plan.terms import domain_size
+from sqlrl.wording import counted
+
+GROUNDING_LIMIT = 200_000_000
+"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
+
+ADVICE = "pass fewer examples=, or raise limit="
 
 Counts = npt.NDArray[np.object_]
 Plan = Callable[[ShapeUse], exp.Select]
+
+
+# ---- counting queries, and what messages call a program's clauses ------------------------------------
+
+
+def rule_text(program: Program, feature: int) -> str:
+    """Return the formula of a feature as text.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> rule_text(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
+    'Friends(x, y) ^ Smokes(x) => Smokes(y)'
+    """
+    bound = program.features[feature]
+    rule = bound.rule
+    return clause_text(bound.feature.clauses, bound.feature.negated) if rule is None else format_formula(rule.formula)
+
+
+def rule_place(program: Program, feature: int) -> str:
+    """Return where a feature's rule stands and the rule; for the definition of a helper, the first rule that needs it.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> rule_place(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
+    '<text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y)'
+    """
+    bound = program.features[feature]
+    rule, prefix = bound.rule, ""
+    if rule is None:
+        names = {x.predicate for c in bound.feature.clauses for x in c.literals if isinstance(x, Literal)}
+        users = (
+            f.rule for f in program.features if any(n.startswith(h.name) for h in f.feature.helpers for n in names)
+        )
+        rule, prefix = next(users, None), "the quantifier of "
+    if rule is None:
+        return rule_text(program, feature)
+    return f"{prefix}{placed(rule)}"
+
+
+def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
+    """Run a counting query of a shape and return (clause, n), clause by clause.
+
+    Raises
+    ------
+    CountOverflowError
+        If a count does not fit into 128 bits; names the first clause of the shape.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.plan.counting import count_violated
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> (use,) = program.shapes.values()
+    >>> run_counts(program, use, count_violated(use.shape, program.layout, OBSERVED))
+    [(0, 1)]
+    """
+    with overflow_named(program, use):
+        data = program.engine.fetch(query, step=f"count {use.shape}")
+    counts = [int(n or 0) for n in data.column("n").to_pylist()]
+    if use.parameters is None:
+        return [(clause, counts[0] if counts else 0) for clause in use.clauses]
+    return list(zip(data.column("clause").to_pylist(), counts, strict=True))
+
+
+@contextmanager
+def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
+    """Turn an overflow in the database into an error that names the first clause of a shape.
+
+    Raises
+    ------
+    CountOverflowError
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> (use,) = program.shapes.values()
+    >>> with overflow_named(program, use):
+    ...     raise EngineError("count", "Overflow in multiplication", "SELECT")
+    Traceback (most recent call last):
+    sqlrl.errors.CountOverflowError: a count of <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) does not fit into 128 bits
+    """
+    try:
+        yield
+    except EngineError as error:
+        if not is_overflow(error):
+            raise
+        raise _overflow(program, use) from error
+
+
+def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
+    """Return the error that a count of a shape's clauses does not fit into 128 bits; it names the first of them."""
+    feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
+    return CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits")
+
+
+def is_overflow(error: EngineError) -> bool:
+    """Tell whether the database failed because a count does not fit into the type that it has.
+
+    Examples
+    --------
+    >>> is_overflow(EngineError("count", "Overflow in multiplication", "SELECT"))
+    True
+    """
+    reason = error.reason.lower()
+    return "overflow" in reason or "out of range" in reason
+
+
+# ---- the limit on the number of ground clauses -------------------------------------------------------
+
+
+def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName | None = None) -> None:
+    r"""Refuse a shape whose joins would enumerate more groundings than a limit, which is counted without enumerating them.
+
+    Parameters
+    ----------
+    program : Program
+    use : ShapeUse
+    limit : int
+    examples : TableName, optional
+
+    Raises
+    ------
+    GroundingLimitError
+        Names the clause with the most groundings, where it stands, how many clauses share its shape, the count, and the
+        variables that nothing joins.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE + "\n1 Smokes(x) v Smokes(y)", ["Smokes"], FRIENDS)
+    >>> for use in program.shapes.values():
+    ...     check_limit(program, use, 5)
+    Traceback (most recent call last):
+    sqlrl.errors.GroundingLimitError: <text>:4: Smokes(x) v Smokes(y) leaves 9 groundings to enumerate, more than the limit of 5 ...
+    """
+    if domain_bound(use.shape, program.layout) * max(program.clauses_of(use), 1) <= limit:
+        return
+    foreign = frozenset(use.foreign)
+    for bound in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign):
+        found = run_counts(program, use, bound.query)
+        size = sum(n for _, n in found)
+        if size > limit:
+            most, largest = max(found, key=lambda pair: pair[1])
+            witnesses = " and witnesses" if use.shape.exists else ""
+            raise GroundingLimitError(
+                f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
+                f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
+            )
+    if loose_literal(bind(use.shape, program.layout, foreign, use.parameters)) is not None:
+        check_count(program, use, limit, POSSIBLE, examples)
+
+
+def check_count(program: Program, use: ShapeUse, limit: int, world: World, examples: TableName | None = None) -> None:
+    r"""Refuse to count a shape in a world if that would enumerate more groundings than a limit.
+
+    Parameters
+    ----------
+    program : Program
+    use : ShapeUse
+    limit : int
+    world : World
+    examples : TableName, optional
+
+    Raises
+    ------
+    GroundingLimitError
+        Names the clause that would enumerate the most, where it stands, and how many groundings it would enumerate.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
+    >>> for use in sample_program(text, ["Smokes"], FRIENDS).shapes.values():
+    ...     check_count(sample_program(text, ["Smokes"], FRIENDS), use, 5, OBSERVED)
+    Traceback (most recent call last):
+    sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
+    """
+    for query in enumerated_by_count(use.shape, program.layout, world, parameters=use.parameters, examples=examples):
+        found = run_counts(program, use, query)
+        size = sum(n for _, n in found)
+        if size > limit:
+            most, _ = max(found, key=lambda pair: pair[1])
+            raise GroundingLimitError(
+                f"{_place(program, most)} is counted by enumerating {counted(size, 'grounding')}, more than the limit of {limit:,} "
+                f"({_shape(program, use)}): too many of its positive literals share variables; write it with fewer, "
+                f"join their variables by closed literals, {ADVICE}"
+            )
+
+
+def limited(batches: Iterator[pa.RecordBatch], program: Program, use: ShapeUse, limit: int) -> Iterator[pa.RecordBatch]:
+    """Pass batches on until they hold more rows than a limit.
+
+    Raises
+    ------
+    GroundingLimitError
+    """
+    seen = 0
+    for batch in batches:
+        seen += batch.num_rows
+        if seen > limit:
+            clause = batch.column("clause")[0].as_py() if use.parameters is not None else use.clauses[0]
+            raise GroundingLimitError(
+                f"{_place(program, clause)} has more than {counted(limit, 'ground clause')} ({_shape(program, use)}), "
+                f"which its count did not show; join its variables, narrow a scope, {ADVICE}"
+            )
+        yield batch
+
+
+def _place(program: Program, clause: int) -> str:
+    return rule_place(program, program.feature_of[clause])
+
+
+def _shape(program: Program, use: ShapeUse) -> str:
+    count = program.clauses_of(use)
+    return f"all together of {count:,} clauses of the shape {use.shape}" if count != 1 else f"its shape is {use.shape}"
+
+
+def _why(program: Program, use: ShapeUse, clause: int, size: int, limited: Enumerated) -> str:
+    """Say which variables are to blame for the size of a clause, those that nothing joins or the others, and what to do."""
+    bound, remedy = bind(use.shape, program.layout), f"narrow a scope, {ADVICE}"
+    instances = program.features[program.feature_of[clause]].instances
+    called = next(x.variables for x in instances if x.shape == use.shape)
+    names = [called[slot.index].replace("$", "") for slot in limited.free if domain_size(bound, slot) > 1]
+    if names and limited.joined is not None:
+        alone = dict(run_counts(program, use, limited.joined().query)).get(clause, 0)
+        # Each of these is there once for every choice of the others.
+        if alone * alone > size:
+            return (
+                f"{counted(alone, 'match', 'matches')} of facts are the larger factor, the smaller one is what no closed literal joins "
+                f"({', '.join(names)}); {remedy}"
+            )
+    return unjoined(names, remedy)
+
+
+def unjoined(names: Sequence[str], remedy: str) -> str:
+    """Say that nothing joins some variables, and what to do.
+
+    Examples
+    --------
+    >>> unjoined(["x", "y"], "or narrow a scope")
+    'no closed literal joins x and y, which range over their whole domains; join them, or narrow a scope'
+    """
+    if not names:
+        return f"its variables are joined, but that many facts match; {remedy}"
+    if len(names) == 1:
+        return f"no closed literal joins {names[0]}, which ranges over its whole domain; join it, {remedy}"
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"no closed literal joins {listed}, which range over their whole domains; join them, {remedy}"
+
+
+# ---- counts ------------------------------------------------------------------------------------------
 
 
 def groundings(program: Program, examples: TableName | None = None) -> Counts:
@@ -45,9 +319,9 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
                 if program.feature_of[clause] in features:
                     total[clause] = n
             continue
-        if isinstance(alike, int):
+        if isinstance(alike, int) and examples is None:
             if alike >= 2**127:
-                raise overflow(program, use)
+                raise _overflow(program, use)
             known[alike] = alike
         if alike not in known:
             query = count_groundings(use.shape, program.layout, examples=examples)
@@ -211,7 +485,7 @@ def check_counts(
     Raises
     ------
     GroundingLimitError
-        As `sqlrl.ground.limits.check_count`.
+        As `sqlrl.ground.counts.check_count`.
 
     Examples
     --------
@@ -238,7 +512,7 @@ def check_any_world(program: Program, examples: TableName | None = None, *, limi
     Raises
     ------
     GroundingLimitError
-        As `sqlrl.ground.limits.check_count`.
+        As `sqlrl.ground.counts.check_count`.
 
     Examples
     --------

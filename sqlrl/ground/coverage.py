@@ -1,33 +1,40 @@
-"""Where components of clause bodies hold: evaluated layer by layer in the database, a few queries for each."""
+"""Where components of clause bodies hold: built from each other and evaluated layer by layer in the database, a few queries for each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from math import prod
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column, integer
 from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError, ModelError
-from sqlrl.ground.body_text import BodyText
-from sqlrl.ground.evaluated import ComponentCounts
-from sqlrl.ground.keys import Keys, distinct
+from sqlrl.ground.counts import is_overflow
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.refining import Placed, Refiner, Step, Stored, layer_table, placed
-from sqlrl.ground.running import is_overflow
-from sqlrl.logic.components import Component, Components
-from sqlrl.plan.coverage import bindings_from, count_bindings, layer_bindings, layer_counts
-from sqlrl.plan.patterns import CoverageTables, Heads, Pattern
-from sqlrl.plan.shared import facts_of_constants, wanted_bindings
-from sqlrl.plan.sql import table
+from sqlrl.logic.components import BodyLiteral, Component, Components, constant
+from sqlrl.plan.coverage import (
+    Argument,
+    CoverageTables,
+    Heads,
+    Kind,
+    Pattern,
+    bindings_from,
+    count_bindings,
+    facts_of_constants,
+    layer_bindings,
+    layer_columns,
+    layer_counts,
+    wanted_bindings,
+)
+from sqlrl.plan.sources import table
 from sqlrl.wording import counted
 
 MOST_BINDINGS = 10_000_000
@@ -39,6 +46,408 @@ FEWER_BINDINGS = (
 """What helps against a literal that explodes."""
 
 _numbers = count(1)
+
+
+# ---- distinct values: what is the same for many atoms is computed once -------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The distinct values of some columns of a matrix, numbered in ascending order, and the rows that have them.
+
+    Parameters
+    ----------
+    values : int64 array, shape (k, w)
+    starts : int64 array, shape (k + 1,)
+    rows : int64 array, shape (n,)
+        The rows with value i are `rows[starts[i]:starts[i + 1]]`, ascending.
+    """
+
+    values: IntArray
+    starts: IntArray
+    rows: IntArray
+
+    def table(self, names: list[str]) -> pa.Table:
+        """Return the values as a table: `key`, then a column for each name."""
+        columns = [pa.array(self.values[:, j].astype(np.int32)) for j in range(len(names))]
+        return pa.table([pa.array(np.arange(len(self.values), dtype=np.int32)), *columns], names=["key", *names])
+
+    def spread(self, keys: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of keys, key by key, and for each of them its place in `keys`.
+
+        Examples
+        --------
+        >>> [x.tolist() for x in distinct(np.array([[4], [2], [4]])).spread(np.array([1, 0, 1]))]
+        [[0, 2, 1, 0, 2], [0, 0, 1, 2, 2]]
+        """
+        sizes = self.starts[keys + 1] - self.starts[keys]
+        place = np.repeat(np.arange(len(keys)), sizes)
+        first = np.cumsum(sizes) - sizes
+        return self.rows[np.arange(len(place)) - first[place] + self.starts[keys][place]], place
+
+
+def distinct(columns: IntArray) -> Keys:
+    """Return the distinct rows of a matrix of shape (n, w). Without columns all rows are equal.
+
+    Examples
+    --------
+    >>> keys = distinct(np.array([[4, 1], [2, 7], [4, 1]]))
+    >>> keys.values.tolist(), keys.starts.tolist(), keys.rows.tolist()
+    ([[2, 7], [4, 1]], [0, 1, 3], [1, 0, 2])
+    """
+    n, width = columns.shape
+    if width == 0:
+        return Keys(np.zeros((1, 0), np.int64), np.array([0, n], dtype=np.int64), np.arange(n, dtype=np.int64))
+    order = np.lexsort(columns.T[::-1]).astype(np.int64)
+    ordered = columns[order]
+    new = np.ones(n, bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    first = np.flatnonzero(new)
+    return Keys(ordered[first].astype(np.int64), np.append(first, n).astype(np.int64), order)
+
+
+# ---- bodies as text ----------------------------------------------------------------------------------
+
+
+class BodyText:
+    """Writes literals with the names of predicates and constants; variables are A, B, ... from the head's arguments on.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    predicates : sequence of str
+        By index.
+    body : sequence of BodyLiteral
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> body = (BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, constant(2))))
+    >>> str(BodyText(program.engine, program.layout, ["Friends"], body))
+    'Friends(A, B) ^ Friends(B, Chris)'
+    """
+
+    def __init__(self, engine: Engine, layout: Layout, predicates: Sequence[str], body: Sequence[BodyLiteral]) -> None:
+        self.body, self._infos = body, [layout.predicates[name] for name in predicates]
+        wanted: dict[str, set[int]] = {}
+        for literal in body:
+            for kind, term in zip(self._infos[literal.predicate].types, literal.terms, strict=True):
+                if term < 0:
+                    wanted.setdefault(kind, set()).add(constant(term))
+        self._constants = {kind: constant_names(engine, layout, kind, ids) for kind, ids in wanted.items()}
+
+    def __str__(self) -> str:
+        return " ^ ".join(map(self.literal, self.body))
+
+    def literal(self, literal: BodyLiteral) -> str:
+        """Return one of the literals."""
+        info = self._infos[literal.predicate]
+        shown = [self._term(term, kind) for term, kind in zip(literal.terms, info.types, strict=True)]
+        return f"{info.name}({', '.join(shown)})" if shown else info.name
+
+    def _term(self, term: int, kind: str) -> str:
+        if term < 0:
+            return self._constants[kind].get(constant(term), "?")
+        return chr(ord("A") + term % 26) + (str(term // 26) if term >= 26 else "")
+
+
+def constant_names(engine: Engine, layout: Layout, kind: str, ids: Iterable[int]) -> dict[int, str]:
+    """Return the names of some constants of a type.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> constant_names(program.engine, program.layout, "person", [1])
+    {1: 'Bob'}
+    """
+    listed = exp.In(this=column("id", "d"), expressions=[integer(i) for i in sorted(set(ids))])
+    query = exp.select(column("id", "d"), column("name", "d")).from_(table(layout.types[kind].dictionary, "d"))
+    data = engine.fetch(query.where(listed), step=f"read names of {kind}")
+    return dict(zip(data.column("id").to_pylist(), data.column("name").to_pylist(), strict=True))
+
+
+# ---- how components are built from each other: the literal that is added last, and the parents to which it is added
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a component is made of others.
+
+    Parameters
+    ----------
+    component : Component
+    literal : BodyLiteral
+        The one that is added; its variables are those of the component.
+    parents : tuple of Component
+        What is left without it.
+    names : tuple of tuple of int
+        For each parent the variables of the component that its existential variables are, in order.
+    """
+
+    component: Component
+    literal: BodyLiteral
+    parents: tuple[Component, ...]
+    names: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where the bindings of a component are.
+
+    Parameters
+    ----------
+    number : int
+        `component` in the table of bindings.
+    touched : Heads
+    places : tuple of int
+        The existential variable, from 0, at each place of the list of values.
+    """
+
+    number: int
+    touched: Heads
+    places: tuple[int, ...]
+
+
+class Refiner:
+    """Finds steps, so that as little as possible must be evaluated that nobody has asked for.
+
+    Parameters
+    ----------
+    components : Components
+
+    Examples
+    --------
+    >>> components = Components(1)
+    >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(1, (1, 2))])
+    >>> steps, _ = Refiner(components).layers([path], {})
+    >>> [[step.literal.predicate for step in layer] for layer in steps]
+    [[0], [1]]
+    """
+
+    def __init__(self, components: Components) -> None:
+        self.components = components
+
+    def layers(
+        self, wanted: Iterable[Component], known: Collection[Component], exploding: Collection[Component] = ()
+    ) -> tuple[list[list[Step]], dict[Component, Component]]:
+        """Return the steps to the wanted components: those of a layer need only what is known and earlier layers.
+
+        Parameters
+        ----------
+        wanted, known : collection of Component
+        exploding : collection of Component
+            Those that nothing can be made of, as they have too many bindings.
+
+        Returns
+        -------
+        list of list of Step
+        dict of Component to Component
+            Those that cannot be made without an exploding one, and which that is.
+        """
+        steps: dict[Component, Step] = {}
+        level: dict[Component, int] = {}
+        beyond: dict[Component, Component] = {}
+        waiting = [component for component in wanted if component not in known]
+        while waiting:
+            component = waiting[-1]
+            if component in level or component in beyond:
+                waiting.pop()
+                continue
+            if component not in steps or any(parent in beyond for parent in steps[component].parents):
+                step = self.step(component, known, exploding, beyond)
+                if not isinstance(step, Step):
+                    beyond[component] = step
+                    continue
+                steps[component] = step
+            parents = [parent for parent in steps[component].parents if parent not in known]
+            missing = [parent for parent in parents if parent not in level]
+            if missing:
+                waiting.extend(missing)
+                continue
+            level[component] = max((level[parent] + 1 for parent in parents), default=0)
+            waiting.pop()
+        found: list[list[Step]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
+        for component, i in level.items():
+            found[i].append(steps[component])
+        return found, beyond
+
+    def step(
+        self,
+        component: Component,
+        known: Collection[Component],
+        exploding: Collection[Component] = (),
+        beyond: Mapping[Component, Component] = MappingProxyType({}),
+    ) -> Step | Component:
+        """Return the best way to make a component: of known parents; else of few parents that the head ties down.
+
+        Where no way is left that needs neither `exploding` ones nor those `beyond` them, return the exploding one of the last way.
+
+        Examples
+        --------
+        >>> components = Components(1)
+        >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(1, (1,))])
+        >>> Refiner(components).step(path, {}).literal
+        BodyLiteral(predicate=1, terms=(1,))
+        """
+        best: tuple[tuple[int, int], Step] | None = None
+        reason: Component = ()
+        for literal in reversed(component):
+            step = self._without(component, literal)
+            missing = [parent for parent in step.parents if parent not in known]
+            if not missing:
+                return step
+            stuck = [beyond.get(parent, parent) for parent in missing if parent in exploding or parent in beyond]
+            if stuck:
+                reason = stuck[0]
+                continue
+            loose = sum(not _touches_head(parent, self.components.heads) for parent in missing)
+            cost = (loose, len(missing))
+            if best is None or cost < best[0]:
+                best = (cost, step)
+        return reason if best is None else best[1]
+
+    def _without(self, component: Component, literal: BodyLiteral) -> Step:
+        rest = self.components.groups(other for other in component if other != literal)
+        found = sorted(self.components.named(group) for group in rest)
+        return Step(component, literal, tuple(parent for parent, _ in found), tuple(names for _, names in found))
+
+
+def _touches_head(component: Component, heads: int) -> bool:
+    return any(0 <= term < heads for literal in component for term in literal.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A step as the database takes it.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    parents : tuple of int
+        Numbers of the parents, as the pattern orders them.
+    values : tuple of int or None
+        For each argument of the pattern the place of its variable in the parent's list (from 1), or the id of its constant.
+    places : tuple of int
+        As of `Stored`, for the new component.
+    """
+
+    pattern: Pattern
+    parents: tuple[int, ...]
+    values: tuple[int | None, ...]
+    places: tuple[int, ...]
+
+
+def placed(
+    step: Step, info: PredicateInfo, heads: int, stored: Mapping[Component, Stored], *, facts_first: bool = False
+) -> Placed:
+    """Return a step with the places of its variables.
+
+    Parameters
+    ----------
+    step : Step
+    info : PredicateInfo
+        Of the literal's predicate.
+    heads : int
+        The number of the head's arguments.
+    stored : mapping of Component to Stored
+        The parents.
+    facts_first : bool
+        As of `Pattern`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> components = Components(1)
+    >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, 2))])
+    >>> step = Refiner(components).step(path, {})
+    >>> found = placed(step, people().predicates["Friends"], 1, {step.parents[0]: Stored(4, (0,), (0,))})
+    >>> found.parents, found.values, found.places
+    ((4,), (1, None), (0, 1))
+    """
+    known = [(stored[parent], names) for parent, names in zip(step.parents, step.names, strict=True)]
+    # Parents in the order in which the literal meets them, so that few patterns occur.
+    known.sort(key=lambda found: min(step.literal.terms.index(name) for name in found[1] if name in step.literal.terms))
+    place_of: dict[int, tuple[int, int]] = {}
+    places: list[int] = []
+    for i, (parent, names) in enumerate(known):
+        for j, variable in enumerate(parent.places):
+            place_of[names[variable]] = (i, j + 1)
+            places.append(names[variable] - heads)
+    arguments: list[Argument] = []
+    values: list[int | None] = []
+    new: dict[int, int] = {}
+    if info.example_column:
+        arguments.append(Argument(Kind.HEAD.value, heads))
+        values.append(None)
+    for term in step.literal.terms:
+        argument, value = Argument(Kind.CONSTANT.value), None
+        if term < 0:
+            value = constant(term)
+        elif term < heads:
+            argument = Argument(Kind.HEAD.value, term)
+        elif term in place_of:
+            owner, value = place_of[term]
+            argument = Argument(Kind.BOUND.value, owner, value if facts_first else 0)
+        else:
+            if term not in new:
+                places.append(term - heads)
+            argument = Argument(Kind.NEW.value, new.setdefault(term, len(new)))
+        arguments.append(argument)
+        values.append(value)
+    pattern = Pattern(info.name, tuple(arguments), tuple(parent.touched for parent, _ in known), facts_first)
+    return Placed(pattern, tuple(parent.number for parent, _ in known), tuple(values), tuple(places))
+
+
+def _layer_table(found: Sequence[Placed], first: int) -> pa.Table:
+    """Return the table of a layer; see `CoverageTables`."""
+    patterns = sorted({x.pattern for x in found})
+    number = {pattern: i for i, pattern in enumerate(patterns)}
+    columns: dict[str, list[int | None]] = {"pattern": [number[x.pattern] for x in found]}
+    columns["component"] = list(range(first, first + len(found)))
+    for name in layer_columns(patterns)[2:]:
+        i = int(name[1:])
+        values = [x.parents if name[0] == "p" else x.values for x in found]
+        columns[name] = [x[i] if i < len(x) else None for x in values]
+    return pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})
+
+
+# ---- coverage ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentCounts:
+    """How often components hold at target atoms, as sparse rows; component i has `atom[indptr[i]:indptr[i + 1]]`.
+
+    Parameters
+    ----------
+    indptr : int64 array, shape (c + 1,)
+    atom : int64 array, shape (r,)
+        Places of the target atoms (from 0, in the order of the source) at which the component holds; ascending in each component.
+    count : int64 array, shape (r,)
+        The number of its bindings there: assignments of its existential variables that make all of its literals true; at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = ComponentCounts(*(np.array(x) for x in ([0, 2, 2], [0, 3], [1, 5])))
+    >>> len(counts), [x.tolist() for x in counts.of(0)], counts.of(1)[0].tolist()
+    (2, [[0, 3], [1, 5]], [])
+    """
+
+    indptr: IntArray
+    atom: IntArray
+    count: IntArray
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def of(self, i: int) -> tuple[IntArray, IntArray]:
+        """Return the atoms and counts of one component."""
+        inside = slice(self.indptr[i], self.indptr[i + 1])
+        return self.atom[inside], self.count[inside]
 
 
 class _Counts(NamedTuple):
@@ -218,7 +627,7 @@ class Coverage:
         # Whatever happens, a number is used once.
         self._next += len(steps)
         keys = {pattern.touched: self._key_table(pattern.touched) for pattern in patterns if pattern.touched}
-        scratch = [self._create("layer", layer_table(found, first))]
+        scratch = [self._create("layer", _layer_table(found, first))]
         try:
             tables = self._shared(patterns, scratch, keys)
             if keep:

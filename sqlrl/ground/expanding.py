@@ -17,7 +17,7 @@ from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 
 _ROWS = 131_072
 BoolArray = npt.NDArray[np.bool_]

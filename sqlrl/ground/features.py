@@ -3,27 +3,206 @@
 A non-recursive clause has one literal of an open predicate, its head, and a body of closed literals that must be true. Of such
 clauses there may be thousands of different shapes, each with a query of its own if they were grounded one by one; but they share
 their components, and these are evaluated in a few queries.
+
+Many such shapes are grounded together, in place of one query a shape. The rule: a program with at least `MANY_SHAPES` shapes that
+can be grounded so takes this way. A shape can if
+
+- it is non-recursive (`head_of`), and its clauses are weighted rules without `+` variables;
+- no atom of its head's predicate is given;
+- every tuple of its head's predicate has an atom (its scope is full), or its head is negative, or all data are one example and the
+  tuples are few enough to be looked at one by one (`MOST_TUPLES`): a head outside the scope is false, and the evidence violates
+  the clause wherever its body is true.
+
+The network is the same, whichever way is taken. If the components have too many bindings to keep them (`MOST_BINDINGS`, or the
+limit on ground clauses where that is less), the rows are more than that limit, or a product of counts does not fit into 64 bits, each
+shape is grounded by its own query, which may count without enumerating, and says which clause fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from scipy import sparse
+from sqlglot import exp
 
-from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.errors import CountOverflowError
-from sqlrl.ground.clause_bodies import ClauseBody, clause_bodies, closed_predicates, heads_of
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.engine.nodes import column
+from sqlrl.errors import CountOverflowError, GroundingLimitError
+from sqlrl.ground.counts import rule_place
 from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.program import Program
-from sqlrl.ground.running import rule_place
-from sqlrl.logic.components import Components
-from sqlrl.plan.facts import atom_arguments
+from sqlrl.ground.program import FOREIGN, Program
+from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
+from sqlrl.logic.components import BodyLiteral, Components, constant
+from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
+from sqlrl.logic.terms import Constant
+from sqlrl.plan.slots import bind
+from sqlrl.plan.sources import atom_arguments, table
 
-INT64_MAX = int(np.iinfo(np.int64).max)
+NOWHERE = constant(2**31 - 1)
+"""The term of a constant that the data do not have: no id is so large."""
+
+
+MANY_SHAPES = 50
+"""From this many shapes on, a few queries for all are cheaper than one for each."""
+
+MOST_TUPLES = 1_000_000
+"""The most tuples of a head's predicate that are looked at one by one where its scope is not full."""
+
+logger = logging.getLogger(__name__)
+
+
+# ---- heads, and bodies over their arguments ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseBody:
+    """A non-recursive clause over the arguments of its head.
+
+    Parameters
+    ----------
+    clause : int
+    positive : bool
+        Whether the head is a positive literal.
+    body : tuple of BodyLiteral
+        `predicate` is an index into the closed predicates, sorted.
+    same : tuple of (int, int)
+        Arguments of the head that are one variable, the first of them first.
+    fixed : tuple of (int, int)
+        Arguments of the head that are constants, with their ids.
+    """
+
+    clause: int
+    positive: bool
+    body: tuple[BodyLiteral, ...]
+    same: tuple[tuple[int, int], ...]
+    fixed: tuple[tuple[int, int], ...]
+
+
+def head_of(shape: Shape, layout: Layout) -> ShapeLiteral | None:
+    """Return the head of a non-recursive shape whose body components can be evaluated; None for other shapes.
+
+    These have one open literal, only negative closed literals besides (a body that is a conjunction of atoms), no equality, no
+    EXIST, and variables that all stand in a literal and range over whole types.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> str(head_of(friends_smoke(), people()))
+    'Smokes(v1)'
+    """
+    if shape.equalities or shape.exists:
+        return None
+    heads = [x for x in shape.literals if layout.predicates[x.predicate].open]
+    body = [x for x in shape.literals if not layout.predicates[x.predicate].open]
+    if len(heads) != 1 or any(x.positive for x in body):
+        return None
+    bound = bind(shape, layout)
+    if bound.hidden is not None and not layout.predicates[heads[0].predicate].example_column:
+        return None
+    mentioned = {slot for x in shape.literals for slot in x.terms}
+    variables = [Slot(False, i) for i in range(len(shape.variables))]
+    if any(slot not in mentioned or bound.is_local(slot) for slot in variables):
+        return None
+    return heads[0]
+
+
+def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
+    r"""Return the heads of the non-recursive shapes of a program of which no template has clauses.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
+    >>> [str(shape) for shape in _heads_of(program)]
+    ['!Friends(v0, v1) v Smokes(v1)']
+    """
+    templates = {x.shape for bound in program.features if bound.feature.plus for x in bound.instances}
+    found = {shape: head_of(shape, program.layout) for shape in program.shapes if shape not in templates}
+    return {shape: head for shape, head in found.items() if head is not None}
+
+
+def _clause_bodies(program: Program, heads: Mapping[Shape, ShapeLiteral]) -> dict[str, list[ClauseBody]]:
+    r"""Return the bodies of the clauses of non-recursive shapes, by the predicate of their heads.
+
+    Parameters
+    ----------
+    program : Program
+    heads : mapping of Shape to ShapeLiteral
+        Some of `heads_of(program)`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
+    >>> [(x.clause, x.body[0].terms) for x in _clause_bodies(program, _heads_of(program))["Smokes"]]
+    [(1, (1, 0))]
+    """
+    closed = {name: i for i, name in enumerate(_closed_predicates(program.layout))}
+    clause_of = {feature: clause for clause, feature in enumerate(program.feature_of)}
+    found: dict[str, list[ClauseBody]] = {}
+    for feature, bound in enumerate(program.features):
+        for instance in bound.instances:
+            if instance.shape in heads:
+                head = heads[instance.shape]
+                body = _clause_body(program, clause_of[feature], instance, head, closed)
+                found.setdefault(head.predicate, []).append(body)
+    return found
+
+
+def _closed_predicates(layout: Layout) -> tuple[str, ...]:
+    """Return the closed predicates, ascending.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> _closed_predicates(people())
+    ('Friends',)
+    """
+    return tuple(sorted(name for name, info in layout.predicates.items() if not info.open))
+
+
+def _clause_body(
+    program: Program, clause: int, instance: Instance, head: ShapeLiteral, closed: dict[str, int]
+) -> ClauseBody:
+    """Number the variables of a clause: the head's arguments, then the others."""
+    ids = []
+    for kind, term in zip(instance.shape.parameters, instance.arguments, strict=True):
+        assert isinstance(term, Constant), "templates are left out"
+        ids.append(program.constants.of(kind)[term.name])
+    terms: dict[Slot, int] = {}
+    same, fixed = [], []
+    for j, slot in enumerate(head.terms):
+        if slot.parameter:
+            fixed.append((j, ids[slot.index]))
+        elif terms.setdefault(slot, j) != j:
+            same.append((terms[slot], j))
+    free = len(head.terms)
+    for literal in instance.shape.literals:
+        for slot in literal.terms:
+            if slot not in terms and not slot.parameter:
+                terms[slot] = free
+                free += 1
+    body = [
+        BodyLiteral(
+            closed[x.predicate],
+            tuple(_constant(ids[slot.index]) if slot.parameter else terms[slot] for slot in x.terms),
+        )
+        for x in instance.shape.literals
+        if x.predicate != head.predicate
+    ]
+    return ClauseBody(clause, head.positive, tuple(body), tuple(same), tuple(fixed))
+
+
+def _constant(identity: int) -> int:
+    return NOWHERE if identity == FOREIGN else constant(identity)
+
+
+# ---- counts of bodies --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +258,11 @@ def features(program: Program, examples: TableName | None = None, *, limit: int 
     clauses = _whole(program)
     ids, pieces = [np.zeros(0, np.int64)], []
     for info in (info for _, info in sorted(program.layout.predicates.items()) if info.open):
-        atoms, example, arguments = atoms_with_arguments(program, info, examples)
+        atoms, example, arguments = _atoms_with_arguments(program, info, examples)
         ids.append(atoms)
         if info.name in clauses:
             found = clauses[info.name]
-            pieces.append((atoms, found, body_counts(program, info, found, arguments, example, limit)))
+            pieces.append((atoms, found, _body_counts(program, info, found, arguments, example, limit)))
     every = np.sort(np.concatenate(ids))
     sign = program.signs()
     rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -103,18 +282,18 @@ def features(program: Program, examples: TableName | None = None, *, limit: int 
 
 def _whole(program: Program) -> dict[str, list[ClauseBody]]:
     """Return the bodies of the clauses all of whose instances are non-recursive, by the predicate of their heads."""
-    heads = heads_of(program)
+    heads = _heads_of(program)
     partly = {
         feature
         for feature, bound in enumerate(program.features)
         if any(instance.shape not in heads for instance in bound.instances)
     }
-    every = clause_bodies(program, heads)
+    every = _clause_bodies(program, heads)
     kept = {name: [x for x in found if program.feature_of[x.clause] not in partly] for name, found in every.items()}
     return {name: found for name, found in kept.items() if found}
 
 
-def atoms_with_arguments(
+def _atoms_with_arguments(
     program: Program, info: PredicateInfo, examples: TableName | None
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return the ids, examples and arguments of a predicate's query atoms, by id: shapes (n,), (n,) and (n, h).
@@ -123,7 +302,7 @@ def atoms_with_arguments(
     --------
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> [x.tolist() for x in atoms_with_arguments(program, program.layout.predicates["Smokes"], None)]
+    >>> [x.tolist() for x in _atoms_with_arguments(program, program.layout.predicates["Smokes"], None)]
     [[1, 2, 3], [0, 0, 0], [[0], [1], [2]]]
     """
     data = program.engine.fetch(atom_arguments(info, examples), step=f"read the query atoms of {info.name}")
@@ -134,7 +313,7 @@ def atoms_with_arguments(
     return atom, example, arguments
 
 
-def body_counts(
+def _body_counts(
     program: Program,
     info: PredicateInfo,
     clauses: Sequence[ClauseBody],
@@ -153,9 +332,9 @@ def body_counts(
     --------
     >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> smokes, clauses = program.layout.predicates["Smokes"], clause_bodies(program, heads_of(program))["Smokes"]
+    >>> smokes, clauses = program.layout.predicates["Smokes"], _clause_bodies(program, _heads_of(program))["Smokes"]
     >>> people = np.array([[0], [1], [2]])
-    >>> body_counts(program, smokes, clauses, people, np.zeros(3, np.int64), 100).toarray().tolist()
+    >>> _body_counts(program, smokes, clauses, people, np.zeros(3, np.int64), 100).toarray().tolist()
     [[0, 1, 1]]
     """
     n, layout = len(arguments), program.layout
@@ -163,7 +342,7 @@ def body_counts(
     bodies = [components.split(clause.body) for clause in clauses]
     every = list(dict.fromkeys(component for body in bodies for component in body))
     with Coverage(
-        program.engine, layout, components, closed_predicates(layout), arguments, example, limit=limit
+        program.engine, layout, components, _closed_predicates(layout), arguments, example, limit=limit
     ) as found:
         counts = found.evaluate(every, keep=False)
     factors = sparse.csr_array((counts.count, counts.atom, counts.indptr), shape=(len(every), n))
@@ -231,3 +410,143 @@ def _greatest(matrix: sparse.csr_array) -> np.ndarray:
     if len(filled):
         found[filled] = np.maximum.reduceat(matrix.data, matrix.indptr[filled])
     return found
+
+
+# ---- grounding together ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """The ground clauses of shapes that were grounded together.
+
+    Parameters
+    ----------
+    shapes : frozenset of Shape
+    pieces : tuple of Rows
+        Rows with one literal, and rows without any, which the evidence violates.
+    """
+
+    shapes: frozenset[Shape]
+    pieces: tuple[Rows, ...]
+
+
+def ground_together(
+    program: Program,
+    index: AtomIndex,
+    examples: TableName | None = None,
+    *,
+    limit: int | None = None,
+    least: int | None = None,
+) -> Together:
+    r"""Ground the shapes of a program that can be grounded together, if they are many.
+
+    Parameters
+    ----------
+    program : Program
+    index : AtomIndex
+        Of the query atoms in the examples.
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+    limit : int, optional
+        The most ground clauses allowed.
+    least : int, optional
+        How many shapes are many; `MANY_SHAPES` by default.
+
+    Returns
+    -------
+    Together
+        Without shapes if they are few, or have too many bindings.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
+    >>> found = ground_together(program, AtomIndex(np.array([1, 2, 3])), least=1)
+    >>> [str(shape) for shape in found.shapes], found.pieces[0].literals.tolist()
+    (['!Friends(v0, v1) v Smokes(v1)'], [2, 3])
+    """
+    none, many = Together(frozenset(), ()), MANY_SHAPES if least is None else least
+    if len(program.shapes) < many:
+        # Most models: nothing is looked at in every window of a stream.
+        return none
+    heads = _heads_of(program)
+    hard = {x.shape for bound in program.features if bound.hard for x in bound.instances}
+    heads = {
+        shape: head for shape, head in heads.items() if shape not in hard and _heads_are_known(program, shape, head)
+    }
+    if len(heads) < many:
+        return none
+    most = MOST_BINDINGS if limit is None else min(limit, MOST_BINDINGS)
+    pieces: list[Rows] = []
+    try:
+        for name, clauses in sorted(_clause_bodies(program, heads).items()):
+            pieces += _ground(program, program.layout.predicates[name], clauses, index, examples, most)
+    except (GroundingLimitError, CountOverflowError) as error:
+        logger.info("%d shapes are grounded one by one: %s", len(heads), error)
+        return none
+    if limit is not None and sum(len(rows.clause) for rows in pieces) > limit:
+        return none
+    return Together(frozenset(heads), tuple(pieces))
+
+
+def _heads_are_known(program: Program, shape: Shape, head: ShapeLiteral) -> bool:
+    """Return whether all that is needed of a shape's heads can be known; see the module."""
+    info, layout = program.layout.predicates[head.predicate], program.layout
+    if info.has_given or any(slot.parameter and slot.index in program.shapes[shape].foreign for slot in head.terms):
+        return False
+    if info.full_scope or not head.positive:
+        return True
+    divided = layout.example_type is not None or any(x.example_column for x in layout.predicates.values())
+    return not divided and _tuples(program, info) <= MOST_TUPLES
+
+
+def _tuples(program: Program, info: PredicateInfo) -> int:
+    return prod(program.layout.types[kind].size for kind in info.types)
+
+
+def _ground(
+    program: Program,
+    info: PredicateInfo,
+    clauses: Sequence[ClauseBody],
+    index: AtomIndex,
+    examples: TableName | None,
+    most: int,
+) -> list[Rows]:
+    """Return the rows of clauses with one head predicate."""
+    ids, example, arguments = _atoms_with_arguments(program, info, examples)
+    local = index.local(ids) + 1
+    if info.full_scope or not any(x.positive for x in clauses) or not _asked(program, examples):
+        counts = _body_counts(program, info, clauses, arguments, example, most)
+        return [_units(clauses, counts, local)]
+    sizes = [program.layout.types[kind].size for kind in info.types]
+    every = np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T
+    atom = np.zeros(len(every), np.int64)
+    atom[np.ravel_multi_index(tuple(arguments.T), sizes) if sizes else 0] = local
+    counts = _body_counts(program, info, clauses, every, np.zeros(len(every), np.int64), most)
+    outside = counts.tocoo()
+    there = atom[outside.coords[1]] == 0
+    positive = np.array([x.positive for x in clauses])[outside.coords[0]]
+    clause = np.array([x.clause for x in clauses], dtype=np.int64)[outside.coords[0]]
+    lost = there & positive
+    size, nothing = int(lost.sum()), np.zeros(0, np.int64)
+    violated = Rows(clause[lost], nothing, repeated(0, size), outside.data[lost])
+    return [_units(clauses, counts, atom), violated]
+
+
+def _units(clauses: Sequence[ClauseBody], counts: sparse.csr_array, atom: IntArray) -> Rows:
+    """Return the rows with one literal, by clause; `atom` is the local number of each column's atom from 1, 0 for none."""
+    entries = counts.tocoo()
+    clause = np.array([x.clause for x in clauses], dtype=np.int64)[entries.coords[0]]
+    sign = np.array([1 if x.positive else -1 for x in clauses], dtype=np.int64)[entries.coords[0]]
+    literals = sign * atom[entries.coords[1]]
+    inside = literals != 0
+    size = int(inside.sum())
+    return Rows(clause[inside], literals[inside], repeated(1, size), entries.data[inside])
+
+
+def _asked(program: Program, examples: TableName | None) -> bool:
+    """Return whether the one example of undivided data is asked for."""
+    if examples is None:
+        return True
+    query = exp.select(column("example")).from_(table(examples)).limit(1)
+    return bool(program.engine.fetch(query, step="look at the examples").num_rows)

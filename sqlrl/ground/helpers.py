@@ -12,8 +12,8 @@ atom would have to belong to one example, and what K says may be the same for al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -22,16 +22,151 @@ from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import Engine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
-from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.helper_sizes import JOINED, Constants, most_atoms, negated, too_many
+from sqlrl.errors import EngineError, GroundingLimitError
+from sqlrl.ground.counts import is_overflow, unjoined
 from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
-from sqlrl.logic.terms import Clause, ExistsLiteral, Helper, Literal, Variable
+from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
+from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import OBSERVED, POSSIBLE, table
 from sqlrl.plan.tuples import holding
-from sqlrl.plan.worlds import OBSERVED, POSSIBLE
+from sqlrl.wording import counted
+
+JOINED = 10_000_000
+"""As many tuples are joined to bound the atoms that are only planned, where that takes a join."""
+
+Constants = Callable[[Instance], TableName | None]
 
 Variables = tuple[tuple[str, str], ...]
+
+
+# ---- how many atoms a helper can have, counted before any is made ------------------------------------
+
+
+@dataclass(frozen=True)
+class HelperSize:
+    """A bound on the atoms of a helper predicate.
+
+    Parameters
+    ----------
+    atoms : int
+    names : tuple of str
+        What the rule calls the variables of the predicate.
+    free : tuple of str
+        Those of the rule's variables that no closed literal of the definition joins.
+    """
+
+    atoms: int
+    names: tuple[str, ...]
+    free: tuple[str, ...]
+
+
+def most_atoms(
+    engine: Engine,
+    layout: Layout,
+    name: str,
+    variables: tuple[tuple[str, str], ...],
+    helper: Helper,
+    constants: Constants,
+    enough: int,
+    joined: int | None = None,
+) -> HelperSize:
+    r"""Bound the atoms of a helper predicate: by the domains of its variables, and by what its definition joins.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+        Knows the predicates of the definition.
+    name, variables
+        Of the predicate: the helper, or that of its witnesses.
+    helper : Helper
+    constants : callable
+        Makes the one-row parameter table of an instance's constants.
+    enough : int
+        Nothing is counted that could only improve a bound which is not above this.
+    joined : int, optional
+        Nothing is counted that joins more tuples, as far as domain sizes tell.
+
+    Returns
+    -------
+    HelperSize
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> text = PEOPLE + "\n1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))"
+    >>> program = sample_program(text, ["Smokes"], FRIENDS)
+    >>> (helper,) = (h for f in program.features for h in f.feature.helpers)
+    >>> layout, rows = program.public_layout, program.constants.single_row
+    >>> most_atoms(program.engine, layout, "h", helper.variables, helper, rows, 0)
+    HelperSize(atoms=2, names=('x',), free=())
+    """
+    hidden = any(info.example_column for info in layout.predicates.values())
+    nowhere = TableName(*layout.scratch, "")
+    types = tuple(kind for _, kind in variables)
+    # Every tuple has an atom here, so that no query reads its table.
+    stand_in = PredicateInfo(name, types, True, nowhere, nowhere, example_column=hidden)
+    known = replace(layout, predicates={**layout.predicates, name: stand_in})
+    head = Literal(name, tuple(Variable(n) for n, _ in variables))
+    below = dict((*helper.variables, *helper.definition.variables))
+    called = dict(zip(below, (n.replace("$", "") for n in helper.called), strict=True))
+    size: int | None = None
+    free: tuple[str, ...] = ()
+    for clause in (
+        Clause(variables, (head,)),
+        Clause(tuple(below.items()), (head, *map(_negated, helper.definition.conjunction))),
+    ):
+        instance = in_given_order(clause, lambda predicate, i: known.predicates[predicate].types[i])
+        if size is None:
+            size = domain_bound(instance.shape, known)
+        if size <= enough:
+            break
+        bound = enumerated(instance.shape, known, parameters=constants(instance))[0]
+        if joined is not None and not bound.cheap and domain_bound(instance.shape, known) > joined:
+            continue
+        free = tuple(called[list(below)[slot.index]] for slot in bound.free)
+        try:
+            rows = engine.fetch(bound.query, step=f"count the atoms of {name}").column("n").to_pylist()
+        except EngineError as error:
+            if not is_overflow(error):
+                raise
+            continue
+        size = min(size, sum(int(n or 0) for n in rows))
+    assert size is not None, "there is a first clause"
+    return HelperSize(size, tuple(called[n] for n, _ in variables), free)
+
+
+def _too_many(size: HelperSize, limit: int, subject: str) -> str:
+    """Return the message about more helper atoms than a limit.
+
+    Examples
+    --------
+    >>> _too_many(
+    ...     HelperSize(40_000, ("x", "y"), ("x", "y")), 1000, "rules.mln:4: P(x, y) => EXIST z Q(z): its quantifier"
+    ... )[:99]
+    'rules.mln:4: P(x, y) => EXIST z Q(z): its quantifier needs up to 40,000 helper atoms, one for each '
+    """
+    remedy = "narrow a scope, or raise limit=" if limit < ATOM_LIMIT else "or narrow a scope"
+    each = f"one for each ({', '.join(size.names)})" if size.names else "one for each example"
+    return (
+        f"{subject} needs up to {counted(size.atoms, 'helper atom')}, {each}, more than the limit of {limit:,}: "
+        f"inside it, {unjoined(size.free, remedy)}"
+    )
+
+
+def _negated(part: Literal | EqualityLiteral) -> Literal | EqualityLiteral:
+    """Return a literal with the other sign.
+
+    Examples
+    --------
+    >>> print(_negated(Literal("Smokes", (Variable("x"),))))
+    !Smokes(x)
+    """
+    return replace(part, positive=not part.positive)
+
+
+# ---- helpers -----------------------------------------------------------------------------------------
 
 
 class HelperTables:
@@ -111,7 +246,7 @@ class HelperTables:
         head = tuple(Variable(name) for name, _ in helper.variables)
         clauses.append(Clause(helper.variables, (Literal(helper.name, head, False), definition)))
         below = (*helper.variables, *definition.variables)
-        clauses.append(Clause(below, (Literal(helper.name, head), *map(negated, definition.conjunction))))
+        clauses.append(Clause(below, (Literal(helper.name, head), *map(_negated, definition.conjunction))))
         return tuple(clauses)
 
     def close(self) -> None:
@@ -126,7 +261,7 @@ class HelperTables:
         enough, joined = (0, JOINED) if self._planned else (self._limit, None)
         size = most_atoms(self.engine, self.layout, name, variables, helper, self._constants, enough, joined)
         if size.atoms > self._limit and not self._planned:
-            raise GroundingLimitError(too_many(size, self._limit, subject))
+            raise GroundingLimitError(_too_many(size, self._limit, subject))
         return size.atoms
 
     def _open(self, literal: Literal) -> bool:
@@ -142,7 +277,7 @@ class HelperTables:
         most = self._most_atoms(name, variables, helper, f"{place}: its quantifier, for its witnesses,")
         self._create(name, variables, everything, most)
         clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in opened)
-        clauses.append(Clause(variables, (Literal(name, head), *map(negated, definition.conjunction))))
+        clauses.append(Clause(variables, (Literal(name, head), *map(_negated, definition.conjunction))))
         return ExistsLiteral(definition.variables, (Literal(name, head),))
 
     def _create(self, name: str, variables: Variables, definition: ExistsLiteral, most: int) -> None:

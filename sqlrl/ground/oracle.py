@@ -13,25 +13,19 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer
-from sqlrl.ground.assemble import ROWS_PER_BATCH, add_per_clause, assemble, with_clause
+from sqlrl.ground.assemble import ROWS_PER_BATCH, add_per_clause, assemble, check_evidence, passing, with_clause
 from sqlrl.ground.atoms import read_atoms
-from sqlrl.ground.counts import Counts, violated_by_evidence
-from sqlrl.ground.feasible import check_evidence
-from sqlrl.ground.limits import check_count, limited
-from sqlrl.ground.naming import describer
+from sqlrl.ground.clauses import describer
+from sqlrl.ground.counts import Counts, check_count, limited, run_counts, violated_by_evidence
 from sqlrl.ground.network import BoolArray, Network
-from sqlrl.ground.passing import passing
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, read_rows
-from sqlrl.ground.running import run_counts
-from sqlrl.ground.wide import narrowed
+from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, narrowed, read_rows
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import World, table
 from sqlrl.plan.unmet import FAIL, HOLD, among, few, may_be_long, unmet
-from sqlrl.plan.worlds import World
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl.ground.network import IntArray
 from sqlrl.kernels import kernel
 
 DIGIT_BITS = 10
 """The most bits of a digit: with more, the places written to in turn no longer stay in the processor's caches."""
 
-IntArray = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
 

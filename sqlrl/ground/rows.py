@@ -1,18 +1,323 @@
-"""Arrow batches of a grounding query to ground clauses as arrays."""
+"""Arrow batches of a grounding query to ground clauses as arrays, and how many of them a network has room for.
+
+Most shapes give rows of a fixed number of literals, none merged. A row then fits into 63 bits for any network of practical
+size (two literals over 100 million atoms under 100 clauses, say), so that sorting rows is sorting integers. A literal is packed
+as its code, 2 k for local atom k and 2 k + 1 for its negation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from sqlrl.ground.packed import PIECE, Packing, to_codes, to_literals
+from sqlrl.errors import CountOverflowError, SqlrlError
+from sqlrl.ground.counts import overflow_named, rule_place
+from sqlrl.ground.network import IntArray
+from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.plan.grounding import GroundingQuery
 
-IntArray = npt.NDArray[np.int64]
+# ---- room: how many atoms and literals a network may hold --------------------------------------------
+
+
+MOST_ENTRIES = 2**22
+"""Atoms and literals that a network of one window of examples may have: with what solvers make of it, half a GB. Predictions
+of 20,000 citations take longer with windows of a quarter of that, which have more queries, and with larger ones, which fit no cache."""
+
+FEWER = 4
+"""A window without room is tried again with so many times fewer examples; what was grounded of it is lost, at most `MOST_ENTRIES`."""
+
+
+class NoRoomError(SqlrlError):
+    """A network would hold more than there is room for: whoever divides examples into windows takes fewer of them."""
+
+
+class Room:
+    """Counts the atoms and literals of a network while it is grounded.
+
+    Parameters
+    ----------
+    entries : int or None
+        The most it may have; None if they are only counted.
+
+    Attributes
+    ----------
+    used : int
+
+    Examples
+    --------
+    >>> room = Room(3)
+    >>> room.take(2)
+    >>> room.take(2)
+    Traceback (most recent call last):
+    sqlrl.ground.rows.NoRoomError: a network of 4 atoms and literals so far does not fit into room for 3
+    """
+
+    def __init__(self, entries: int | None) -> None:
+        self.entries, self.used = entries, 0
+
+    def take(self, entries: int) -> None:
+        """Count atoms or literals.
+
+        Raises
+        ------
+        NoRoomError
+        """
+        self.used += entries
+        if self.entries is not None and self.used > self.entries:
+            raise NoRoomError(
+                f"a network of {self.used:,} atoms and literals so far does not fit into room for {self.entries:,}"
+            )
+
+    def taken(self, batches: Iterator[pa.RecordBatch], plan: GroundingQuery) -> Iterator[pa.RecordBatch]:
+        """Pass the batches of a grounding query on, and count their literals.
+
+        Raises
+        ------
+        NoRoomError
+        """
+        for batch in batches:
+            witnesses = sum(len(batch.column(f"e{i}").flatten()) for i in range(len(plan.list_signs)))
+            self.take(batch.num_rows * len(plan.signs) + witnesses)
+            yield batch
+
+
+# ---- multiplicities that may not fit into 64 bits ----------------------------------------------------
+
+
+INT64_MAX = int(np.iinfo(np.int64).max)
+
+
+def narrowed(
+    batches: Iterator[pa.RecordBatch],
+    plan: GroundingQuery,
+    program: Program,
+    use: ShapeUse,
+    evidence: npt.NDArray[np.object_],
+) -> Iterator[pa.RecordBatch]:
+    """Pass the batches of a grounding query on with multiplicities as int64.
+
+    Parameters
+    ----------
+    batches : iterator of pyarrow.RecordBatch
+    plan : GroundingQuery
+    program : Program
+    use : ShapeUse
+    evidence : object array of int, shape (m,)
+        Receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates.
+
+    Raises
+    ------
+    CountOverflowError
+        If a ground clause with an open literal stands for more groundings than 64 bits can count; names its rule.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.plan.grounding import ground
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> (use,) = program.shapes.values()
+    >>> batch = pa.record_batch({"l0": [1], "l1": [0], "multiplicity": pa.array([Decimal(2)], pa.decimal128(38))})
+    >>> plan = ground(use.shape, program.layout)
+    >>> [
+    ...     str(b.schema.field("multiplicity").type)
+    ...     for b in narrowed(iter([batch]), plan, program, use, np.zeros(1, object))
+    ... ]
+    ['int64']
+    """
+    with overflow_named(program, use):
+        for batch in batches:
+            place = batch.schema.get_field_index("multiplicity")
+            wide = place >= 0 and pa.types.is_decimal(batch.schema.field(place).type)
+            yield _narrow(batch, plan, program, use, evidence) if wide else batch
+
+
+def _narrow(
+    batch: pa.RecordBatch,
+    plan: GroundingQuery,
+    program: Program,
+    use: ShapeUse,
+    evidence: npt.NDArray[np.object_],
+) -> pa.RecordBatch:
+    counts = batch.column("multiplicity")
+    large = pc.greater(counts, pa.scalar(Decimal(INT64_MAX), counts.type)).to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(large).tolist():
+        clauses = [batch.column("clause")[row].as_py()] if plan.has_clause else use.clauses
+        n = int(counts[row].as_py())
+        if any(batch.column(f"l{i}")[row].as_py() for i in range(len(plan.signs))) or any(
+            batch.column(f"e{i}")[row].as_py() for i in range(len(plan.list_signs))
+        ):
+            place = rule_place(program, program.feature_of[clauses[0]])
+            raise CountOverflowError(f"{place} has {n:,} open groundings, which do not fit into 64 bits")
+        for clause in clauses:
+            evidence[clause] += n
+    rest = batch.filter(pa.array(~large)) if large.any() else batch
+    place = rest.schema.get_field_index("multiplicity")
+    return rest.set_column(place, "multiplicity", rest.column("multiplicity").cast(pa.int64()))
+
+
+# ---- rows of one length, each packed into one integer ------------------------------------------------
+
+
+MANY = 50_000
+"""From this many rows on, loops are compiled: loading numba takes half a second, which small programs should not pay."""
+
+PIECE = 1 << 16
+"""Rows packed at a time: what is between stays in the processor's caches."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How many bits the clause and each literal of a row take.
+
+    Parameters
+    ----------
+    width : int
+        Literals in a row.
+    code_bits, clause_bits : int
+
+    Examples
+    --------
+    >>> packing = Packing(width=2, code_bits=3, clause_bits=0)
+    >>> keys = packing.sort(packing.pack(0, [np.array([5, 2]), np.array([0, 1])]))
+    >>> packing.literals(keys).tolist()
+    [[1, -3], [-1, 2]]
+    """
+
+    width: int
+    code_bits: int
+    clause_bits: int
+
+    @classmethod
+    def of(cls, width: int, atoms: int, clauses: int) -> Packing | None:
+        """Return the packing for rows over so many atoms and clauses; None if a row does not fit into 63 bits.
+
+        Examples
+        --------
+        >>> Packing.of(2, 100_000, 1)
+        Packing(width=2, code_bits=18, clause_bits=0)
+        >>> Packing.of(4, 10**9, 1) is None
+        True
+        """
+        packing = cls(width, max(2 * atoms - 1, 1).bit_length(), max(clauses - 1, 0).bit_length())
+        return packing if packing.bits <= 63 else None
+
+    @property
+    def bits(self) -> int:
+        """How many bits a row takes."""
+        return self.width * self.code_bits + self.clause_bits
+
+    def pack(self, clause: IntArray | int, codes: Sequence[IntArray]) -> IntArray:
+        """Return one key a row; the literals are put in ascending order first.
+
+        Parameters
+        ----------
+        clause : int64 array, shape (r,), or int
+        codes : sequence of int64 arrays, shape (r,)
+            One for each literal.
+
+        Returns
+        -------
+        int64 array, shape (r,)
+
+        Examples
+        --------
+        >>> packing = Packing.of(2, 4, 2)
+        >>> packing.pack(np.array([0, 1]), [np.array([7, 2]), np.array([1, 3])]).tolist()
+        [15, 83]
+        """
+        ordered: Sequence[IntArray] | IntArray = codes
+        if self.width == 2:
+            ordered = (np.minimum(codes[0], codes[1]), np.maximum(codes[0], codes[1]))
+        elif self.width > 2:
+            ordered = np.sort(np.stack(codes), axis=0)
+        key = ordered[0].copy()
+        for code in ordered[1:]:
+            key <<= self.code_bits
+            key |= code
+        if not isinstance(clause, int) or clause:
+            key |= clause << (self.width * self.code_bits)
+        return key
+
+    def sort(self, keys: IntArray) -> IntArray:
+        """Return keys in ascending order; the array given may be overwritten.
+
+        Examples
+        --------
+        >>> Packing.of(2, 4, 2).sort(np.array([83, 15])).tolist()
+        [15, 83]
+        """
+        if len(keys) < MANY:
+            keys.sort()
+            return keys
+        from sqlrl.ground.radix import radix_sort
+
+        return radix_sort(keys, self.bits)
+
+    def clauses(self, keys: IntArray) -> IntArray:
+        """Return the clauses of keys, shape (r,).
+
+        Examples
+        --------
+        >>> Packing.of(2, 4, 2).clauses(np.array([15, 83])).tolist()
+        [0, 1]
+        """
+        return keys >> (self.width * self.code_bits)
+
+    def literals(self, keys: IntArray) -> IntArray:
+        """Return the literals of keys, shape (r, width).
+
+        Examples
+        --------
+        >>> Packing.of(2, 4, 2).literals(np.array([15, 83])).tolist()
+        [[-1, -4], [2, -2]]
+        """
+        if len(keys) >= MANY:
+            from sqlrl.ground.radix import unpack
+
+            unpacked: IntArray = unpack(keys, self.width, self.code_bits)
+            return unpacked
+        shifts = np.arange(self.width)[::-1] * self.code_bits
+        return to_literals(keys[:, None] >> shifts & (1 << self.code_bits) - 1)
+
+
+def to_literals(codes: IntArray) -> IntArray:
+    """Return the literals, +(k + 1) or -(k + 1), of codes 2 k and 2 k + 1.
+
+    Examples
+    --------
+    >>> to_literals(np.array([0, 1, 6, 7])).tolist()
+    [1, -1, 4, -4]
+    """
+    # In two's complement -x is ~x + 1, and ~x is x ^ -1: half the time of `where`.
+    negative = -(codes & 1)
+    literals = codes >> 1
+    literals += 1
+    literals ^= negative
+    literals -= negative
+    return literals
+
+
+def to_codes(literals: IntArray) -> IntArray:
+    """Return the codes of literals.
+
+    Examples
+    --------
+    >>> to_codes(np.array([1, -1, 4, -4])).tolist()
+    [0, 1, 6, 7]
+    """
+    codes = np.abs(literals) - 1
+    codes <<= 1
+    codes |= literals < 0
+    return codes
+
+
+# ---- rows --------------------------------------------------------------------------------------------
 
 
 def repeated(value: int, size: int) -> IntArray:
@@ -39,7 +344,7 @@ def single(values: IntArray) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Ground clauses of one shape, each with distinct literals in ascending order of their codes (see `packed`).
+    """Ground clauses of one shape, each with distinct literals in ascending order of their codes (see `Packing`).
 
     Columns that hold one number may come from `repeated`: they take no memory, and no time to look through.
 

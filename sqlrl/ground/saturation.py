@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,15 +11,42 @@ import pyarrow as pa
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import Engine
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.evaluated import Saturated
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.scratch import shown_rows
+from sqlrl.ground.program import shown_rows
 from sqlrl.logic.bias import INPUT, OUTPUT, Bias, Place
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
 from sqlrl.wording import counted
 
 MOST_FACTS = 10_000_000
 """Facts of a saturation, over all seeds: more than that fill the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Saturated:
+    """Facts around seed atoms, each once for each mode that reaches it; ordered by seed, depth, mode, arguments.
+
+    Parameters
+    ----------
+    seed : int64 array, shape (r,)
+        The place of the seed among those that were asked for.
+    mode : int64 array, shape (r,)
+        Index into the bias' body modes.
+    depth : int64 array, shape (r,)
+        1 for facts whose `+` arguments are all of the seed; else one more than the greatest depth at which one of them became known.
+    arguments : int64 array, shape (r, w)
+        Ids of the constants, of their own arguments' types; -1 where the predicate has fewer than w arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Saturated(*(np.array(x) for x in ([0], [2], [1], [[4, -1]]))).arguments.tolist()
+    [[4, -1]]
+    """
+
+    seed: IntArray
+    mode: IntArray
+    depth: IntArray
+    arguments: IntArray
 
 
 def saturate(

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlrl.learn.batch.estimator import BatchEstimator
     from sqlrl.learn.estimators import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
-    from sqlrl.learn.learner import OnlineLearner
+    from sqlrl.learn.learner import OnlineLearner, WindowReport
     from sqlrl.learn.online import OnlineEstimator
     from sqlrl.learn.protocols import Progress
-    from sqlrl.learn.reports import WindowReport
     from sqlrl.learn.settings import AdaGradParameters
 
 _HOMES = {
@@ -29,7 +28,7 @@ _HOMES = {
     "Perceptron": "sqlrl.learn.estimators",
     "Progress": "sqlrl.learn.protocols",
     "Subgradient": "sqlrl.learn.estimators",
-    "WindowReport": "sqlrl.learn.reports",
+    "WindowReport": "sqlrl.learn.learner",
 }
 
 __all__ = [

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.slices import Slices
-from sqlrl.solve.forest import ForestProgram
-from sqlrl.solve.maxsum import ForestArrays
+from sqlrl.solve.forest import ForestArrays, ForestProgram
 from sqlrl.solve.narrow import NarrowProgram
 from sqlrl.solve.treewidth.buckets import Buckets, scratch_for
 from sqlrl.solve.treewidth.buckets import Scratch as TableScratch

@@ -1,19 +1,171 @@
-"""What every estimator of weights shows: its constructor call, what it learned, and its clauses."""
+"""What every estimator shows: its parameters by name, as scikit-learn asks for them, its constructor call, and what it learned."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import inspect
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import NotFittedError
+from sqlrl import markup
+from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.configured import Configured
 from sqlrl.learn.labels import InfeasibleTruth
-from sqlrl.learn.showing import call, page
+from sqlrl.logic.lexer import nearest
+from sqlrl.wording import counted, shortened
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
+
+NESTED = "__"
+"""Stands between the name of a parameter that is an estimator and the name of a parameter of that one."""
+
+STRONGEST = 10
+"""How many clauses a notebook shows."""
+
+LONGEST = 60
+"""Characters of an argument that are shown."""
+
+
+# ---- parameters by name ------------------------------------------------------------------------------
+
+
+class Configured:
+    """What has parameters: the constructor's arguments, stored as they are in attributes of the same names."""
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the names of the constructor's arguments."""
+        raise NotImplementedError
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's arguments by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Also return those of arguments that are estimators, as `learner__window` for `window` of `learner`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> sqlrl.MaxMargin(C=10.0).get_params()["C"]
+        10.0
+        """
+        found = {name: getattr(self, name) for name in self._names()}
+        if deep:
+            for name, value in list(found.items()):
+                if callable(getattr(value, "get_params", None)) and not isinstance(value, type):
+                    found |= {f"{name}{NESTED}{inner}": each for inner, each in value.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments of the constructor; as there, values are checked by `fit`. What was learned stays until then.
+
+        Parameters
+        ----------
+        **params
+            By name; those of an argument that is an estimator as `get_params` names them.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        InputError
+            There is no such parameter; nothing is set then.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> sqlrl.MaxMargin().set_params(C=10.0, penalty="l1")
+        MaxMargin(C=10.0, penalty='l1')
+        """
+        known = self.get_params()
+        unknown = [name for name in params if name not in known]
+        if unknown:
+            names = self._names()
+            like = nearest(unknown[0], known)
+            its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
+            raise InputError(f"{type(self).__name__} has no parameter {unknown[0]!r}{like or its}")
+        # Whole estimators first: what is set inside one is meant for the new one.
+        for name in sorted(params, key=lambda name: NESTED in name):
+            outer, nested, inner = name.partition(NESTED)
+            if nested:
+                getattr(self, outer).set_params(**{inner: params[name]})
+            else:
+                setattr(self, name, params[name])
+        return self
+
+
+# ---- as a constructor call and as a page -------------------------------------------------------------
+
+
+class Estimator(Protocol):
+    """What is shown of an estimator."""
+
+    def get_params(self) -> dict[str, object]:
+        """Return the constructor's arguments by name."""
+        ...
+
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """Return what was learned, in words; nothing before `fit`."""
+        ...
+
+    def clauses(self) -> pa.Table:
+        """Return the clauses, the strongest first."""
+        ...
+
+
+def call(estimator: Estimator) -> str:
+    """Return the constructor call of an estimator, parameters with default values left out.
+
+    Examples
+    --------
+    >>> from sqlrl.learn import CDA
+    >>> call(CDA(update="prediction"))
+    "CDA(update='prediction')"
+    """
+    defaults = _defaults(type(estimator))
+    given = [
+        f"{name}={shortened(repr(value), LONGEST)}"
+        for name, value in estimator.get_params().items()
+        if name not in defaults or not _equal(value, defaults[name])
+    ]
+    return f"{type(estimator).__name__}({', '.join(given)})"
+
+
+def _equal(value: object, default: object) -> bool:
+    """Return whether an argument is its default value; an array, whose comparison is an array, is not."""
+    found = operator.eq(value, default)
+    return isinstance(found, bool | np.bool_) and bool(found)
+
+
+def _defaults(kind: type) -> dict[str, object]:
+    """Return the default values of a constructor's arguments, those that it hands on included."""
+    found: dict[str, object] = {}
+    for each in reversed(kind.__mro__[:-1]):
+        parameters = inspect.signature(each.__init__).parameters.values()  # type: ignore[misc]
+        found |= {x.name: x.default for x in parameters if x.default is not x.empty}
+    return found
+
+
+def _page(estimator: Estimator) -> str:
+    """Return an estimator and what it learned as HTML."""
+    if not estimator.facts():
+        return markup.preformatted(call(estimator))
+    found = estimator.clauses().slice(0, STRONGEST).to_pylist()
+    weight = ["hard" if row["hard"] else f"{row['weight']:.6g}" for row in found]
+    rows = [[row["clause"], w, str(row["support"])] for row, w in zip(found, weight, strict=True)]
+    strongest = markup.table(["clause", "weight", "support"], rows, [False, True, True], caption="strongest clauses")
+    return markup.preformatted(call(estimator)) + markup.pairs(estimator.facts()) + strongest
+
+
+# ---- what was learned --------------------------------------------------------------------------------
 
 
 class Fitted(Configured):
@@ -52,7 +204,7 @@ class Fitted(Configured):
         return "\n".join([call(self), *(f"  {name:<12}{value}" for name, value in self.facts())])
 
     def _repr_html_(self) -> str:
-        return page(self)
+        return _page(self)
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what was learned, in words; nothing before `fit`."""

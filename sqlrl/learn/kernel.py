@@ -1,4 +1,4 @@
-"""Steps over the examples of a window, compiled: current weights, prediction, scores, delta n, update by any rule.
+"""Steps over the examples of a window, compiled: current weights, prediction or samples, scores, delta n, update by any rule.
 
 `learn_compiled` does whole steps of examples whose components are forests or narrow; for others a caller predicts by other
 means between `refresh` and `finish`.
@@ -6,16 +6,237 @@ means between `refresh` and `finish`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
-from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
-from sqlrl.learn.sampling import Chain, sample
-from sqlrl.learn.weighing import row_cost
+from sqlrl.learn.slices import Slices, flagged_examples, of_examples
+from sqlrl.learn.worlds import start_world
+from sqlrl.solve.forest import solve_range, weigh_range
+from sqlrl.solve.occurrences import Int32Array, occurrences
 from sqlrl.solve.randomness import Stream
+from sqlrl.solve.sampling.chains import State as ChainState
+from sqlrl.solve.sampling.chains import start_state, toggle
+from sqlrl.solve.sampling.gibbs import Sweep, start_sweep, sweep_once
+from sqlrl.solve.treewidth.messages import best_world
+from sqlrl.solve.weighed import Weighed
+
+# ---- what atoms and rows are worth -------------------------------------------------------------------
+
+
+@kernel
+def _unit_worth(window: WindowArrays, atom: int, now: FloatArray) -> float:
+    """What the unit clauses of an atom add when it is true."""
+    value = 0.0
+    for u in range(window.units.indptr[atom], window.units.indptr[atom + 1]):
+        value += window.units.data[u] * now[window.units.indices[u]]
+    return value
+
+
+@kernel
+def _row_cost(window: WindowArrays, row: int, now: FloatArray) -> float:
+    """What violating a row costs; it may be negative, and is 0 for hard rows, whose weights in `now` are 0."""
+    clause = window.row_clause[row]
+    return float(window.sign[clause] * window.multiplicity[row] * now[clause])
+
+
+# ---- the most probable world of an example -----------------------------------------------------------
+
+
+@kernel
+def _predict_forest(
+    forest: Forest,
+    k: int,
+    theta_unary: FloatArray,
+    theta_pair: FloatArray,
+    linear: FloatArray,
+    now: FloatArray,
+    world: BoolArray,
+) -> int:
+    arrays, first, last = forest.arrays, forest.first[k], forest.last[k]
+    begin, end = arrays.state_start[first], arrays.state_start[last]
+    weigh_range(forest.unary.indptr, forest.unary.indices, forest.unary.data, now, begin, end, theta_unary)
+    for s in range(begin, end):
+        if arrays.state_atom[s] >= 0:
+            theta_unary[s] += linear[arrays.state_atom[s]]
+    pairs = forest.pairs
+    begin, end = arrays.pair_start[first], arrays.pair_start[last]
+    weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
+    place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
+    return place if place < 0 else int(forest.variable[place])
+
+
+@kernel
+def _weigh_narrow(window: WindowArrays, narrow: Narrow, c: int, linear: FloatArray, now: FloatArray) -> None:
+    # Write what states add and what violated rows cost into the tables of component c.
+    buckets = narrow.buckets
+    for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
+        for s in range(buckets.state_start[i], buckets.state_start[i + 1]):
+            atom = buckets.state_atom[s]
+            if atom >= 0:
+                buckets.state_value[s] = _unit_worth(window, atom, now) + linear[atom]
+        for r in range(buckets.row_start[i], buckets.row_start[i + 1]):
+            j = buckets.row[r]
+            row = narrow.row[j]
+            if row >= 0 and not window.hard[window.row_clause[row]]:
+                buckets.cost[j] = _row_cost(window, row, now)
+
+
+@kernel
+def _predict_narrow(
+    window: WindowArrays, narrow: Narrow, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
+) -> int:
+    for p in range(narrow.first[k], narrow.last[k]):
+        c = narrow.component[p]
+        _weigh_narrow(window, narrow, c, linear, now)
+        if not best_world(narrow.buckets, narrow.scratch, c, narrow.chosen, world):
+            return int(narrow.variable[narrow.buckets.component_start[c]])
+    return -1
+
+
+@kernel
+def predict(
+    window: WindowArrays,
+    forest: Forest,
+    narrow: Narrow | None,
+    k: int,
+    theta_unary: FloatArray,
+    theta_pair: FloatArray,
+    linear: FloatArray,
+    now: FloatArray,
+    world: BoolArray,
+) -> int:
+    """Write the most probable world of the k-th example, all of it forests and narrow components, under the current weights `now`.
+
+    Parameters
+    ----------
+    window : WindowArrays
+    forest : Forest
+    narrow : Narrow or None
+        Its tables are overwritten.
+    k : int
+        Place of the example in the sequence.
+    theta_unary, theta_pair : float arrays
+        Room for what each state and each pair entry of the forests adds.
+    linear : float array, shape (n,)
+        What each atom adds when it is true, besides the clauses.
+    now : float array, shape (m,)
+        0 for hard clauses.
+    world : bool array, shape (n,)
+
+    Returns
+    -------
+    int
+        -1, or a variable of `Structure.variables` whose component has no world.
+    """
+    stuck: int = _predict_forest(forest, k, theta_unary, theta_pair, linear, now, world)
+    # Alone, so that numba leaves it out where there is None.
+    if narrow is not None:  # noqa: SIM102
+        if stuck < 0:
+            stuck = _predict_narrow(window, narrow, k, linear, now, world)
+    return stuck
+
+
+# ---- sampled worlds: one Markov chain for a window, of which each example runs its own part ----------
+
+
+class Chain(NamedTuple):
+    """The chain of a window, between two examples always at its start.
+
+    Parameters
+    ----------
+    state : ChainState
+        Costs and linear terms are written before an example runs.
+    start : bool array, shape (n,)
+        Where each example starts.
+    visit_start, visit : int64 and int32 arrays
+        Example k draws `visit[visit_start[k]:visit_start[k + 1]]`, as in `Sweep`.
+    gain, fixes : float and int64 arrays
+        As in `Sweep`.
+    total, square : float arrays, shape (n,)
+        Sums that a sweep adds to, of no use here.
+    """
+
+    state: ChainState
+    start: BoolArray
+    visit_start: IntArray
+    visit: Int32Array
+    gain: FloatArray
+    fixes: IntArray
+    total: FloatArray
+    square: FloatArray
+
+
+def start_chain(slices: Slices, truth: BoolArray) -> Chain:
+    """Return the chain of a window with these labels."""
+    network = slices.network
+    n, r = len(network.atoms), len(network.row_clause)
+    rows = Weighed(
+        np.arange(n, dtype=np.int64),
+        np.zeros(n),
+        network.indptr,
+        network.literals,
+        np.zeros(r),
+        network.row_clause,
+        network.block,
+        network.block_exact,
+        0.0,
+        0.0,
+    )
+    start = start_world(network, truth)
+    sweep, (member_start, members) = start_sweep(rows), rows.block_members
+    block = -sweep.visit.astype(np.int64) - 1
+    # There is nothing to draw for a block of one atom that must be true.
+    sure = network.block_exact & (np.diff(member_start) == 1)
+    drawn = np.append(~sure, True)[np.maximum(block, -1)]
+    visit, block = sweep.visit[drawn], block[drawn]
+    first = np.append(members, 0)[member_start]
+    leader = np.where(block < 0, visit, first[np.maximum(block, -1)])
+    visit_start, place = of_examples(network.example[leader], slices.examples)
+    state = start_state(rows, occurrences(rows), start)
+    return Chain(state, start, visit_start, visit[place], sweep.gain, sweep.fixes, *np.zeros((2, n)))
+
+
+def soft_examples(slices: Slices) -> BoolArray:
+    """Return which examples of the sequence have no hard ground clause, shape (e,)."""
+    network = slices.network
+    hard = np.zeros(len(network.atoms), dtype=np.bool_)
+    inside = np.repeat(network.hard[network.row_clause], np.diff(network.indptr))
+    hard[np.abs(network.literals[inside]) - 1] = True
+    hard[np.abs(network.hard_units[:, 1]) - 1] = True
+    return ~flagged_examples(slices, hard)
+
+
+@kernel
+def sample(
+    window: WindowArrays, chain: Chain, k: int, now: FloatArray, sweeps: int, random: Stream, world: BoolArray
+) -> None:
+    """Write the world of the k-th example after some sweeps from its start, under the current weights `now`, to `world`."""
+    state = chain.state
+    first, last = window.atom_start[k], window.atom_start[k + 1]
+    for a in range(first, last):
+        atom = window.atom[a]
+        state.atom[atom].linear = _unit_worth(window, atom, now) + window.prior[atom]
+    for r in range(window.row_start[k], window.row_start[k + 1]):
+        state.row[window.row[r]].cost = _row_cost(window, window.row[r], now)
+    sweep = Sweep(chain.visit[chain.visit_start[k] : chain.visit_start[k + 1]], chain.gain, chain.fixes)
+    for _ in range(sweeps):
+        sweep_once(state, sweep, random, chain.total, chain.square)
+    for a in range(first, last):
+        world[window.atom[a]] = state.atom[window.atom[a]].true
+    # Back to the start; what becomes false first, so that no block has two true atoms in between.
+    for value in (False, True):
+        for a in range(first, last):
+            atom = window.atom[a]
+            if state.atom[atom].true != value and chain.start[atom] == value:
+                toggle(state, atom)
+
+
+# ---- steps -------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -59,7 +280,7 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
     for r in range(window.row_start[k], window.row_start[k + 1]):
         row = window.row[r]
         if _violated(window, row, world):
-            score -= row_cost(window, row, now)
+            score -= _row_cost(window, row, now)
     return score
 
 

@@ -13,18 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import overload
 
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn import adagrad, additive, decaying
 from sqlrl.learn.adagrad import AdaGradState, Rates
 from sqlrl.learn.additive import AdditiveRates, AdditiveState
 from sqlrl.learn.arrays import Scratch, WindowArrays
 from sqlrl.learn.decaying import DecayingRates, DecayingState
-from sqlrl.learn.margins import fixed_margin, label_loss, products
 
 State = AdaGradState | DecayingState | AdditiveState
 AnyRates = Rates | DecayingRates | AdditiveRates
-
 _S = TypeVar("_S", bound=State)
 _NEW: dict[type, Callable[[int], State]] = {
     Rates: adagrad.new_state,
@@ -33,12 +31,65 @@ _NEW: dict[type, Callable[[int], State]] = {
 }
 
 
+# ---- what rules ask of a step ------------------------------------------------------------------------
+
+
+@kernel
+def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
+    """How wrong a world of the k-th example is: the number of wrong atoms, or 1 - F1 of its true atoms.
+
+    Parameters
+    ----------
+    window : WindowArrays
+    k : int
+        Place of the example in the sequence.
+    world : bool array, shape (n,)
+    f1 : bool
+        1 - F1, from 0 to 1, in place of Hamming loss. Without true atoms in labels and world there is no error: 0.
+
+    Notes
+    -----
+    Source: Huynh (2011), sections 4.3.2 and 5.3.2. Helper atoms do not count.
+    """
+    wrong, hits = 0, 0
+    for a in range(window.atom_start[k], window.atom_start[k + 1]):
+        atom = window.atom[a]
+        if window.helper[atom]:
+            continue
+        wrong += window.truth[atom] != world[atom]
+        hits += window.truth[atom] and world[atom]
+    if not f1:
+        return float(wrong)
+    return 0.0 if wrong == 0 else wrong / (2.0 * hits + wrong)
+
+
+@kernel
+def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
+    """What soft evidence adds to the score of the labels of the k-th example over that of `work.target`."""
+    margin = 0.0
+    for a in range(window.atom_start[k], window.atom_start[k + 1]):
+        atom = window.atom[a]
+        if window.truth[atom] != work.target[atom]:
+            margin += window.prior[atom] if window.truth[atom] else -window.prior[atom]
+    return margin
+
+
+@kernel
+def _products(work: Scratch, count: int) -> tuple[float, float]:
+    """The current weights times delta n, and the sum of the squares of delta n, over the first `count` changed clauses."""
+    product, square = 0.0, 0.0
+    for j in range(count):
+        clause = work.changed[j]
+        delta = float(work.delta[clause])
+        product += work.now[clause] * delta
+        square += delta * delta
+    return product, square
+
+
 # ---- compiled: chosen by type ---------------------------------------------------------------------------
 # The Python bodies are never run: numba replaces each call by the function that its overload returns, which takes all
 # arguments, used or not, and must be a function of Python. Not `strict`: numba would want the annotations of the two to be equal.
 # ruff: noqa: ARG001, ARG005, PLW0108
-
-
 def weight_after(state: State, i: int, step: int, rates: AnyRates) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since its last change; compiled code only."""
     raise NotImplementedError
@@ -100,15 +151,15 @@ def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any
     if kind is DecayingRates:
 
         def decaying_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
-            product, square = products(work, count)
-            loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+            product, square = _products(work, count)
+            loss = _label_loss(window, k, work.target, rates.f1) - _fixed_margin(window, k, work)
             return decaying.step_size(rates, loss, product, square, step)
 
         return decaying_size
 
     def additive_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
-        product, square = products(work, count)
-        loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+        product, square = _products(work, count)
+        loss = _label_loss(window, k, work.target, rates.f1) - _fixed_margin(window, k, work)
         return additive.step_size(rates, loss, product, square)
 
     return additive_size
@@ -122,8 +173,6 @@ def _read(state: State, rates: AnyRates, weights: FloatArray, totals: FloatArray
 
 
 # ---- states -----------------------------------------------------------------------------------------------
-
-
 def new_state(rates: AnyRates) -> State:
     """The state of a rule before the first step, without clauses.
 

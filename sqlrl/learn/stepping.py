@@ -21,12 +21,20 @@ from sqlrl.learn.arrays import (
     new_step_rows,
     window_arrays,
 )
-from sqlrl.learn.kernel import finish, learn_compiled, no_changes, record, refresh
+from sqlrl.learn.kernel import (
+    finish,
+    learn_compiled,
+    no_changes,
+    predict,
+    record,
+    refresh,
+    sample,
+    soft_examples,
+    start_chain,
+)
 from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Parameters
-from sqlrl.learn.prediction import predict
 from sqlrl.learn.rules import State
-from sqlrl.learn.sampling import sample, soft_examples, start_chain
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.solve.components import split

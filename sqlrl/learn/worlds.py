@@ -13,9 +13,8 @@ from sqlrl.solve.choose import LARGE
 from sqlrl.solve.conflict import Describe
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.occurrences import occurrences
-from sqlrl.solve.presolve import presolve
+from sqlrl.solve.presolve import keep_rows, presolve, recognise_blocks
 from sqlrl.solve.randomness import Stream
-from sqlrl.solve.recognise import keep_rows, recognise_blocks
 from sqlrl.solve.relaxation import LinearSolver, relax
 from sqlrl.solve.restrict import UnsatisfiableError, restrict
 from sqlrl.solve.rounding import round_up

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlrl.errors import ModelError, UnsupportedError
-from sqlrl.logic.boolean import Node, Signed, Witness, prenex
-from sqlrl.logic.decisions import conjuncts
+from sqlrl.logic.boolean import Node, Signed, Witness, conjuncts, prenex
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import normalise

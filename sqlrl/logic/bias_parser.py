@@ -10,9 +10,8 @@ from typing import Literal, cast
 
 from sqlrl.errors import BiasWarning, ParseError, warn
 from sqlrl.logic.bias import KINDS, Bias, Mode, Place, Setting
-from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, nearest
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text, nearest, read_text
 from sqlrl.logic.prolog import LONGEST_NUMBER, PrologParser
-from sqlrl.logic.texts import check_text, read_text
 from sqlrl.wording import counted
 
 EVALUATIONS = ("coverage", "compression", "accuracy", "laplace", "mestimate", "auto_m")

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sqlrl.logic import alchemy
-from sqlrl.logic.boolean import Node, Signed, Witness, prenex
-from sqlrl.logic.decisions import Path, conjuncts, disjoint
+from sqlrl.logic.boolean import Node, Path, Signed, Witness, conjuncts, disjoint, prenex
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import Division, Normal, normalise
 from sqlrl.logic.signs import split_signs

@@ -8,10 +8,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Source, Token, nearest, signed_number, tokenize
+from sqlrl.logic.lexer import (
+    END,
+    NAME,
+    NEWLINE,
+    NUMBER,
+    SIGN,
+    STRING,
+    Source,
+    Token,
+    check_text,
+    nearest,
+    read_text,
+    signed_number,
+    tokenize,
+)
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Constant, Predicate
-from sqlrl.logic.texts import check_text, read_text
 from sqlrl.wording import counted
 
 _PLAIN = re.compile(

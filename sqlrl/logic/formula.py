@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlrl.logic.checks import check
-from sqlrl.logic.formulas import FormulaParser
+from sqlrl.logic.formulas import FormulaParser, check
 from sqlrl.logic.lexer import END, Source, tokenize
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Formula, Predicate

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from sqlrl.errors import InputError, ModelError, ParseError, UnsupportedError
 from sqlrl.logic.horn import ANONYMOUS, Definitions, HornAtom, HornRule
-from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text
 from sqlrl.logic.prolog import STOP, PrologParser
 from sqlrl.logic.terms import Constant, Term, Variable
-from sqlrl.logic.texts import check_text
 from sqlrl.wording import counted
 
 LOWER, UPPER = "lower", "upper"

@@ -1,4 +1,4 @@
-"""The lexer of Alchemy's and Tuffy's languages: text to tokens with positions, and errors that point at them."""
+"""The lexer of Alchemy's and Tuffy's languages: text to tokens with positions, steps over them, and errors that point at them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlrl.errors import InputError, ParseError
+from sqlrl.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-NAME, STRING, NUMBER, SIGN, NEWLINE, END = "name", "string", "number", "sign", "newline", "end"
+_PATH = re.compile(r"\s*[^\s()]+\.[A-Za-z]\w*\s*")
+"""One word with an ending: no text of any of the languages."""
 
+NAME, STRING, NUMBER, SIGN, NEWLINE, END = "name", "string", "number", "sign", "newline", "end"
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f\v\u00a0\ufeff]+)
       | (?P<newline>\n)
@@ -29,10 +33,81 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(.)")
-
 E = TypeVar("E", bound=InputError)
+
+
+# ---- texts of the rule languages ---------------------------------------------------------------------
+
+
+def read_text(path: str | Path, *, parse: str = "") -> str:
+    """Read a UTF-8 file as it is, without translating the ends of lines.
+
+    Parameters
+    ----------
+    path : str or Path
+    parse : str
+        The function that takes the text itself, for who passes that.
+
+    Raises
+    ------
+    ParseError
+        The file is missing or is no UTF-8 text.
+    InputError
+        No path.
+
+    Examples
+    --------
+    >>> read_text("modeh(1, great(+a,+a)).", parse="sqlrl.parse_bias")
+    Traceback (most recent call last):
+    sqlrl.errors.ParseError: modeh(1, great(+a,+a)).: cannot read the file: No such file or directory; if this is the text itself, pass it to sqlrl.parse_bias
+    """
+    given: object = path
+    instead = f"; if this is the text itself, pass it to {parse}" if parse else ""
+    if not isinstance(given, str | Path):
+        raise InputError(f"{shortened(repr(given))} is no path of a file: give a str or a pathlib.Path{instead}")
+    name = shortened(str(path))
+    try:
+        with Path(path).open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except OSError as error:
+        remedy = instead if "\n" in str(path) or "(" in str(path) else ""
+        raise ParseError(f"cannot read the file: {error.strerror}{remedy}", path=name) from error
+    except UnicodeDecodeError as error:
+        raise ParseError(f"the file is no UTF-8 text: byte {error.start} is damaged", path=name) from error
+
+
+def check_text(text: object, what: str, remedy: str) -> None:
+    """Refuse what is no text, and a path in place of the text.
+
+    Parameters
+    ----------
+    text : object
+    what : str
+        What the text is of, such as "a model".
+    remedy : str
+        How to read a file.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_text("toxic.modes", "a bias", "read files with read_bias")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: 'toxic.modes' is the path of a file rather than the text of a bias: read files with read_bias
+    """
+    if not isinstance(text, str):
+        decode = "decode bytes with .decode(), " if isinstance(text, bytes) else ""
+        raise InputError(f"the text of {what} is a str, not {type(text).__name__}: {decode}{remedy}")
+    if _PATH.fullmatch(text):
+        raise InputError(f"{text.strip()!r} is the path of a file rather than the text of {what}: {remedy}")
+
+
+# ---- tokens ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +285,56 @@ def nearest(name: str, known: Iterable[str]) -> str:
         lowered.setdefault(candidate.casefold(), candidate)
     found = [lowered[n] for n in get_close_matches(name.casefold(), lowered, n=3)]
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+# ---- a parser's steps --------------------------------------------------------------------------------
+
+
+class Cursor:
+    """Reads a list of tokens; `position` is the next one.
+
+    Parameters
+    ----------
+    source : Source
+    tokens : list of Token
+        The last one is the end.
+    """
+
+    def __init__(self, source: Source, tokens: list[Token]) -> None:
+        self.source, self.tokens = source, tokens
+        self.position = 0
+
+    @property
+    def token(self) -> Token:
+        """The next token."""
+        return self.tokens[self.position]
+
+    def take(self) -> Token:
+        """Return the next token and step over it."""
+        token = self.token
+        if token.kind != END:
+            self.position += 1
+        return token
+
+    def at(self, *signs: str) -> bool:
+        """Tell whether the next token is one of some signs."""
+        token = self.token
+        return token.kind == SIGN and token.text in signs
+
+    def accept(self, sign: str) -> bool:
+        """Step over a sign if it comes next."""
+        if self.at(sign):
+            self.take()
+            return True
+        return False
+
+    def expect(self, sign: str, why: str = "") -> Token:
+        """Step over a sign or fail."""
+        if not self.at(sign):
+            raise self.unexpected(f"'{sign}'{why}")
+        return self.take()
+
+    def unexpected(self, expected: str, token: Token | None = None) -> ParseError:
+        """Return the error that says what was expected instead of a token, by default the next one."""
+        token = token or self.token
+        return self.source.error(ParseError, f"expected {expected}, found {token}", token)

@@ -19,11 +19,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlrl.errors import InputError, ModelError, ParseError
-from sqlrl.logic.cursor import Cursor
 from sqlrl.logic.formulas import FormulaParser
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, Source, Token, nearest, tokenize
+from sqlrl.logic.lexer import (
+    END,
+    NAME,
+    NEWLINE,
+    NUMBER,
+    Cursor,
+    Source,
+    Token,
+    check_text,
+    nearest,
+    read_text,
+    tokenize,
+)
 from sqlrl.logic.printer import is_identifier
-from sqlrl.logic.texts import check_text, read_text
 from sqlrl.wording import counted
 
 INPUT, OUTPUT, UNEXPLORED = "+", "-", "."

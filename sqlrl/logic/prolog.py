@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlrl.errors import ParseError
-from sqlrl.logic.cursor import Cursor
-from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Source, Token, unescape
+from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Cursor, Source, Token, unescape
 
 STOP = "stop"
 LONGEST_NUMBER = 9

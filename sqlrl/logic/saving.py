@@ -101,7 +101,7 @@ def _header(model: RuleSet) -> str:
 def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
     """Return for each template with clauses the place of its first clause, their number, its `+` variables and its text.
 
-    `sqlrl.logic.templates.with_templates` reads them.
+    `sqlrl.logic.mln.with_templates` reads them.
 
     Examples
     --------

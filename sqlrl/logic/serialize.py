@@ -15,11 +15,11 @@ from typing import Any
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.formula import parse_formula
+from sqlrl.logic.lexer import read_text
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import VERSION
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.logic.texts import read_text
 from sqlrl.resources import resource
 
 

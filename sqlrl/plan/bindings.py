@@ -18,8 +18,7 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Shaper, Slot
 from sqlrl.logic.terms import Clause, Literal, Variable
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import Source, argument_columns, domain_source, filter_source
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import Source, argument_columns, domain_source, filter_source, table
 
 # Relations of a closed part beside its facts; no predicate has such a name.
 _DOMAIN, _TYPE, _ASKED = "?domain", "?type", "?asked"

@@ -14,11 +14,10 @@ from sqlrl.plan.counted import CountedPart, counted_parts, item_slots, reduced, 
 from sqlrl.plan.expansion import freed
 from sqlrl.plan.multiplicity import present
 from sqlrl.plan.outside import loose_literal
-from sqlrl.plan.parts import Context, domain_size
 from sqlrl.plan.semiring import Factor, Steps, is_acyclic
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
 from sqlrl.plan.sources import fact_source, open_source
-from sqlrl.plan.terms import term_query, total_query
+from sqlrl.plan.terms import Context, domain_size, term_query, total_query
 
 
 @dataclass(frozen=True)

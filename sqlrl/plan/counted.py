@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.parts import split_parts
 from sqlrl.plan.slots import BoundShape, outer_slots
+from sqlrl.plan.terms import split_parts
 
 MOST_TERMS = 4
 """A part has two to the power of its positive literals terms, each a join; past this many literals it is enumerated."""

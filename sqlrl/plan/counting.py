@@ -8,18 +8,21 @@ clause that share no variable are counted alone, and their counts multiplied.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import column, integer, named, subquery
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral
-from sqlrl.plan.enumeration import enumerate_violated
-from sqlrl.plan.independent import IndependentPart, independent_parts, product_query
-from sqlrl.plan.parameters import equal_rows, parameter_keys
-from sqlrl.plan.parts import (
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.counted import Item, components, item_slots, items_of, reduced
+from sqlrl.plan.semiring import Steps
+from sqlrl.plan.slots import BoundShape, bind, outer_slots
+from sqlrl.plan.sources import Source, World, equal_rows, parameter_keys, parameter_source
+from sqlrl.plan.terms import (
     Context,
     Part,
     change_factor,
@@ -31,12 +34,11 @@ from sqlrl.plan.parts import (
     reduced_factors,
     split_parts,
     subsets,
+    term_query,
+    total_query,
     true_query,
 )
-from sqlrl.plan.semiring import Steps
-from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.terms import term_query, total_query
-from sqlrl.plan.worlds import World
+from sqlrl.plan.tuples import holding, true_source
 
 MOST_POSITIVE = 8
 """Inclusion-exclusion has two to the power of the number of positive parts terms; past this a part is enumerated."""
@@ -48,6 +50,186 @@ FEW_GROUNDINGS = 100_000
 
 MOST_CHANGING = 4
 """A difference has a term for each literal of each of these terms; past this many positive parts both worlds are counted."""
+
+
+# ---- parts that share no variable --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class IndependentPart:
+    """Literals, equalities and existential groups of a clause that share no variable with the others.
+
+    Parameters
+    ----------
+    bound : BoundShape
+        The clause reduced to them.
+    variables : tuple of Slot
+        Their variables.
+    asked : tuple of Slot
+        Those of their slots to which `examples` of a query applies.
+    keyed : bool
+        Whether they mention a parameter, so that each clause has a number of its own.
+    """
+
+    bound: BoundShape
+    variables: tuple[Slot, ...]
+    asked: tuple[Slot, ...]
+    keyed: bool
+
+
+def _independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
+    """Split a clause into parts that share no variable; a grounding violates it if it violates each of them.
+
+    Variables that occur in no literal belong to the first part.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral
+    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.slots import bind
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
+    >>> parts = _independent_parts(bind(Shape(("person",) * 3, (), literals), people()))
+    >>> [(str(part.bound.shape), [str(slot) for slot in part.variables]) for part in parts]
+    [('!Friends(v0, v1)', ['v0', 'v1']), ('Smokes(v2)', ['v2'])]
+    """
+    mentioned = {item: item_slots(bound, item) for item in items_of(bound.shape)}
+    variables = {slot: frozenset((slot, *bound.owners.get(slot, ()))) for slot in bound.variables}
+    edges = [frozenset(s for s in found if not s.parameter) for found in (*mentioned.values(), *variables.values())]
+    groups: list[tuple[frozenset[Slot], list[Item]]] = []
+    unmentioned = frozenset[Slot]()
+    for slots in components(edges, set(bound.variables)):
+        mine = [item for item, found in mentioned.items() if found & slots]
+        if mine:
+            groups.append((slots, mine))
+        else:
+            unmentioned |= slots
+    groups += [(frozenset(), [item]) for item, found in mentioned.items() if all(slot.parameter for slot in found)]
+    if len(groups) < 2:
+        return (IndependentPart(bound, bound.variables, bound.restricted, keyed=True),)
+    groups[0] = (groups[0][0] | unmentioned, groups[0][1])
+    return tuple(_part(bound, slots, items) for slots, items in groups)
+
+
+def _part(bound: BoundShape, slots: frozenset[Slot], items: Sequence[Item]) -> IndependentPart:
+    used = slots.union(*(item_slots(bound, item) for item in items), *(bound.owners.get(slot, ()) for slot in slots))
+    return IndependentPart(
+        reduced(bound, items),
+        tuple(slot for slot in bound.variables if slot in slots),
+        tuple(slot for slot in bound.restricted if slot in used),
+        any(slot.parameter for slot in used),
+    )
+
+
+def _product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str] = ("clause",)) -> exp.Select:
+    """Multiply the counts of independent parts.
+
+    Parameters
+    ----------
+    counts : sequence of (exp.Select, bool)
+        Counting queries; those marked have the columns `keys` beside `n`.
+    keys : sequence of str
+        `clause`, and after it other columns where a clause has several rows: their products are added up.
+
+    Returns
+    -------
+    exp.Select
+        Columns `clause` (if some query is marked) and `n`.
+
+    Examples
+    --------
+    >>> from sqlrl.engine.nodes import integer
+    >>> three, five = (exp.select(named(integer(n), "n")) for n in (3, 5))
+    >>> print(_product_query([(three, False), (five, False)]).sql("duckdb").replace('"', ""))
+    SELECT part0.n * part1.n AS n FROM (SELECT 3 AS n) AS part0 CROSS JOIN (SELECT 5 AS n) AS part1
+    """
+    # A marked one first: the others join on its clauses.
+    ordered = sorted(counts, key=lambda pair: not pair[1])
+    product: exp.Expression = column("n", "part0")
+    for i in range(1, len(ordered)):
+        product = exp.Mul(this=product, expression=column("n", f"part{i}"))
+    clause = [column("clause", "part0")] if ordered[0][1] else []
+    several = bool(clause) and len(keys) > 1
+    product = cast(exp.Sum(this=product), "HUGEINT") if several else product
+    query = exp.select(*clause, named(product, "n")).from_(subquery(ordered[0][0], "part0"))
+    for i, (other, keyed) in enumerate(ordered[1:], start=1):
+        same = exp.and_(*(exp.EQ(this=column(k, f"part{i}"), expression=column(k, "part0")) for k in keys))
+        query = query.join(
+            subquery(other, f"part{i}"), on=same if keyed else None, join_type="INNER" if keyed else "CROSS"
+        )
+    return query.group_by(*(c.copy() for c in clause)) if several else query
+
+
+# ---- enumeration, where inclusion-exclusion would have too many terms --------------------------------
+
+
+def _enumerate_violated(
+    bound: BoundShape,
+    part: IndependentPart,
+    world: World,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    apart: bool = False,
+) -> exp.Select:
+    """Plan the number of violated groundings of a part of each clause of a shape by joining all of its literals.
+
+    Parameters
+    ----------
+    bound : BoundShape
+        The shape.
+    part : IndependentPart
+    world : World
+    parameters : TableName, optional
+        The parameter table of the shape, if the part mentions a parameter.
+    examples : TableName, optional
+    apart : bool
+        Count each different row of the parameter table by itself, and once.
+
+    Returns
+    -------
+    exp.Select
+        Columns `clause` (if there are parameters; with `apart` all columns of their table) and `n` (HUGEINT); one row for each clause
+        that has any.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> bound = bind(friends_smoke(), people())
+    >>> (part,) = _independent_parts(bound)
+    >>> print(_enumerate_violated(bound, part, OBSERVED).sql("duckdb").replace('"', ""))
+    SELECT CAST(COUNT(*) AS INT128) AS n FROM db.main.friends AS et0 WHERE NOT EXISTS(SELECT 1 FROM
+    (SELECT a.a0 FROM db.main.atoms AS a WHERE a.truth) AS et1 WHERE et1.a0 = et0.a1)
+    """
+    shape = part.bound.shape
+    body = Body(bound, "e")
+    keys = () if parameters is None else parameter_keys(shape, apart=apart)
+    if parameters is not None:
+        body.join(parameter_source(parameters, shape, apart=apart))
+    for literal in (x for x in shape.literals if not x.positive):
+        body.join(true_source(bound, body, literal, world))
+        body.learn_domains(literal)
+    for slot in part.variables:
+        body.require(slot)
+    body.restrict(examples, part.asked)
+    for literal in (x for x in shape.literals if x.positive):
+        body.without(true_source(bound, body, literal, world))
+    for group in shape.exists:
+        outer = outer_slots(bound, group)
+        inside = [Slot(False, i) for i in group.variables]
+        query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=examples)
+        alias = body.alias("g")
+        body.without(Source(subquery(query, alias), alias, tuple((f"x{i}", s) for i, s in enumerate(outer))))
+    for equality in shape.equalities:
+        body.equal(equality, holds=False)
+    columns = [named(column(name, "p"), name) for name in keys]
+    query = body.select([*columns, named(cast(star_count(), "HUGEINT"), "n")])
+    return query.group_by(*(column(name, "p") for name in keys)) if keys else query
+
+
+# ---- counting ----------------------------------------------------------------------------------------
 
 
 def count_violated(
@@ -69,12 +251,12 @@ def count_violated(
     Examples
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
-    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> from sqlrl.plan.sources import OBSERVED
     >>> [str(c.alias) for c in count_violated(friends_smoke(), people(), OBSERVED).selects]
     ['n']
     """
     bound = bind(shape, layout, parameters=parameters)
-    parts = independent_parts(bound)
+    parts = _independent_parts(bound)
     # A product of sums over the rows of a clause would not be the sum of their products.
     apart = parameters is not None and sum(part.keyed for part in parts) > 1
     counts = []
@@ -86,7 +268,7 @@ def count_violated(
         counts.append((_violated(bound, part, context, world), keyed))
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))
-    return counts[0][0] if len(counts) == 1 else product_query(counts, parameter_keys(shape, apart=apart))
+    return counts[0][0] if len(counts) == 1 else _product_query(counts, parameter_keys(shape, apart=apart))
 
 
 def _violated(bound: BoundShape, part: IndependentPart, context: Context, world: World) -> exp.Select:
@@ -103,7 +285,7 @@ def _violated(bound: BoundShape, part: IndependentPart, context: Context, world:
 
     guards, positive = split_parts(part.bound)
     if _is_enumerated(part):
-        return enumerate_violated(
+        return _enumerate_violated(
             bound, part, world, parameters=context.parameters, examples=context.examples, apart=context.apart
         )
     terms = []
@@ -133,13 +315,13 @@ def enumerated_by_count(
     Examples
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
-    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> from sqlrl.plan.sources import OBSERVED
     >>> enumerated_by_count(friends_smoke(), people(), OBSERVED)
     []
     """
     bound = bind(shape, layout, parameters=parameters)
     found = []
-    for part in independent_parts(bound):
+    for part in _independent_parts(bound):
         if _is_enumerated(part):
             context = Context(part.bound, parameters, examples, Steps([]))
             factors = [part_factor(context, x, true_query(context, x, world)) for x in _negative(part.bound)]
@@ -182,7 +364,7 @@ def count_groundings(
 def alike_groundings(shape: Shape, layout: Layout) -> int | tuple[object, ...] | None:
     """Return what the number of groundings of a shape's clauses depends on; None if it depends on their constants.
 
-    An integer is that number itself. Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
+    An integer is that number itself, over all examples. Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
 
     Examples
     --------
@@ -223,7 +405,7 @@ def count_difference(
     Examples
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people, table_name
-    >>> from sqlrl.plan.worlds import OBSERVED, World
+    >>> from sqlrl.plan.sources import OBSERVED, World
     >>> query = count_difference(friends_smoke(), people(), World(table_name("predicted")), OBSERVED)
     >>> [cte.alias for cte in query.ctes]
     ['c0']

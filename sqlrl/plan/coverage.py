@@ -4,22 +4,379 @@ A component is made of components that are known (its *parents*) and of one more
 `component`, `key` (a number for the values of the head's arguments that the component touches), `h0, h1, ...` (these values, NULL
 for arguments that it does not touch) and `places` (a list: the values of its existential variables). Components whose literals
 fit into one *pattern* are joined together, through a table that has a row for each: so a query has a branch for each pattern.
+
+Facts may be counted before they meet the parents, so that a number of bindings is found without enumerating them. What no later
+join asks for is summed out, as in the elimination of variables: new variables, and parents that touch no argument of the head
+(*loose* ones), one after the other. What is left has at most one row for each fact and way to join it, however many bindings
+there are. Components of a layer whose loose parents are joined in the same way share these rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.nodes import cast, column, conjunction, element, integer, join, named, star_count, subquery, union_all
-from sqlrl.plan.grouped import COUNT, counted_facts, ways
-from sqlrl.plan.patterns import CoverageTables, Kind, Pattern
-from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import argument_columns, table
 
-_FACTS, _LAYER, _KEYS = "f", "r", "k"
+Heads = tuple[int, ...]
+"""Arguments of the head, ascending; one past them stands for the example, where facts have a column for it."""
+
+COUNT = "n"
+"""The column with the number of bindings that a row stands for."""
+
+_FACTS, _PARENT, _LAYER, _BINDINGS, _KEYS = "f", "p", "r", "w", "k"
+
+
+# ---- patterns, and the tables that they are joined in ------------------------------------------------
+
+
+class Kind(Enum):
+    """What stands at an argument of the literal that is added.
+
+    HEAD: an argument of the head. BOUND: an existential variable of a parent. NEW: one that no parent has. CONSTANT: a constant.
+    """
+
+    HEAD = "head"
+    BOUND = "bound"
+    NEW = "new"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Argument:
+    """An argument of a pattern.
+
+    Parameters
+    ----------
+    kind : str
+        The value of a `Kind`.
+    number : int
+        Which argument of the head, which parent, or which new variable; 0 for a constant.
+    place : int
+        In patterns that begin with facts the place of a parent's variable in its list, from 1. Else 0: the layer's table says it.
+    """
+
+    kind: str
+    number: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Pattern:
+    """What components of a layer have in common.
+
+    Parameters
+    ----------
+    predicate : str
+        That of the literal that is added.
+    arguments : tuple of Argument
+        One for each column of its facts: the example, if they have a column for it, then the arguments.
+    parents : tuple of Heads
+        The arguments of the head that each parent touches.
+    facts_first : bool
+        Whether the facts of constants are looked up before they meet the parents, of which the components may have one in common.
+
+    Examples
+    --------
+    `Friends(C, D)` where C is a variable of a component that touches the first argument of the head:
+
+    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
+    >>> pattern.touched, pattern.new
+    ((0,), 1)
+    """
+
+    predicate: str
+    arguments: tuple[Argument, ...]
+    parents: tuple[Heads, ...]
+    facts_first: bool = False
+
+    @property
+    def touched(self) -> Heads:
+        """The arguments of the head that the components touch."""
+        own = {x.number for x in self.arguments if x.kind == Kind.HEAD.value}
+        return tuple(sorted(own.union(*self.parents)))
+
+    @property
+    def new(self) -> int:
+        """The number of new variables."""
+        return len({x.number for x in self.arguments if x.kind == Kind.NEW.value})
+
+    @property
+    def loose(self) -> tuple[int, ...]:
+        """The parents that touch no argument of the head."""
+        return tuple(i for i, touched in enumerate(self.parents) if not touched)
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """The places of the arguments that remain to be joined when facts were counted, with loose parents, if there are some."""
+        owners = set(range(len(self.parents))).difference(self.loose)
+        kinds = {Kind.HEAD.value} if self.loose else {Kind.HEAD.value, Kind.CONSTANT.value}
+        return tuple(
+            i
+            for i, x in enumerate(self.arguments)
+            if x.kind in kinds or (x.kind == Kind.BOUND.value and x.number in owners)
+        )
+
+    @property
+    def groupable(self) -> bool:
+        """Whether facts can be counted for all values of new variables and of loose parents before they meet the other parents."""
+        return bool(self.loose or (self.new and self.remaining)) and not self.facts_first
+
+
+@dataclass(frozen=True)
+class CoverageTables:
+    """The tables of a query of bindings.
+
+    Parameters
+    ----------
+    layer : TableName
+        A row for each component: `pattern` (its number), `component`, `p0, p1, ...` (its parents), and for argument i of its
+        pattern `x{i}`: the place of a variable in the parent's list (from 1) or the id of a constant.
+    bindings : TableName
+    keys : mapping of Heads to TableName
+        For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
+    heads : int
+        The number of columns `h0, h1, ...`.
+    wanted : TableName
+        What `plan.coverage.wanted_bindings` says: the bindings of the parents.
+    constants : mapping of int to TableName
+        For each pattern that begins with facts, by its number, what `plan.coverage.facts_of_constants` says.
+
+    Notes
+    -----
+    The last two are tables, not steps of one query: DuckDB 2.0 can wait for itself for ever where a limit stands above a union whose
+    branches read common table expressions.
+    """
+
+    layer: TableName
+    bindings: TableName
+    keys: Mapping[Heads, TableName]
+    heads: int
+    wanted: TableName
+    constants: Mapping[int, TableName]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the tables of bindings."""
+        return ("component", "key", *(f"h{j}" for j in range(self.heads)), "places")
+
+
+def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
+    """Return the columns of the table of a layer.
+
+    Examples
+    --------
+    >>> layer_columns([Pattern("Smokes", (Argument("bound", 0),), ((0,),))])
+    ('pattern', 'component', 'p0', 'x0')
+    """
+    parents = max(len(pattern.parents) for pattern in patterns)
+    arguments = max(len(pattern.arguments) for pattern in patterns)
+    named_columns = (*(f"p{i}" for i in range(parents)), *(f"x{i}" for i in range(arguments)))
+    return ("pattern", "component", *named_columns)
+
+
+# ---- what the branches of a layer share --------------------------------------------------------------
+
+
+def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.Select | None:
+    """Plan the bindings of the parents: every branch reads them, and the table has those of all components.
+
+    Returns
+    -------
+    exp.Select or None
+        Columns as the table of bindings has them; None if no component of the layer has parents.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
+    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
+    >>> print(wanted_bindings([pattern], tables).sql("duckdb").replace('"', ""))
+    SELECT b.component, b.key, b.h0, b.places FROM db.main.bindings AS b
+    WHERE b.component IN (SELECT q.p0 AS component FROM db.main.layer AS q)
+    """
+    parents = max(len(pattern.parents) for pattern in patterns)
+    if not parents:
+        return None
+    named_parents = [
+        exp.select(named(column(f"p{i}", "q"), "component")).from_(table(tables.layer, "q")) for i in range(parents)
+    ]
+    known = exp.In(this=column("component", "b"), query=exp.Subquery(this=union_all(named_parents)))
+    shown = [column(name, "b") for name in tables.columns]
+    return exp.select(*shown).from_(table(tables.bindings, "b")).where(known, copy=False)
+
+
+def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
+    """Plan the components of a pattern that begins with facts, with the facts that have their constants.
+
+    The database would join the parents first: it cannot know that many components share one.
+
+    Returns
+    -------
+    exp.Select
+        Columns `component`, `p0, p1, ...`, then those of the facts.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
+    >>> pattern = Pattern("Friends", (Argument("bound", 0, 1), Argument("constant")), ((0,),), True)
+    >>> print(facts_of_constants(0, pattern, people(), tables).sql("duckdb").replace('"', ""))
+    SELECT r.component, r.p0, f.a0, f.a1 FROM db.main.layer AS r INNER JOIN db.main.friends AS f ON f.a1 = r.x1
+    WHERE r.pattern = 0
+    """
+    info = layout.predicates[pattern.predicate]
+    names = argument_columns(info)
+    constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == Kind.CONSTANT.value]
+    on = conjunction([column(names[i], "f").eq(column(f"x{i}", "r")) for i in constants])
+    shown = [column("component", "r"), *(column(f"p{i}", "r") for i in range(len(pattern.parents)))]
+    query = exp.select(*shown, *(column(name, "f") for name in names)).from_(table(tables.layer, "r"), copy=False)
+    join(query, table(info.facts, "f"), on, "INNER")
+    return query.where(column("pattern", "r").eq(integer(number)), copy=False)
+
+
+# ---- facts that are counted before they meet the parents ---------------------------------------------
+
+
+def ways(pattern: Pattern, loose: Sequence[int]) -> tuple[str, ...]:
+    """Return the columns of the layer's table that say how loose parents are joined: which they are, where their variables stand, constants.
+
+    Examples
+    --------
+    >>> ways(Pattern("Three", (Argument("bound", 0), Argument("bound", 1), Argument("constant")), ((), (0,))), [0])
+    ('p0', 'x0', 'x2')
+    """
+    constants = [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
+    places = sorted([*_bound(pattern, loose), *constants])
+    return (*(f"p{i}" for i in loose), *(f"x{i}" for i in places))
+
+
+def _counted_facts(
+    number: int, pattern: Pattern, info: PredicateInfo, tables: CoverageTables, alias: str
+) -> exp.Subquery:
+    """Count the facts of a pattern that agree in all that is left to be joined (`Pattern.remaining`).
+
+    Parameters
+    ----------
+    number : int
+        Of the pattern, which is `groupable`.
+    pattern : Pattern
+    info : PredicateInfo
+        Of its predicate.
+    tables : CoverageTables
+    alias : str
+
+    Returns
+    -------
+    exp.Subquery
+        Columns `ways(pattern, pattern.loose)`, if the pattern has loose parents, those of the arguments that are left, and `n`.
+
+    Examples
+    --------
+    How many friends somebody has, in `Friends(C, D)` with C of a parent that is not loose:
+
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
+    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
+    >>> print(_counted_facts(0, pattern, people().predicates["Friends"], tables, "f").sql("duckdb").replace('"', ""))
+    (SELECT f.a0, COUNT(*) AS n FROM db.main.friends AS f GROUP BY f.a0) AS f
+    """
+    names = argument_columns(info)
+    conditions = _repeated(pattern, names)
+    found: exp.Select | None = None
+    for i in range(len(pattern.loose)):
+        # Those whose parent is still to come are kept until then.
+        kept = [names[j] for j in sorted([*pattern.remaining, *_bound(pattern, pattern.loose[i + 1 :])])]
+        source = table(info.facts, _FACTS) if found is None else subquery(found, _FACTS)
+        found = _without_parent(number, pattern, i, names, source, kept, tables)
+        if i == 0 and conditions:
+            found.where(conjunction(conditions), copy=False)
+    if found is None:
+        kept = [names[j] for j in pattern.remaining]
+        found = exp.select(*(column(name, _FACTS) for name in kept), named(star_count(), COUNT))
+        found = found.from_(table(info.facts, _FACTS), copy=False)
+        if conditions:
+            found.where(conjunction(conditions), copy=False)
+        found.group_by(*(column(name, _FACTS) for name in kept), copy=False)
+    return subquery(found, alias)
+
+
+def _without_parent(
+    number: int,
+    pattern: Pattern,
+    i: int,
+    names: Sequence[str],
+    source: exp.Table | exp.Subquery,
+    kept: Sequence[str],
+    tables: CoverageTables,
+) -> exp.Select:
+    """Sum the i-th loose parent out of facts, or of what the parents before it have left of them, which is counted."""
+    before, known = ways(pattern, pattern.loose[:i]) if i else (), ways(pattern, pattern.loose[: i + 1])
+    bound = _bound(pattern, [pattern.loose[i]])
+    same = [name for name in known if name in (f"p{pattern.loose[i]}", *(f"x{j}" for j in bound))]
+    # What the grouped parent does not say, constants and earlier parents, is joined to it.
+    owner = _PARENT if same == list(known) else _LAYER
+    conditions = [column(names[j], _FACTS).eq(column(f"v{j}", _PARENT)) for j in bound]
+    if i:
+        conditions += [column(name, _FACTS).eq(column(name, owner)) for name in before]
+    else:
+        constants = [j for j, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
+        conditions += [column(names[j], _FACTS).eq(column(f"x{j}", owner)) for j in constants]
+    total: exp.Expression = column(COUNT, _PARENT)
+    if i:
+        total = exp.Mul(this=total, expression=column(COUNT, _FACTS))
+    shown = [*(column(name, owner) for name in known), *(column(name, _FACTS) for name in kept)]
+    query = exp.select(*shown, named(exp.Sum(this=total), COUNT))
+    query = query.from_(_grouped_parent(number, pattern.loose[i], bound, same, tables), copy=False)
+    if owner == _LAYER:
+        own = conjunction([column(name, _PARENT).eq(column(name, _LAYER)) for name in same])
+        join(query, _distinct_ways(number, known, tables), own, "INNER")
+    join(query, source, conjunction(conditions), "INNER")
+    return query.group_by(*(x.copy() for x in shown), copy=False)
+
+
+def _distinct_ways(number: int, names: Sequence[str], tables: CoverageTables) -> exp.Subquery:
+    """Select the ways in which the components of a pattern join some parents, each once."""
+    query = exp.select(*(column(name, "q") for name in names)).from_(table(tables.layer, "q"), copy=False).distinct()
+    return subquery(query.where(column("pattern", "q").eq(integer(number)), copy=False), _LAYER)
+
+
+def _grouped_parent(
+    number: int, parent: int, bound: Sequence[int], same: Sequence[str], tables: CoverageTables
+) -> exp.Subquery:
+    """Count the bindings of loose parents that agree in what the literal takes of them (`v`), for each way to take it."""
+    values = [element(column("places", _BINDINGS), column(f"x{i}", _LAYER)) for i in bound]
+    shown = [named(column(name, _LAYER), name) for name in same]
+    shown += [named(value, f"v{i}") for i, value in zip(bound, values, strict=True)]
+    query = exp.select(*shown, named(star_count(), COUNT)).from_(_distinct_ways(number, same, tables), copy=False)
+    mine = column("component", _BINDINGS).eq(column(f"p{parent}", _LAYER))
+    join(query, table(tables.wanted, _BINDINGS), mine, "INNER")
+    # By place: names alone would be columns of the tables.
+    places = [exp.Literal.number(i + 1) for i in range(len(shown))]
+    return subquery(query.group_by(*places, copy=False), _PARENT)
+
+
+def _bound(pattern: Pattern, parents: Sequence[int]) -> list[int]:
+    """Return the places of the arguments that are variables of some parents."""
+    return [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.BOUND.value and x.number in parents]
+
+
+def _repeated(pattern: Pattern, names: Sequence[str]) -> list[exp.Expression]:
+    """Return the conditions that a new variable is the same wherever it stands."""
+    first: dict[int, str] = {}
+    found: list[exp.Expression] = []
+    for name, argument in zip(names, pattern.arguments, strict=True):
+        if argument.kind == Kind.NEW.value and first.setdefault(argument.number, name) != name:
+            found.append(column(name, _FACTS).eq(column(first[argument.number], _FACTS)))
+    return found
+
+
+# ---- layers ------------------------------------------------------------------------------------------
 
 
 def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, most: int) -> exp.Select:
@@ -41,7 +398,6 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
 
     Examples
     --------
-    >>> from sqlrl.plan.patterns import Argument
     >>> from sqlrl.plan.sample import people, table_name
     >>> keys = {(0,): table_name("keys")}
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
@@ -68,7 +424,7 @@ def layer_counts(
     patterns, layout, tables
         As of `layer_bindings`.
     grouped : collection of int
-        Patterns, by their numbers, whose facts are counted before they meet the parents; see `sqlrl.plan.grouped`. They are
+        Patterns, by their numbers, whose facts are counted before they meet the parents; see `sqlrl.plan.coverage`. They are
         `groupable`.
 
     Returns
@@ -78,7 +434,6 @@ def layer_counts(
 
     Examples
     --------
-    >>> from sqlrl.plan.patterns import Argument
     >>> from sqlrl.plan.sample import people, table_name
     >>> keys = {(0,): table_name("keys")}
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
@@ -136,7 +491,7 @@ def _branch(
         conditions += [_is(column(name, _FACTS), column(name, _LAYER)) for name in ways(pattern, pattern.loose)]
     on = conjunction(conditions)
     if not first:
-        facts = counted_facts(number, pattern, info, tables, _FACTS) if grouped else table(info.facts, _FACTS)
+        facts = _counted_facts(number, pattern, info, tables, _FACTS) if grouped else table(info.facts, _FACTS)
         join(query, facts, on, "CROSS" if on is None else "INNER")
     elif on is not None:
         query.where(on, copy=False)

@@ -12,10 +12,9 @@ from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, Shap
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted import counted_parts, without_parts
-from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
+from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.witnesses import witness_lists
 
 
 def expand(

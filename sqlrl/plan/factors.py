@@ -21,13 +21,10 @@ from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, s
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.counting import MOST_POSITIVE
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
-from sqlrl.plan.parts import Context, Part, guarded_factor, part_factor, split_parts, subsets, true_query
 from sqlrl.plan.semiring import Factor, Steps, sum_product
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import Source, given_rows, selected, some_example
-from sqlrl.plan.sql import table
-from sqlrl.plan.terms import term_of
-from sqlrl.plan.worlds import OBSERVED
+from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected, some_example, table
+from sqlrl.plan.terms import Context, Part, guarded_factor, part_factor, split_parts, subsets, term_of, true_query
 
 Distinct = Collection[frozenset[int]]
 """Pairs of parameters that no clause of a shape fills with the same constant."""

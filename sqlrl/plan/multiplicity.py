@@ -17,13 +17,10 @@ from sqlrl.engine.nodes import cast, column, integer, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted import CountedPart, item_slots
-from sqlrl.plan.parts import Context, Part, guarded_factor, part_factor, split_parts, subsets, true_query
 from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source
-from sqlrl.plan.sql import table
-from sqlrl.plan.terms import Term, term_of
-from sqlrl.plan.worlds import OBSERVED
+from sqlrl.plan.sources import OBSERVED, Source, table
+from sqlrl.plan.terms import Context, Part, Term, guarded_factor, part_factor, split_parts, subsets, term_of, true_query
 
 
 @dataclass(frozen=True)

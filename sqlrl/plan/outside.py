@@ -13,7 +13,7 @@ from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.worlds import POSSIBLE
+from sqlrl.plan.sources import POSSIBLE
 
 
 def loose_literal(bound: BoundShape) -> ShapeLiteral | None:

@@ -15,8 +15,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, conjunction, integer, join, named, star_count, subquery, union_all
 from sqlrl.logic.bias import INPUT, Mode
-from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import argument_columns, table
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,32 @@
-"""The relations behind literals: facts, query atoms, what is given, domains."""
+"""The relations behind literals: facts, query atoms, what is given, domains, worlds, and the constants of a shape's clauses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.engine.nodes import column, conjunction, integer, named, subquery, union_all
-from sqlrl.logic.shapes import ShapeLiteral, Slot
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
+from sqlrl.engine.nodes import aliased_table, column, conjunction, integer, named, star_count, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sql import table
+
+NO_EXAMPLE = -1
+"""The example of the atoms of a global predicate."""
+
+
+def table(name: TableName, alias: str | None = None) -> exp.Table:
+    """Return a fully qualified, quoted table.
+
+    Examples
+    --------
+    >>> table(TableName("db", "main", "facts"), "t").sql("duckdb")
+    '"db"."main"."facts" AS "t"'
+    """
+    node = exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
+    return node if alias is None else aliased_table(node, alias)
 
 
 @dataclass(frozen=True)
@@ -31,7 +46,6 @@ class Source:
     The facts of `Friends(v0, v1)`:
 
     >>> from sqlrl.plan.sample import table_name
-    >>> from sqlrl.plan.sql import table
     >>> source = Source(table(table_name("friends"), "t0"), "t0", (("a0", Slot(False, 0)), ("a1", Slot(False, 1))))
     >>> source.relation.sql("duckdb")
     '"db"."main"."friends" AS "t0"'
@@ -240,3 +254,278 @@ def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expressio
         else:
             known[slot] = here
     return conditions
+
+
+# ---- the parameter table of a shape, with a row of constants for each of its clauses -----------------
+
+
+def parameter_source(parameters: TableName, shape: Shape, alias: str = "p", *, apart: bool = False) -> Source:
+    """The parameter table; with `apart` each of its rows once.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, table_name
+    >>> parameter_source(table_name("numbers"), friends_smoke(), apart=True).relation.sql("duckdb")
+    '(SELECT DISTINCT "clause" FROM "db"."main"."numbers") AS "p"'
+    """
+    columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
+    if not apart:
+        return Source(table(parameters, alias), alias, columns)
+    rows = exp.select(*map(column, parameter_keys(shape, apart=True))).distinct().from_(table(parameters))
+    return Source(subquery(rows, alias), alias, columns)
+
+
+def equal_rows(parameters: TableName, shape: Shape) -> exp.Select:
+    """Plan how often each row stands in a parameter table, as `n` beside its columns.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, table_name
+    >>> equal_rows(table_name("numbers"), friends_smoke()).sql("duckdb")
+    'SELECT "clause", COUNT(*) AS "n" FROM "db"."main"."numbers" GROUP BY "clause"'
+    """
+    keys = [column(name) for name in parameter_keys(shape, apart=True)]
+    return exp.select(*keys, named(star_count(), "n")).from_(table(parameters)).group_by(*(key.copy() for key in keys))
+
+
+def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
+    """The columns of a parameter table that tell its clauses apart, or its rows.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke
+    >>> parameter_keys(friends_smoke(), apart=True)
+    ('clause',)
+    """
+    constants = tuple(f"k{i}" for i in range(len(shape.parameters)))
+    return ("clause", *constants) if apart else ("clause",)
+
+
+# ---- worlds: which tuples of a predicate are true in one, and which differ between two ---------------
+
+
+@dataclass(frozen=True)
+class World:
+    """A truth value for every query atom.
+
+    Parameters
+    ----------
+    atoms : TableName or None
+        A table with a column `atom`: the query atoms that are true, each once. None: the observed world (the labels).
+    every : bool
+        Whether all query atoms are true; then there is no table.
+
+    Examples
+    --------
+    >>> World(TableName("db", "main", "predicted")) == OBSERVED
+    False
+    """
+
+    atoms: TableName | None = None
+    every: bool = False
+
+
+OBSERVED = World()
+
+POSSIBLE = World(every=True)
+"""All query atoms are true: the tuples that are true here are those that are true in some world."""
+
+
+def true_rows(info: PredicateInfo, world: World) -> exp.Query:
+    """Select the tuples of a predicate that are true in a world: one row for each.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> true_rows(people().predicates["Smokes"], OBSERVED).sql("duckdb")
+    'SELECT "a"."a0" FROM "db"."main"."atoms" AS "a" WHERE "a"."truth"'
+    """
+    columns = argument_columns(info)
+    if not info.open:
+        return exp.select(*selected(columns)).from_(table(info.facts))
+    queries: list[exp.Query] = [_true_atoms(info, world, columns)]
+    if info.has_given:
+        queries.append(given_rows(info, truth=True))
+    return union_all(queries)
+
+
+def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> exp.Select:
+    assert info.atoms is not None
+    query = exp.select(*selected(columns, "a")).from_(table(info.atoms, "a"))
+    if world.every:
+        return query
+    if world.atoms is None:
+        return query.where(column("truth", "a"))
+    return query.join(table(world.atoms, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+
+
+def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
+    """Select the tuples whose truth differs: `change` is 1 where only the first world has it, -1 where only the second.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> query = changed_rows(people().predicates["Smokes"], World(table_name("predicted")), OBSERVED)
+    >>> [c.alias_or_name for c in query.selects]
+    ['a0', 'change']
+    """
+    assert info.atoms is not None
+    columns = argument_columns(info)
+
+    def atoms_of(world: World) -> exp.Select:
+        """Select the query atoms that are true in a world."""
+        if world.atoms is None:
+            assert info.atoms is not None
+            every = exp.select(column("atom")).from_(table(info.atoms))
+            return every if world.every else every.where(column("truth"))
+        return exp.select(column("atom")).from_(table(world.atoms))
+
+    def only(here: World, there: World, change: int) -> exp.Select:
+        """Select the tuples that are true in one world only."""
+        assert info.atoms is not None
+        changed = exp.Except(this=atoms_of(here), expression=atoms_of(there), distinct=True)
+        query = exp.select(*(column(c, "a") for c in columns), named(integer(change), "change"))
+        return query.from_(table(info.atoms, "a")).join(
+            subquery(changed, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
+        )
+
+    return union_all([only(first, second, 1), only(second, first, -1)])
+
+
+# ---- what is true in some examples -------------------------------------------------------------------
+
+
+def example_columns(info: PredicateInfo, layout: Layout) -> tuple[str, ...]:
+    """Return the columns that hold the examples of a predicate's facts; none for a global predicate.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> example_columns(people().predicates["Friends"], people())
+    ()
+    """
+    if info.example_column:
+        return ("example",)
+    return tuple(f"a{i}" for i, kind in enumerate(info.types) if kind == layout.example_type)
+
+
+def true_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
+    """Plan what is true of a predicate in the observed world: one row for each atom and example that it is about, in order.
+
+    Parameters
+    ----------
+    info : PredicateInfo
+    layout : Layout
+    examples : TableName
+        Table with a column `example`, each once.
+
+    Returns
+    -------
+    exp.Select
+        Columns `example` (-1 if the predicate is global), `a0, a1, ...`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> query = true_atoms(people().predicates["Smokes"], people(), table_name("chosen"))
+    >>> print(query.sql("duckdb").replace('"', ""))
+    SELECT u.example, u.a0 FROM (SELECT (-1) AS example, r.a0 FROM
+    (SELECT a.a0 FROM db.main.atoms AS a WHERE a.truth) AS r) AS u ORDER BY u.example, u.a0
+    """
+    return _in_examples(info, layout, true_rows(info, OBSERVED), examples, [])
+
+
+def given_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
+    """Plan what is given true of an open predicate in some examples; columns as of `true_atoms`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> query = given_atoms(people().predicates["Smokes"], people(), table_name("chosen"))
+    >>> query.named_selects
+    ['example', 'a0']
+    """
+    return _in_examples(info, layout, given_rows(info, truth=True), examples, [])
+
+
+def closed_atoms(info: PredicateInfo) -> exp.Select:
+    """Plan all facts of a closed predicate: its example, if it has a column for it, and arguments; one row for each.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> closed_atoms(people().predicates["Friends"]).sql("duckdb")
+    'SELECT "a0", "a1" FROM "db"."main"."friends"'
+    """
+    return exp.select(*selected(argument_columns(info))).from_(table(info.facts))
+
+
+def query_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
+    """Plan the query atoms of an open predicate in some examples: `example`, `a0, a1, ...` and `atom`, its id.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people, table_name
+    >>> query_atoms(people().predicates["Smokes"], people(), table_name("chosen")).named_selects
+    ['example', 'a0', 'atom']
+    """
+    assert info.atoms is not None
+    names = [*argument_columns(info), "atom"]
+    rows = exp.select(*(column(name) for name in names)).from_(table(info.atoms))
+    return _in_examples(info, layout, rows, examples, ["atom"])
+
+
+def atom_arguments(info: PredicateInfo, examples: TableName | None = None) -> exp.Select:
+    """Plan the query atoms of a predicate by id: `atom`, `example`, `a0, a1, ...`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import people
+    >>> atom_arguments(people().predicates["Smokes"]).sql("duckdb").replace('"', "")
+    'SELECT a.atom, a.example, a.a0 FROM db.main.atoms AS a ORDER BY a.atom'
+    """
+    assert info.atoms is not None
+    names = ["atom", "example", *(f"a{i}" for i in range(len(info.types)))]
+    query = exp.select(*(column(name, "a") for name in names)).from_(table(info.atoms, "a"))
+    if examples is not None:
+        same = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+        query = query.join(table(examples, "x"), on=same)
+    return query.order_by(exp.Ordered(this=column("atom", "a"), nulls_first=False))
+
+
+def _in_examples(
+    info: PredicateInfo, layout: Layout, rows: exp.Query, examples: TableName, further: list[str]
+) -> exp.Select:
+    """Select the rows that are about some examples, once for each of these, in order."""
+    plain = [*(f"a{i}" for i in range(len(info.types))), *further]
+    parts: list[exp.Query] = []
+    for name in example_columns(info, layout) or (None,):
+        example = integer(NO_EXAMPLE) if name is None else column(name, "r")
+        part = exp.select(named(example, "example"), *(column(c, "r") for c in plain)).from_(subquery(rows.copy(), "r"))
+        if name is not None:
+            on = exp.EQ(this=column("example", "x"), expression=column(name, "r"))
+            part = part.join(table(examples, "x"), on=on)
+        parts.append(part)
+    union = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=True), parts)
+    names = [column(c, "u") for c in ("example", *plain)]
+    order = [exp.Ordered(this=c.copy(), nulls_first=False) for c in names]
+    return exp.select(*names).from_(subquery(union, "u")).order_by(*order)
+
+
+def domain_rows(info: TypeInfo, examples: TableName) -> exp.Select:
+    """Plan the domains of a local type in some examples: `example`, `id`, in order.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.layout import TypeInfo
+    >>> from sqlrl.plan.sample import table_name
+    >>> kind = TypeInfo("position", table_name("positions"), 3, local=True, domain=table_name("inside"))
+    >>> print(domain_rows(kind, table_name("chosen")).sql("duckdb").replace('"', ""))
+    SELECT d.example, d.id FROM db.main.inside AS d JOIN db.main.chosen AS x ON x.example = d.example
+    ORDER BY d.example, d.id
+    """
+    assert info.domain is not None
+    names = [column(name, "d") for name in ("example", "id")]
+    query = exp.select(*names).from_(table(info.domain, "d"))
+    query = query.join(table(examples, "x"), on=exp.EQ(this=column("example", "x"), expression=column("example", "d")))
+    return query.order_by(*(exp.Ordered(this=name.copy(), nulls_first=False) for name in names))

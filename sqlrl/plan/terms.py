@@ -1,19 +1,365 @@
-"""One term of inclusion-exclusion: a sum of products over the domains of a clause."""
+"""The terms of inclusion-exclusion: what is true of each part of a clause, as factors, and sums of their products over its domains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
-from sqlrl.logic.shapes import ShapeLiteral, Slot
-from sqlrl.plan.parameters import parameter_source
-from sqlrl.plan.parts import Context, Part, domain_size
-from sqlrl.plan.semiring import Factor, sum_product
-from sqlrl.plan.sources import Source, domain_source, filter_source, some_example
+from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, union_all
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.semiring import Factor, Steps, sum_product
+from sqlrl.plan.slots import BoundShape, outer_slots
+from sqlrl.plan.sources import (
+    Source,
+    World,
+    absent,
+    changed_rows,
+    domain_source,
+    fact_source,
+    filter_source,
+    parameter_keys,
+    parameter_source,
+    selected,
+    some_example,
+    true_rows,
+)
+from sqlrl.plan.tuples import holding
+
+Part = ShapeLiteral | ShapeEquality | ShapeExists
+
+
+# ---- parts of a clause as factors --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every term of one counting query shares.
+
+    `apart`: different rows of the parameter table are counted apart. Clauses of one formula that share a shape, as those of
+    `P(A) <=> P(B)` do, have the same number; those of `P(x, A) <=> P(y, A)` are equal rows, and counted once.
+    """
+
+    bound: BoundShape
+    parameters: TableName | None
+    examples: TableName | None
+    steps: Steps
+    apart: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the parameter table that a count is for."""
+        return () if self.parameters is None else parameter_keys(self.bound.shape, apart=self.apart)
+
+    @property
+    def keep(self) -> frozenset[Slot]:
+        """The parameters: they are never summed out."""
+        return frozenset(Slot(True, i) for i in range(len(self.bound.shape.parameters)))
+
+
+def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:
+    """Share out the positive parts: closed literals that a negative literal covers guard it; the rest is counted by terms.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> guards, parts = split_parts(bind(friends_smoke(), people()))
+    >>> guards, [str(part) for part in parts]
+    ({}, ['Smokes(v1)'])
+    """
+    shape = bound.shape
+    guards: dict[ShapeLiteral, tuple[ShapeLiteral, ...]] = {}
+    rest: list[Part] = []
+    for literal in (x for x in shape.literals if x.positive):
+        slots = {slot for _, slot in bound.columns(literal)}
+        host = next((x for x in shape.literals if not x.positive and slots <= {s for _, s in bound.columns(x)}), None)
+        if host is not None and not bound.info(literal).open:
+            guards[host] = (*guards.get(host, ()), literal)
+        else:
+            rest.append(literal)
+    rest += [x for x in shape.equalities if x.positive]
+    rest += shape.exists
+    return guards, tuple(rest)
+
+
+def is_positive(part: Part) -> bool:
+    """True for what a violated clause needs to be false.
+
+    Examples
+    --------
+    >>> is_positive(ShapeLiteral("Smokes", False, ()))
+    False
+    """
+    return isinstance(part, ShapeExists) or part.positive
+
+
+def mentions_open(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> bool:
+    """True if a part has an open predicate, so that worlds differ about it.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> [mentions_open(bound, literal) for literal in bound.shape.literals]
+    [False, True]
+    """
+    literals = part.literals if isinstance(part, ShapeExists) else (part,)
+    return any(bound.info(x).open for x in literals)
+
+
+def subsets(parts: Sequence[Part]) -> Iterable[tuple[Part, ...]]:
+    """Yield all subsets of some parts, the terms of inclusion-exclusion.
+
+    Examples
+    --------
+    >>> len(list(subsets([ShapeLiteral("Smokes", True, ()), ShapeLiteral("Cancer", True, ())])))
+    4
+    """
+    return chain.from_iterable(combinations(parts, k) for k in range(len(parts) + 1))
+
+
+def true_query(context: Context, part: ShapeLiteral | ShapeExists, world: World) -> tuple[exp.Query, int]:
+    """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> true_query(context, friends_smoke().literals[1], OBSERVED)[1]
+    3
+    """
+    if isinstance(part, ShapeExists):
+        return _witnessed(context, part, world)
+    info = context.bound.info(part)
+    return true_rows(info, world), info.rows + info.atom_count
+
+
+def _witnessed(
+    context: Context, group: ShapeExists, world: World, within: Source | None = None
+) -> tuple[exp.Query, int]:
+    """Select the distinct outer slots, among those of `within`, for which an existential group has a witness in a world."""
+    bound = context.bound
+    outer = outer_slots(bound, group)
+    inside = [Slot(False, i) for i in group.variables]
+    query = holding(
+        bound, outer, group.literals, group.equalities, world, inside=inside, examples=context.examples, within=within
+    )
+    rows = 1
+    for slot in outer:
+        rows *= max(domain_size(bound, slot), 1)
+    return query, rows
+
+
+def _columns(context: Context, part: ShapeLiteral | ShapeExists) -> tuple[tuple[str, Slot], ...]:
+    if isinstance(part, ShapeExists):
+        return tuple((f"x{i}", slot) for i, slot in enumerate(outer_slots(context.bound, part)))
+    return context.bound.columns(part)
+
+
+def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tuple[exp.Query, int]) -> Factor:
+    """Return a part as a factor of weight 1.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> smokes = friends_smoke().literals[1]
+    >>> sorted(map(str, part_factor(context, smokes, true_query(context, smokes, OBSERVED)).slots))
+    ['v1']
+    """
+    query, rows = relation
+    alias = f"f{context.steps.fresh()}"
+    if isinstance(part, ShapeLiteral) and not context.bound.info(part).open:
+        source = fact_source(context.bound, part, alias)
+    else:
+        source = Source(subquery(query.copy(), alias), alias, _columns(context, part))
+    return Factor(source, None, rows)
+
+
+def guarded_factor(
+    context: Context,
+    literal: ShapeLiteral,
+    guards: Sequence[ShapeLiteral],
+    relation: Callable[[ShapeLiteral | ShapeExists], tuple[exp.Query, int]],
+) -> Factor:
+    """Return a negative literal as a factor, without the tuples for which a guard is true.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> friends = friends_smoke().literals[0]
+    >>> back = ShapeLiteral("Friends", True, friends.terms[::-1])
+    >>> factor = guarded_factor(context, friends, [back], lambda part: true_query(context, part, OBSERVED))
+    >>> factor.source.relation.sql("duckdb").count("NOT EXISTS")
+    1
+    """
+    factor = part_factor(context, literal, relation(literal))
+    if not guards:
+        return factor
+    known = {slot: column(name, factor.source.alias) for name, slot in reversed(factor.source.columns)}
+    query = exp.select(*selected((name for name, _ in factor.source.columns), factor.source.alias))
+    query = query.from_(factor.source.relation)
+    for i, guard in enumerate(guards):
+        query = query.where(absent(fact_source(context.bound, guard, f"g{i}"), known))
+    alias = f"{factor.source.alias}g"
+    return Factor(Source(subquery(query, alias), alias, factor.source.columns), None, factor.rows)
+
+
+def change_factor(
+    context: Context,
+    part: ShapeLiteral | ShapeExists,
+    first: World,
+    second: World,
+    known: dict[str | ShapeExists, str],
+) -> Factor:
+    """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
+
+    `known` has the steps there are: one for each predicate and existential group.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
+    >>> first, second = World(table_name("first")), World(table_name("second"))
+    >>> change_factor(context, friends_smoke().literals[1], first, second, {}).weight
+    'change'
+    """
+    key = part if isinstance(part, ShapeExists) else part.predicate
+    if isinstance(part, ShapeLiteral):
+        info = context.bound.info(part)
+        query, rows = changed_rows(info, first, second), info.atom_count
+    else:
+        touched = _touched(context, part, first, second, known)
+        (here, rows), (there, _) = (_witnessed(context, part, world, touched) for world in (first, second))
+        names = [name for name, _ in _columns(context, part)]
+        query = union_all(
+            exp.select(*(column(n) for n in names), named(integer(sign), "change")).from_(
+                subquery(exp.Except(this=a.copy(), expression=b.copy(), distinct=True), "e")
+            )
+            for a, b, sign in ((here, there, 1), (there, here, -1))
+        )
+    name = known[key] if key in known else known.setdefault(key, context.steps.add("c", query))
+    return Factor(Source(cte(name, name), name, _columns(context, part)), "change", rows)
+
+
+def _touched(
+    context: Context, group: ShapeExists, first: World, second: World, known: dict[str | ShapeExists, str]
+) -> Source:
+    """Return, as a step, the outer slots of a group for which some possible witness has a changed atom."""
+    bound, outer = context.bound, outer_slots(context.bound, group)
+    queries: list[exp.Query] = []
+    for literal in (x for x in group.literals if bound.info(x).open):
+        change = change_factor(context, literal, first, second, known).source
+        relation = cte(change.relation.name, "t")
+        closed = [x for x in group.literals if x.positive and not bound.info(x).open]
+        source = Source(relation, "t", change.columns)
+        queries.append(holding(bound, outer, closed, (), first, examples=context.examples, within=source))
+    name = context.steps.add("t", union_all(queries))
+    query = exp.select("*").distinct().from_(cte(name))
+    alias = f"i{context.steps.fresh()}"
+    return Source(subquery(query, alias), alias, _columns(context, group))
+
+
+def reduced_factor(factor: Factor, change: Factor) -> Factor:
+    """Keep the rows of a factor that share their slots with some changed tuple.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sources import table
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> friends = Factor(Source(table(table_name("friends"), "f"), "f", (("a0", x), ("a1", y))))
+    >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
+    >>> reduced_factor(friends, change).source.relation.sql("duckdb").count("IN (SELECT")
+    1
+    """
+    shared = {slot: name for name, slot in change.source.columns}
+    alias = f"{factor.source.alias}r"
+    conditions = [
+        exp.In(
+            this=column(name, factor.source.alias),
+            query=exp.Subquery(this=exp.select(column(shared[slot])).from_(cte(change.source.alias))),
+        )
+        for name, slot in factor.source.columns
+        if slot in shared
+    ]
+    if not conditions:
+        return factor
+    columns = [column(name, factor.source.alias) for name, _ in factor.source.columns]
+    query = exp.select(*columns).from_(factor.source.relation).where(*conditions)
+    return Factor(Source(subquery(query, alias), alias, factor.source.columns), factor.weight, factor.rows)
+
+
+def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor) -> list[Factor]:
+    """Keep the rows of factors that share their slots with changed tuples, directly or through other factors.
+
+    A factor that is tied to the change through another one is reduced to a step that holds that one, reduced.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import table
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> names = table_name("friends")
+    >>> path = [Factor(Source(table(names, a), a, (("a0", s), ("a1", t)))) for a, s, t in (("f", x, y), ("g", y, z))]
+    >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
+    >>> steps = Steps([])
+    >>> found = reduced_factors(Context(bind(friends_smoke(), people()), None, None, steps), path, change)
+    >>> [factor.source.alias for factor in found], [name for name, _ in steps.steps]
+    (['r0', 'gr'], ['r0'])
+    """
+    found = [reduced_factor(factor, change) for factor in factors]
+    reached = {i for i, factor in enumerate(found) if factor is not factors[i]}
+    # A unary factor is a filter: it joins the reduced ones as it is.
+    waiting = [i for i, factor in enumerate(found) if i not in reached and len(factor.slots) > 1]
+    while True:
+        pair = next(((i, j) for i in waiting for j in sorted(reached) if found[i].slots & found[j].slots), None)
+        if pair is None:
+            return found
+        i, j = pair
+        if not isinstance(found[j].source.relation, exp.Table):
+            found[j] = _as_step(context, found[j])
+        found[i] = reduced_factor(found[i], found[j])
+        waiting.remove(i)
+        reached.add(i)
+
+
+def _as_step(context: Context, factor: Factor) -> Factor:
+    """Put the query of a factor into a named step."""
+    assert isinstance(factor.source.relation, exp.Subquery)
+    name = context.steps.add("r", factor.source.relation.this)
+    return Factor(Source(cte(name, name), name, factor.source.columns), factor.weight, factor.rows)
+
+
+def domain_size(bound: BoundShape, slot: Slot) -> int:
+    """Return the number of constants over which a slot ranges, all examples together.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> domain_size(bind(friends_smoke(), people()), Slot(False, 0))
+    3
+    """
+    kind = bound.kind(slot)
+    return bound.layout.example_count if kind is None else bound.layout.types[kind].size
+
+
+# ---- sums of products --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

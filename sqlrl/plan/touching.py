@@ -1,6 +1,6 @@
-"""The ground clauses of a shape that mention one atom, with the names of their constants: one query, for one atom's explanation.
+"""Ground clauses of a shape with the names of their constants: those that mention one atom, and those that the evidence violates.
 
-Each open literal in which the atom can stand is a branch; a branch leaves out what the branches before it have.
+Each open literal in which the one atom can stand is a branch; a branch leaves out what the branches before it have.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted import counted_parts, without_parts
-from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
+from sqlrl.plan.grounding import clause_body, exclude_tautologies, list_columns, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sql import table
-from sqlrl.plan.witnesses import list_columns, witness_lists
+from sqlrl.plan.sources import table
+
+Test = tuple[exp.Expression, list[exp.Expression]]
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,6 @@ def open_witness(bound: BoundShape, group: int) -> ShapeLiteral | None:
     return next((x for x in bound.shape.exists[group].literals if bound.info(x).open), None)
 
 
-Test = tuple[exp.Expression, list[exp.Expression]]
-
-
 class _Branch:
     """The conditions of one branch: the atom stands in one place, and in none of those before it."""
 
@@ -216,3 +214,59 @@ def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShap
         query = query.join(table(bound.layout.types[kind].dictionary, name), on=on, join_type="LEFT")
         query = query.select(named(column("name", name), name))
     return query
+
+
+def violated_by_evidence(
+    shape: Shape,
+    layout: Layout,
+    *,
+    parameters: TableName | None = None,
+    examples: TableName | None = None,
+    foreign: frozenset[int] = frozenset(),
+) -> exp.Select:
+    """Plan the groundings of a shape in which evidence makes every literal false.
+
+    Parameters
+    ----------
+    shape, layout, parameters, examples, foreign
+        As for `plan.grounding.ground`.
+
+    Returns
+    -------
+    exp.Select
+        One row for each: `clause` (if the shape has parameters), `v0, ...` and `k0, ...`: ids of the constants of the
+        grounding variables and parameters; `one` if there are none.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.layout import PredicateInfo, TypeInfo
+    >>> from sqlrl.logic.shapes import ShapeLiteral
+    >>> facts, people, examples = (TableName("db", "main", name) for name in ("smokes", "people", "examples"))
+    >>> smokes = PredicateInfo("Smokes", ("person",), False, facts)
+    >>> layout = Layout(
+    ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
+    ... )
+    >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
+    >>> violated_by_evidence(shape, layout).sql("duckdb")
+    'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'
+    """
+    bound = bind(shape, layout, foreign, parameters)
+    body = Body(bound)
+    aliases, outer = clause_body(bound, body, parameters, examples)
+    lists = witness_lists(bound, body, examples)
+    for i, alias in enumerate(aliases):
+        atom = column("atom", alias)
+        if i in outer:
+            body.where(exp.Is(this=atom, expression=exp.null()))
+        elif bound.info(open_literals(bound)[i]).has_given:
+            body.where(exp.EQ(this=atom, expression=integer(0)))
+        else:
+            body.where(exp.false())
+    for alias_of_list, _ in lists:
+        if alias_of_list is not None:
+            body.where(exp.Is(this=column("atoms", alias_of_list), expression=exp.null()))
+    slots = [Slot(False, i) for i in shape.universal()]
+    slots += [Slot(True, i) for i in range(len(shape.parameters))]
+    columns = [named(column("clause", "p"), "clause")] if parameters is not None else []
+    columns += [named(body.known[slot].copy(), str(slot)) for slot in slots]
+    return body.select(columns or [named(integer(1), "one")])

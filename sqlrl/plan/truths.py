@@ -13,10 +13,8 @@ from sqlrl.engine.nodes import column, integer, subquery, union_all
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, argument_columns, atom_rows, given_rows, open_source
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import Source, World, argument_columns, atom_rows, given_rows, open_source, table
 from sqlrl.plan.tuples import holding
-from sqlrl.plan.worlds import World
 
 Item = ShapeLiteral | ShapeExists
 
@@ -128,7 +126,7 @@ class Truths:
         outer : iterable of int
             The open literals that are outer-joined.
         lists : sequence of str or None
-            For each existential group the alias with the list of its open witnesses, as `plan.witnesses.witness_lists`.
+            For each existential group the alias with the list of its open witnesses, as `plan.grounding.witness_lists`.
         examples : TableName or None
         """
         opened = [x for x in bound.shape.literals if bound.info(x).open]

@@ -11,11 +11,8 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import integer, named, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.parameters import parameter_source
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source
-from sqlrl.plan.sql import table
-from sqlrl.plan.worlds import World, true_rows
+from sqlrl.plan.sources import Source, World, parameter_source, table, true_rows
 
 
 def holding(
@@ -44,7 +41,7 @@ def holding(
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> from sqlrl.plan.sources import OBSERVED
     >>> bound = bind(friends_smoke(), people())
     >>> friends = ShapeLiteral("Friends", True, bound.shape.literals[0].terms)
     >>> print(holding(bound, [Slot(False, 0)], [friends], [], OBSERVED, inside=[Slot(False, 1)]).sql("duckdb"))
@@ -77,7 +74,7 @@ def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: Wor
     --------
     >>> from sqlrl.plan.sample import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.worlds import OBSERVED
+    >>> from sqlrl.plan.sources import OBSERVED
     >>> bound = bind(friends_smoke(), people())
     >>> true_source(bound, Body(bound, "w"), bound.shape.literals[0], OBSERVED).relation.sql("duckdb")
     '"db"."main"."friends" AS "wt0"'

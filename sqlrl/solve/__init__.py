@@ -2,5 +2,5 @@
 
 `mpe` and `marginal` are the two ways in. Both fold the weights in (`weighed`), split what is left into components and take
 for each the cheapest method that is exact: `elimination` (with `treewidth`), `cut`, `relaxation` and `rounding`, `cpsat`; or
-they search and sample (`walking`, `sampling`). `cutting` grounds only what it needs; `exporting` writes files for others.
+they search and sample (`walking`, `sampling`). `cutting` grounds only what it needs; `exchange` writes files for others.
 """

@@ -12,16 +12,13 @@ import numpy as np
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.cpsat import solve_cpsat
-from sqlrl.solve.cut import attractive, persistent, solve_cut
+from sqlrl.solve.cut import attractive, pairwise_atoms, persistent, solve_cut
 from sqlrl.solve.elimination import narrow_part, solve_elimination
-from sqlrl.solve.pairwise import pairwise_atoms
-from sqlrl.solve.presolve import presolve
-from sqlrl.solve.recognise import recognise_blocks
+from sqlrl.solve.presolve import presolve, recognise_blocks
 from sqlrl.solve.relaxation import LinearSolver
 from sqlrl.solve.restrict import Values, component_labels, restrict, select, select_each
-from sqlrl.solve.result import Choice, UnsolvedError
+from sqlrl.solve.result import Choice, Solution, UnsolvedError
 from sqlrl.solve.rounding import require, solve_relaxation
-from sqlrl.solve.solution import Solution
 from sqlrl.solve.walking.walksat import solve_walksat
 from sqlrl.solve.weighed import FREE, Weighed
 

@@ -3,7 +3,7 @@
 The program is the integer program of Huynh, "Statistical Relational Learning with Discriminative Markov Logic
 Networks" (2011), section 4.3.1, with the objective as cost of violation: a ground clause of positive weight gives one
 constraint, one of negative weight and k literals k constraints, unit clauses need no auxiliary variable. Blocks are
-exactly-one and at-most-one constraints, cliques of rows one constraint each (`solve.cliques`).
+exactly-one and at-most-one constraints, cliques of rows one constraint each (`solve.relaxation`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.cliques import Cliques, find_cliques
 from sqlrl.solve.components import Component, block_members
+from sqlrl.solve.relaxation import Cliques, find_cliques
 from sqlrl.solve.restrict import UnsatisfiableError
-from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.running import in_background
-from sqlrl.solve.scaling import Scaled, scale_to_integers
-from sqlrl.solve.solution import Solution
+from sqlrl.solve.result import Solution, UnsolvedError
+from sqlrl.solve.scaling import Scaled, in_background, scale_to_integers
 from sqlrl.solve.structure import Structure, ragged_ranges
 from sqlrl.solve.weighed import Weighed
 

@@ -12,7 +12,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
-from sqlrl.solve.solution import Solution
+from sqlrl.solve.result import Solution
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.messages import beliefs, best_worlds
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.elimination import narrow_part, sum_product
-from sqlrl.solve.recognise import recognise_blocks
+from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.result import Choice
 from sqlrl.solve.sampling.belief import EXACT, MarginalResult

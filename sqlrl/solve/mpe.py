@@ -15,7 +15,7 @@ from sqlrl.solve.choose import Chooser, Method, Options
 from sqlrl.solve.components import split
 from sqlrl.solve.counts import counts, soft_weights, weighed_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
-from sqlrl.solve.recognise import keep_rows
+from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restrict import UnsatisfiableError, select
 from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
 from sqlrl.solve.structure import Structure, compile_network, sides_of

@@ -8,8 +8,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.relaxation import INTEGRAL, LinearSolver, Relaxed, relax
 from sqlrl.solve.restrict import Values
-from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.solution import Solution
+from sqlrl.solve.result import Solution, UnsolvedError
 from sqlrl.solve.structure import grouped
 from sqlrl.solve.weighed import FREE, Weighed
 

@@ -115,7 +115,7 @@ def test_bad_modes_are_named(run: Run, project: Project, modes: str, words: list
 
 STOPPED = """
 import os, signal, sys
-from sqlrl.structure.learner import OSLLearner
+from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.cli import main
 original, calls = OSLLearner.learn_many, []
 def learn(self, window):

@@ -8,7 +8,7 @@ import pytest
 import sqlrl
 from sqlrl.database.constrained import ENFORCED, ConstrainedTraining
 from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning, InputError, NotFittedError
-from sqlrl.ground.expense import growth_exponent, is_inexpensive
+from sqlrl.ground.factors import growth_exponent, is_inexpensive
 from sqlrl.learn.protocols import Progress
 from sqlrl.logic.printer import format_formula
 

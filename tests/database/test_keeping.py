@@ -13,8 +13,7 @@ import pytest
 import sqlrl
 from sqlrl.database.keeping import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.decided import decided_false
+from sqlrl.ground.assemble import decided_false, ground_network
 from sqlrl.ground.oracle import ProgramOracle
 
 DOCS = ["d1", "d2", "d3"]

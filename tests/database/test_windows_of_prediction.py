@@ -18,9 +18,9 @@ import sqlrl
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError, InfeasibleError
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.dividing import divided
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program
+from sqlrl.ground.windows import divided
 from sqlrl.report import PlainConsole
 
 DECLARED = """
@@ -118,7 +118,7 @@ def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         held.append(weakref.ref(network))
         return network
 
-    monkeypatch.setattr("sqlrl.ground.dividing.ground_network", watched)
+    monkeypatch.setattr("sqlrl.ground.windows.ground_network", watched)
     small(monkeypatch)
     db, stream = database([["W1", "W2", "W4"]] * 20), io.StringIO()
     db.console = PlainConsole(stream, delay=0, interval=0)
@@ -174,7 +174,7 @@ def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, 
     rules = model([(RULES[0], 1.0), (RULES[1], 1.5), (RULES[2], 0.7), (RULES[3], -0.6), (RULES[5], 0.0)])
     whole = db.marginals(rules)
     assert whole.visible.exact.all()
-    monkeypatch.setattr("sqlrl.database.asking.ENTRIES", 100)
+    monkeypatch.setattr("sqlrl.database.asking.MOST_ENTRIES", 100)
     drawn: list[int] = []
     monkeypatch.setattr("sqlrl.database.asking.divided", lambda *args, **options: noted(drawn, *args, **options))
     found = db.marginals(rules, method=method, keep=True, samples=500)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground import atom_clauses
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.atom_clauses import GroundClause, TwoWorlds, clauses_of_atoms
+from sqlrl.ground.atom_clauses import GroundClause, TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.dependent import with_helpers
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.sample import sample_program

@@ -13,10 +13,9 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.atom_table import FIXED_FALSE, FIXED_TRUE, NO_EXAMPLE, AtomTable
+from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.facts import read_facts
+from sqlrl.ground.bindings import FIXED_FALSE, FIXED_TRUE, NO_EXAMPLE, AtomTable, WindowBindings
 from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
@@ -24,7 +23,7 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import And, Variable
 from tests.ground.brute import Data, Formulas, Row
 from tests.ground.cases import CLOSED, Case, Names, load
-from tests.structure.candidates import Candidate, atoms_of, cases
+from tests.structure.osl.candidates import Candidate, atoms_of, cases
 
 FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 

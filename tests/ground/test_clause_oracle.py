@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.assemble import check_evidence, ground_network
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.feasible import check_evidence
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Program

@@ -20,8 +20,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.sql import table
-from sqlrl.plan.worlds import World
+from sqlrl.plan.sources import World, table
 from sqlrl.solve.counts import counts
 from tests.ground.binding import bound
 

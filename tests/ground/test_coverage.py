@@ -15,11 +15,9 @@ from sqlglot import exp, parse_one
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
-from sqlrl.ground.coverage import Coverage
-from sqlrl.ground.evaluated import ComponentCounts
-from sqlrl.ground.refining import Placed
+from sqlrl.ground.coverage import ComponentCounts, Coverage, Placed
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
-from sqlrl.plan.patterns import Pattern
+from sqlrl.plan.coverage import Pattern
 from tests.ground.bodies import (
     PREDICATES,
     SIZE,

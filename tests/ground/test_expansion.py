@@ -10,7 +10,7 @@ from sqlglot import exp
 
 import sqlrl
 from sqlrl.engine.nodes import column
-from sqlrl.plan.sql import table
+from sqlrl.plan.sources import table
 
 POSITIONS = [f"P{i}" for i in range(5)]
 BIBS, FIELDS = ["B1", "B2", "B3"], ["F1", "F2", "F3", "F4"]

@@ -22,7 +22,7 @@ from sqlrl.ground.completing import completed_world
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
-from sqlrl.plan.worlds import World
+from sqlrl.plan.sources import World
 from sqlrl.solve.counts import counts
 from tests.ground.brute import Data, Formulas
 from tests.ground.cases import Names, completed
@@ -167,9 +167,9 @@ def test_more_helper_atoms_than_the_limit_are_refused_before_they_are_made(
     made: list[str] = []
     create = type(db.engine).create_table
 
-    def noted(self: object, catalog: str, schema: str, name: str, *rest: object, **options: object) -> None:
+    def noted(self: object, catalog: str, schema: str, name: str, *rest: object, **options: object) -> int:
         made.append(name)
-        create(self, catalog, schema, name, *rest, **options)  # type: ignore[arg-type]
+        return create(self, catalog, schema, name, *rest, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(db.engine), "create_table", noted)
     calls = [
@@ -189,7 +189,7 @@ def test_no_more_helper_atoms_than_atoms_of_a_predicate(monkeypatch: pytest.Monk
     db, model = people(APART)
     # Helper atoms are of all examples: a limit on some examples' ground clauses is none on them, and the fixed one holds.
     assert db.ground(model, examples=["all"], limit=4000).helper.sum() == 2 * PEOPLE * PEOPLE
-    for module in ("sqlrl.database.models", "sqlrl.ground.helper_sizes"):
+    for module in ("sqlrl.database.models", "sqlrl.ground.helpers"):
         monkeypatch.setattr(f"{module}.ATOM_LIMIT", 1000)
     with pytest.raises(GroundingLimitError, match=r"limit of 1,000: .*; join it, or narrow a scope$"):
         db.ground(model)

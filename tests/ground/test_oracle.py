@@ -18,8 +18,7 @@ from sqlrl.ground.completing import completed_world
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.sql import table
-from sqlrl.plan.worlds import World
+from sqlrl.plan.sources import World, table
 from sqlrl.solve.counts import counts
 from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import (

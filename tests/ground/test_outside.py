@@ -12,12 +12,10 @@ import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.assemble import decided_false, ground_network, observed_counts
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.decided import decided_false
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
-from sqlrl.ground.passing import observed_counts
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan import bounds, grounding, unmet
@@ -106,8 +104,8 @@ def test_the_network_is_that_of_enumeration(rule: str, domain: str, monkeypatch:
         monkeypatch.setattr(module, "loose_literal", never)
     # In the normal form of the negated conjunction Same is negative.
     assert bool(counted) == (rule != "1 Same(a, b) ^ G(a)")
-    monkeypatch.setattr("sqlrl.ground.limits.loose_literal", never)
-    monkeypatch.setattr("sqlrl.ground.decided.loose_literal", never)
+    monkeypatch.setattr("sqlrl.ground.counts.loose_literal", never)
+    monkeypatch.setattr("sqlrl.ground.assemble.loose_literal", never)
     assert everything(program_of(rule, 3, domain)) == found
     program.close()
 

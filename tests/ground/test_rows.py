@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sqlrl.ground import packed
+from sqlrl.ground import rows as module
 from sqlrl.ground.assemble import ground_network
-from sqlrl.ground.packed import Packing, to_codes, to_literals
 from sqlrl.ground.radix import radix_sort
-from sqlrl.ground.rows import Rows, by_clause, in_order, repeated
+from sqlrl.ground.rows import Packing, Rows, by_clause, in_order, repeated, to_codes, to_literals
 from sqlrl.ground.sample import PEOPLE, sample_program
 
 
@@ -34,7 +33,7 @@ def test_many_rows_and_few_come_out_alike(
     assert packing is not None
     expected = sorted((c, *sorted(row)) for c, row in zip(clause.tolist(), codes.T.tolist(), strict=True))
     for many in (10**9, 0):
-        monkeypatch.setattr(packed, "MANY", many)
+        monkeypatch.setattr(module, "MANY", many)
         keys = packing.sort(packing.pack(clause, list(codes)))
         found = to_codes(packing.literals(keys))
         assert [(c, *row) for c, row in zip(packing.clauses(keys).tolist(), found.tolist(), strict=True)] == expected

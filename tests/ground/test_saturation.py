@@ -11,8 +11,7 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.evaluated import Saturated
-from sqlrl.ground.saturation import saturate
+from sqlrl.ground.saturation import Saturated, saturate
 from sqlrl.logic.bias import Bias, Mode, Place
 from sqlrl.logic.bias_parser import parse_bias
 from tests.ground.bodies import PREDICATES, TYPES, Facts, constants, encoded, load, random_facts, target_atoms

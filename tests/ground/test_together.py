@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connecting import connect
-from sqlrl.ground import coverage, together
+from sqlrl.ground import coverage, features
 from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.network import Network
@@ -27,11 +27,11 @@ NEVER = 10**9
 
 
 def grounded(program: Program, least: int, **options: object) -> Network:
-    before, together.MANY_SHAPES = together.MANY_SHAPES, least
+    before, features.MANY_SHAPES = features.MANY_SHAPES, least
     try:
         return ground_network(program, check=False, **options)  # type: ignore[arg-type]
     finally:
-        together.MANY_SHAPES = before
+        features.MANY_SHAPES = before
 
 
 def contents(network: Network) -> list[tuple[str, object]]:
@@ -111,7 +111,7 @@ def test_many_shapes_are_not_grounded_one_by_one(monkeypatch: pytest.MonkeyPatch
         return stream(query, step=step, rows=rows)  # type: ignore[arg-type]
 
     monkeypatch.setattr(program.engine, "stream", noted)
-    assert len(program.shapes) > together.MANY_SHAPES
+    assert len(program.shapes) > features.MANY_SHAPES
     assert contents(ground_network(program, check=False)) == expected
     # The hard rule and the one with two open literals.
     assert len([step for step in asked if step.startswith("ground ")]) == 2
@@ -133,6 +133,6 @@ def test_too_many_bindings_are_grounded_one_by_one(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(coverage.Coverage, "_without", noted)
     # Two are few, but every body here can be made of parts that have no more; none at all is too few.
     for most in (2, 0):
-        monkeypatch.setattr(together, "MOST_BINDINGS", most)
+        monkeypatch.setattr(features, "MOST_BINDINGS", most)
         assert contents(grounded(program, 1)) == expected
         assert bool(refused) == (most == 0)

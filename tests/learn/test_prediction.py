@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sqlrl.solve.narrow as module
 from sqlrl.learn.arrays import component_arrays, window_arrays
-from sqlrl.learn.prediction import predict
+from sqlrl.learn.kernel import predict
 from sqlrl.learn.slices import cut
 from sqlrl.solve.forest import compile_forest
 from sqlrl.solve.narrow import NarrowProgram, compile_narrow

@@ -9,7 +9,7 @@ import pytest
 
 from sqlrl.ground.network import Network
 from sqlrl.learn.arrays import window_arrays
-from sqlrl.learn.sampling import sample, soft_examples, start_chain
+from sqlrl.learn.kernel import sample, soft_examples, start_chain
 from sqlrl.learn.slices import cut, example_network
 from sqlrl.learn.worlds import sampled_world
 from sqlrl.solve.randomness import streams

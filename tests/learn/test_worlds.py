@@ -20,8 +20,8 @@ from sqlrl.solve.counts import score
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.randomness import streams
+from sqlrl.solve.result import Solution
 from sqlrl.solve.sample import chains, network
-from sqlrl.solve.solution import Solution
 from sqlrl.solve.weighed import Weighed
 from tests.solve.networks import Problem, worlds
 

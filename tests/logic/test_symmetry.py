@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
-from sqlrl.logic.symmetry import parameter_symmetries
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot, parameter_symmetries
 
 ARITY = {"P": 1, "Q": 2}
 

@@ -15,12 +15,19 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.logic.bias import Mode, Place
-from sqlrl.plan.coverage import count_bindings, layer_bindings, layer_counts
+from sqlrl.plan.coverage import (
+    Argument,
+    CoverageTables,
+    Pattern,
+    count_bindings,
+    facts_of_constants,
+    layer_bindings,
+    layer_counts,
+    wanted_bindings,
+)
 from sqlrl.plan.dialects import for_dialect
-from sqlrl.plan.patterns import Argument, CoverageTables, Pattern
 from sqlrl.plan.sample import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
-from sqlrl.plan.shared import facts_of_constants, wanted_bindings
 
 FOLDER = Path(__file__).parent / "golden_coverage"
 HEAD, BOUND, NEW, CONSTANT = "head", "bound", "new", "constant"

@@ -26,9 +26,9 @@ from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
+from sqlrl.plan.sources import OBSERVED, World
+from sqlrl.plan.touching import violated_by_evidence
 from sqlrl.plan.unmet import FAIL, HOLD, among, few, unmet
-from sqlrl.plan.violations import violated_by_evidence
-from sqlrl.plan.worlds import OBSERVED, World
 
 FOLDER = Path(__file__).parent / "golden"
 PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrl.solve.cliques import find_cliques
+from sqlrl.solve.relaxation import find_cliques
 from sqlrl.solve.weighed import weigh
 from tests.solve.networks import Problem
 

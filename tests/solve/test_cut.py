@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sqlrl.errors import NumericError
-from sqlrl.solve.cut import attractive, persistent, solve_cut
-from sqlrl.solve.pairwise import negate, pairwise_atoms, quadratic, switched
+from sqlrl.solve.cut import attractive, negate, pairwise_atoms, persistent, quadratic, solve_cut, switched
 from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
 from sqlrl.solve.sample import network
 from sqlrl.solve.weighed import FREE, Weighed, weigh

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.batch.fixed import fixed_values
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import Problem, fixed_values
 from sqlrl.solve.restrict import Values
 from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.weighed import FREE

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.choices import make_choices
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator

@@ -1,4 +1,4 @@
-"""What a batch learner is given and what it reports, as plain values."""
+"""What a batch learner is given and what it reports, as plain values; and what is certain before any weight is known."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.learn.labels import Names
 from sqlrl.learn.protocols import ITERATION_SCHEMA
+from sqlrl.solve.restrict import UnsatisfiableError, Values
 from sqlrl.solve.structure import distinct, pointers, ragged_ranges
 from sqlrl.wording import counted
+
+INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_infeasible_truth='warn'"
+"""What an error says of examples that clauses join, and the remedy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +124,6 @@ def support_table(network: Network) -> pa.Table:
     return pa.table({"clause": network.clauses, "support": support})
 
 
-INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_infeasible_truth='warn'"
-"""What an error says of examples that clauses join, and the remedy."""
-
-
 def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:
     """Leave examples out; clauses keep their ids, and counts are then right up to a constant.
 
@@ -220,3 +221,63 @@ def _kept_rows(problem: Problem, kept: BoolArray, words: tuple[str, str]) -> Boo
 
 def _moved(literals: IntArray, place: IntArray) -> IntArray:
     return np.asarray(np.sign(literals) * (place[np.abs(literals) - 1] + 1), dtype=np.int64)
+
+
+# ---- what is the same and what is fixed, whatever the weights ----------------------------------------
+
+
+def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
+    """Number the distinct ones of some columns.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csc_array, shape (n, m)
+        With sorted indices, without duplicates and stored zeros.
+    columns : int64 array
+        Those to number.
+
+    Returns
+    -------
+    int64 array, shape (m,)
+        From 0, in the order of the first column of each; -1 for other columns.
+
+    Examples
+    --------
+    >>> equal_columns(sparse.csc_array([[1, 0, 1, 2]]), np.array([0, 2, 3])).tolist()
+    [0, -1, 0, 1]
+    """
+    known: dict[tuple[bytes, bytes], int] = {}
+    found = np.full(counts.shape[1], -1, dtype=np.int64)
+    for j in columns.tolist():
+        part = slice(counts.indptr[j], counts.indptr[j + 1])
+        key = (counts.indices[part].tobytes(), counts.data[part].tobytes())
+        found[j] = known.setdefault(key, len(known))
+    return found
+
+
+def fixed_values(problem: Problem, *, seed: int) -> Values:
+    """The atoms that hard clauses and blocks fix, as far as units show it: 0, 1 or -1 (free), shape (n,).
+
+    Raises
+    ------
+    ConflictError
+        The hard clauses cannot all hold, and units show it.
+    """
+    from sqlrl.solve.sampling.propagation import propagate
+    from sqlrl.solve.weighed import weigh
+
+    try:
+        return propagate(weigh(problem.network, np.zeros(len(problem.network.clauses))))
+    except UnsatisfiableError:
+        raise_conflict(problem, seed)
+        raise
+
+
+def raise_conflict(problem: Problem, seed: int) -> None:
+    """Say in words which hard clauses cannot all hold, if they cannot."""
+    from sqlrl.learn.stepping import describer
+    from sqlrl.learn.worlds import exact_world
+
+    network = problem.network
+    # `mpe` finds the same contradiction, and explains it.
+    exact_world(network, np.zeros(len(network.clauses)), None, seed=seed, describe=describer(network, problem.names))

@@ -1,19 +1,248 @@
-"""Preconditioned scaled conjugate gradient, as an estimator over a database."""
+"""Preconditioned scaled conjugate gradient: climbs a penalised log-likelihood of which only moments of counts are known."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack, get_args
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, Unpack, get_args
 
 import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.conjugate import Climbing, Point, climb
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
-from sqlrl.learn.batch.expectation import SampledSource
-from sqlrl.learn.batch.independent import ExactSource
+from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.parameters import check_choice, check_integer, check_number
+
+# ---- the climb ---------------------------------------------------------------------------------------
+
+
+TRUSTED = 0.75
+"""Lambda is halved where a step gained more than this share of what was predicted."""
+
+FELT = 1e-3
+"""After a step that is taken back lambda is at least this share of the curvature along it; less would hardly shorten the next."""
+
+Known = TypeVar("Known", bound=Moments)
+
+
+class Source(Protocol[Known]):
+    """Where counts and their moments come from."""
+
+    @property
+    def observed(self) -> FloatArray:
+        """The counts of the labels, shape (m,)."""
+
+    def at(self, weights: FloatArray) -> Known:
+        """Return the moments under weights that are others than before, shape (m,)."""
+
+    def more(self, weights: FloatArray, moments: Known, *, moved: bool) -> Known:
+        """Return better moments under weights for which some are known; `moved`: the last ones asked for were others."""
+
+    def enough(self, moments: Known) -> bool:
+        """Whether no more samples are drawn to make sure whether a step went right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Climbing:
+    """How to climb.
+
+    Parameters
+    ----------
+    iterations : int
+        Steps that are kept, at most.
+    decay : float
+        1 / variance of the Gaussian prior of each weight, whose mean is 0; 0 for no prior.
+    damping : float
+        Lambda at first.
+    distrust : float
+        Lambda grows fourfold where a step gained less than this share of what was predicted.
+    tolerance : float
+        Stop where the next step can gain no more than this (log-likelihood).
+    significance : float
+        How many standard errors of a step's gain are taken for a change.
+    """
+
+    iterations: int
+    decay: float
+    damping: float
+    distrust: float = 0.25
+    tolerance: float = 1e-5
+    significance: float = 2.0
+
+
+class Point(NamedTuple, Generic[Known]):
+    """Weights with what is known there; `size` is the length of the step to them, None at the start."""
+
+    weights: FloatArray
+    moments: Known
+    gradient: FloatArray
+    objective: float | None
+    size: float | None
+
+
+class _Step(NamedTuple):
+    direction: FloatArray
+    size: float
+    change: FloatArray
+    bend: float  # curvature along the direction, for a direction of length 1
+    bound: float  # what it can gain at most
+    predicted: float  # what it would gain if the function were quadratic
+
+
+@dataclass(frozen=True, eq=False)
+class Climbed:
+    """Where climbing ended.
+
+    Parameters
+    ----------
+    weights : float array, shape (m,)
+    rejected : int
+        Steps that were taken back.
+    converged : bool
+        Whether it ended because no step could gain more than the tolerance.
+    """
+
+    weights: FloatArray
+    rejected: int
+    converged: bool
+
+
+def climb(
+    source: Source[Known],
+    plan: Climbing,
+    report: Callable[[int, Point[Any], float], None] | None = None,
+) -> Climbed:
+    """Maximise the log-likelihood of the labels minus decay / 2 * (sum of squared weights).
+
+    Parameters
+    ----------
+    source : Source
+        Of the counts of m clauses.
+    plan : Climbing
+    report : callable, optional
+        Called with the number of kept steps (0 at the start), the point, and lambda there.
+
+    Returns
+    -------
+    Climbed
+
+    Notes
+    -----
+    Source: Lowd & Domingos (2007); Moller (1993); Fletcher, "Practical methods of optimization" (1987), for lambda. With
+    gradient g, covariance matrix of the counts C and preconditioner M (the inverse diagonal of H = C + decay): the direction is
+    d = M g + beta * (the direction before), beta = g M (g - g_before) / (g_before M g_before) (Polak and Ribiere); the step is
+    alpha * d with alpha = d g / (d H d + lambda d d). What it gained is at least (step * the gradient after it), as the function
+    is concave; that bound over the quadratic prediction changes lambda, and a step whose bound is negative is taken back.
+    Climbing ends, since lambda grows with each step that is taken back, fourfold or to a thousandth of the curvature.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.batch.expectation import ExactSource
+    >>> from sqlrl.learn.batch.problem import Problem
+    >>> from sqlrl.learn.labels import Names
+    >>> from sqlrl.solve.sample import network
+    >>> three = Problem(network(4, [(0, [k]) for k in (1, 2, 3, 4)]), np.array([True, True, True, False]), Names())
+    >>> plan = Climbing(iterations=50, decay=0.0, damping=1.0, tolerance=1e-14)
+    >>> found = climb(ExactSource(three, seed=0), plan)
+    >>> found.weights.round(6).tolist(), found.converged
+    ([1.098612], True)
+    """
+    search, kept = _Search(source, plan), 0
+    while True:
+        if report is not None:
+            report(kept, search.here, search.damping)
+        if kept == plan.iterations:
+            return Climbed(search.here.weights, search.rejected, False)
+        if not search.advance():
+            return Climbed(search.here.weights, search.rejected, True)
+        kept += 1
+
+
+class _Search(Generic[Known]):
+    def __init__(self, source: Source[Known], plan: Climbing) -> None:
+        self.source, self.plan, self.damping, self.rejected = source, plan, plan.damping, 0
+        start = np.zeros(len(source.observed))
+        self.here = self._point(start, source.at(start), None)
+        self._before: tuple[FloatArray, FloatArray] | None = None  # direction and gradient of the step that led here
+
+    def advance(self) -> bool:
+        """Go to the next point that is not downhill from here; False if no step could gain more than the tolerance."""
+        while True:
+            step = self._step()
+            if step.bound <= self.plan.tolerance:
+                return False
+            there, gain = self._take(step)
+            self._judge(gain, step)
+            if gain >= 0:
+                self._before, self.here = (step.direction, self.here.gradient), there
+                return True
+            self.rejected += 1
+            moments = self.source.more(self.here.weights, self.here.moments, moved=True)
+            self._before, self.here = None, self._point(self.here.weights, moments, self.here.size)
+
+    def _point(self, weights: FloatArray, moments: Known, size: float | None) -> Point[Known]:
+        # The value of the function is known only where that of the log-likelihood is.
+        gradient = self.source.observed - moments.mean - self.plan.decay * weights
+        likelihood = moments.log_likelihood
+        objective = None if likelihood is None else likelihood - self.plan.decay / 2 * float(weights @ weights)
+        return Point(weights, moments, gradient, objective, size)
+
+    def _step(self) -> _Step:
+        # The next step from here, along a direction conjugate to the one before.
+        moments, gradient = self.here.moments, self.here.gradient
+        steepest = self._precondition(moments, gradient)
+        found = None
+        if self._before is not None:
+            last, old = self._before
+            scale = float(old @ self._precondition(moments, old))
+            if scale > 0:
+                beta = float(steepest @ (gradient - old)) / scale
+                found = self._along(moments, gradient, steepest + beta * last)
+        # Noise can turn the conjugate direction downhill; the preconditioned gradient always points uphill.
+        return found if found is not None and found.size > 0 else self._along(moments, gradient, steepest)
+
+    def _precondition(self, moments: Moments, gradient: FloatArray) -> FloatArray:
+        # Without a prior, a count that happened never to vary would have no limit to its step.
+        diagonal = (
+            moments.variance + self.plan.decay if self.plan.decay else np.maximum(moments.variance, moments.least)
+        )
+        return np.divide(gradient, diagonal, out=np.zeros_like(gradient), where=diagonal > 0)
+
+    def _along(self, moments: Moments, gradient: FloatArray, direction: FloatArray) -> _Step:
+        slope, length = float(direction @ gradient), float(direction @ direction)
+        curvature = float(direction @ moments.product(direction)) + self.plan.decay * length
+        damped = curvature + self.damping * length
+        size = slope / damped if damped > 0 else 0.0
+        bend = curvature / length if length > 0 else 0.0
+        return _Step(direction, size, size * direction, bend, size * slope, size * slope - size**2 * curvature / 2)
+
+    def _take(self, step: _Step) -> tuple[Point[Known], float]:
+        # Where the step leads, and what it gains at least.
+        weights, source = self.here.weights + step.change, self.source
+        moments = source.at(weights)
+        there = self._point(weights, moments, step.size)
+        gain = float(step.change @ there.gradient)
+        while not source.enough(moments) and abs(gain) < self.plan.significance * moments.error(step.change):
+            moments = source.more(weights, moments, moved=False)
+            there = self._point(weights, moments, step.size)
+            gain = float(step.change @ there.gradient)
+        return there, gain
+
+    def _judge(self, gain: float, step: _Step) -> None:
+        # Trust the quadratic model more or less after a step that gained so much.
+        ratio = gain / step.predicted
+        if ratio > TRUSTED:
+            self.damping /= 2
+        elif gain < 0:
+            self.damping = max(4 * self.damping, FELT * step.bend)
+        elif ratio < self.plan.distrust:
+            self.damping *= 4
+
+
+# ---- the estimator -----------------------------------------------------------------------------------
+
 
 HowMoments = Literal["mcsat", "exact"]
 
@@ -59,7 +288,7 @@ class PSCG(BatchEstimator):
     Notes
     -----
     Source: Lowd & Domingos, "Efficient weight learning for Markov logic networks" (2007); Moller, "A scaled conjugate gradient
-    algorithm for fast supervised learning" (1993). The formulas are in `sqlrl.learn.batch.conjugate.climb`. Defaults
+    algorithm for fast supervised learning" (1993). The formulas are in `sqlrl.learn.batch.pscg.climb`. Defaults
     (100 iterations, 5 samples without burn-in, prior deviation 2, lambda 100 at first, tolerance 1e-5) are those of the
     authors' own program, Alchemy. What the paper leaves open:
 

@@ -1,15 +1,145 @@
-"""The weights of least squared norm for a joint program: a primal-dual interior-point method on its dual."""
+"""The weights of least norm for a joint program: by interior points for the squared norm, by a linear program for the 1-norm."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import linprog
 
 from sqlrl.ground.network import FloatArray
+from sqlrl.kernels import kernel
 from sqlrl.learn.margin.joint import Joint
-from sqlrl.learn.margin.systems import Systems
+from sqlrl.solve.result import UnsolvedError
+from sqlrl.solve.scaling import in_background
+
+# ---- the linear equations of a step ------------------------------------------------------------------
+
+
+RIDGE = 1e-15
+"""Of the largest diagonal entry: added where rounding makes a matrix indefinite, then ten times as much again."""
+
+REFINED = 4
+"""Times that what rounding left is solved for, where the equations are reduced: that loses digits."""
+
+Indices = npt.NDArray[np.integer[Any]]
+
+Solver = Callable[[FloatArray], FloatArray]
+
+
+class Systems:
+    """Equations with the matrix ``strength * F @ F.T + diag(d) + R.T @ diag(p) @ R``, of the features F and rows R of a program.
+
+    Parameters
+    ----------
+    joint : Joint
+        k truths, g groups.
+
+    Notes
+    -----
+    Without rows and with fewer groups than truths the equations are reduced to g unknowns by the Woodbury formula (Ferris and
+    Munson 2003, section 3). What rounding and the ridge leave is solved for once more.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> one = Joint(
+    ...     np.array([[1.0], [2.0]]), np.ones(2), np.ones(2), sparse.csr_array((0, 2)), np.empty(0), np.zeros(1), 0.0
+    ... )
+    >>> solve = Systems(one).solver(3.0, np.array([1.0, 1.0]), np.empty(0))
+    >>> solve(np.array([10.0, 19.0])).round(6).tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, joint: Joint) -> None:
+        k, g = joint.features.shape
+        self.joint = joint
+        self._turned = joint.rows.T.tocsr()
+        self._gram = None if is_reduced(k, g, len(joint.limit)) else joint.features @ joint.features.T
+
+    def times(self, strength: float, truth: FloatArray) -> FloatArray:
+        """Return ``strength * F @ F.T @ truth``."""
+        features = self.joint.features
+        return np.asarray(strength * (features @ (features.T @ truth)), dtype=np.float64)
+
+    def solver(self, strength: float, diagonal: FloatArray, pressure: FloatArray) -> Solver | None:
+        """Return what solves the equations for a right side; None if rounding left nothing of the matrix."""
+        once = self._reduced(strength, diagonal) if self._gram is None else self._whole(strength, diagonal, pressure)
+        if once is None:
+            return None
+
+        def solve(right: FloatArray) -> FloatArray:
+            found = once(right)
+            for _ in range(REFINED if self._gram is None else 1):
+                product = self.times(strength, found) + diagonal * found
+                product += self._turned @ (pressure * (self.joint.rows @ found))
+                found = found + once(right - product)
+            return found
+
+        return solve
+
+    def _whole(self, strength: float, diagonal: FloatArray, pressure: FloatArray) -> Solver | None:
+        assert self._gram is not None
+        matrix = strength * self._gram
+        matrix.flat[:: len(matrix) + 1] += diagonal
+        rows = self.joint.rows
+        _add_products(matrix, rows.indptr, rows.indices, rows.data, pressure)
+        return _factored(matrix)
+
+    def _reduced(self, strength: float, diagonal: FloatArray) -> Solver | None:
+        features = self.joint.features
+        matrix = features.T @ (features / diagonal[:, np.newaxis])
+        matrix.flat[:: len(matrix) + 1] += 1.0 / strength
+        inner = _factored(matrix)
+        if inner is None:
+            return None
+
+        def once(right: FloatArray) -> FloatArray:
+            part = right / diagonal
+            return np.asarray(part - features @ inner(features.T @ part) / diagonal, dtype=np.float64)
+
+        return once
+
+
+def is_reduced(truths: int, groups: int, rows: int) -> bool:
+    """Whether equations are those of groups, not of truths."""
+    return rows == 0 and groups < truths
+
+
+@kernel
+def _add_products(matrix: FloatArray, start: Indices, column: Indices, value: FloatArray, pressure: FloatArray) -> None:
+    # Add R.T @ diag(p) @ R for sparse rows R, to the lower triangle alone; as sparse matrices their product takes as long as the
+    # factors of the sum.
+    for r in range(len(pressure)):
+        for a in range(start[r], start[r + 1]):
+            part = value[a] * pressure[r]
+            for b in range(start[r], start[r + 1]):
+                if column[b] <= column[a]:
+                    matrix[column[a], column[b]] += part * value[b]
+
+
+def _factored(matrix: FloatArray) -> Solver | None:
+    # Of a symmetric matrix, from its lower triangle: the upper one of its transpose, which has the order that LAPACK wants.
+    most, ridge = float(np.diag(matrix).max(initial=1.0)), 0.0
+    while np.isfinite(most) and ridge <= most:
+        try:
+            raised = matrix.T + ridge * np.eye(len(matrix)) if ridge else matrix.T
+            factor = cho_factor(raised, lower=False, check_finite=False)
+        except LinAlgError:
+            ridge = max(10 * ridge, RIDGE * most)
+        else:
+            return lambda right: np.asarray(cho_solve(factor, right, check_finite=False), dtype=np.float64)
+    return None
+
+
+# ---- least squared norm ------------------------------------------------------------------------------
+
 
 SHORT = 0.995
 """Part of the way to the nearest bound that a step goes."""
@@ -193,3 +323,70 @@ class Interior:
 def _reach(values: FloatArray, change: FloatArray) -> float:
     falling = change < 0
     return min(1.0, float((-values[falling] / change[falling]).min(initial=np.inf)))
+
+
+# ---- least 1-norm ------------------------------------------------------------------------------------
+
+
+class Linear:
+    """Minimises ``|v|_1 + strength * slack(v)`` over the weights v of a joint program.
+
+    Parameters
+    ----------
+    joint : Joint
+        k truths, g groups.
+
+    Notes
+    -----
+    With v as the difference of two parts and a multiplier for each row, the slack is that of a linear program, whose dual values
+    are the truths. HiGHS solves it to a vertex, so that few weights are not 0.
+
+    Examples
+    --------
+    >>> one = Joint(-np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
+    >>> found = Linear(one).solve(10.0, 1e-6, 50, lambda upper, lower: None)
+    >>> found.weights.tolist(), found.upper, found.lower
+    ([1.0], 1.0, 1.0)
+    """
+
+    def __init__(self, joint: Joint) -> None:
+        self.joint = joint
+        k = len(joint.gain)
+        counts, none = sparse.csr_array(joint.features), sparse.csr_array((k, 1))
+        # Each truth's part of the slack is what it adds, less what the rows cost it; all parts together are the slack.
+        each = sparse.hstack([counts, -counts, -joint.rows.T, -sparse.eye_array(k), none])
+        whole = np.concatenate([-joint.offset, joint.offset, joint.limit, joint.high, [-1.0]])
+        self._matrix = sparse.vstack([each, sparse.csr_array(whole[np.newaxis])], format="csc")
+
+    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[float, float], None]) -> Reached:
+        """Solve; parameters and result are those of `Interior.solve`, and there is one step.
+
+        Raises
+        ------
+        UnsolvedError
+            HiGHS gave up.
+        """
+        joint = self.joint
+        (k, g), r = joint.features.shape, len(joint.limit)
+        cost = np.concatenate([np.ones(2 * g), np.zeros(r + k), [strength]])
+        below = np.append(-joint.gain, -joint.constant)
+        program = partial(linprog, cost, A_ub=self._matrix, b_ub=below, bounds=(0, None), method="highs-ipm")
+        result = in_background(program)
+        if result.x is None:
+            raise UnsolvedError(f"HiGHS did not solve the linear program of {k} truths: {result.message}")
+        weights = np.asarray(result.x[:g] - result.x[g : 2 * g], dtype=np.float64)
+        excess = joint.excess(weights, np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64))
+        upper = float(np.abs(weights).sum()) + strength * max(excess, 0.0)
+        lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), strength)
+        report(upper, lower)
+        return Reached(weights, upper, lower, excess, 1)
+
+    def _lower(self, dual: FloatArray, strength: float) -> float:
+        # Of truths in the polytope the most mass with which no weight gains more than its norm.
+        joint, mass = self.joint, dual[-1]
+        inside = joint.inside(dual[:-1] / mass) if mass > 0 else None
+        if inside is None:
+            return 0.0
+        most = float(np.abs(joint.offset - joint.features.T @ inside).max(initial=0.0))
+        mass = strength if most * strength <= 1.0 else 1.0 / most
+        return mass * max(joint.constant + float(joint.gain @ inside), 0.0)

@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.batch.columns import equal_columns
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import Problem, equal_columns
 from sqlrl.solve.relaxation import linear_program
 from sqlrl.solve.restrict import Values
 from sqlrl.solve.weighed import FREE, weigh

@@ -10,8 +10,8 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Occurrences, occurrences
+from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.randomness import Stream, below, streams, unit
-from sqlrl.solve.recognise import keep_rows
 from sqlrl.solve.restrict import component_labels, select_each
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate

@@ -9,7 +9,7 @@ import numpy as np
 from sqlrl.ground.network import IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences
-from sqlrl.solve.recognise import keep_rows
+from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restrict import UnsatisfiableError, Values
 from sqlrl.solve.weighed import FREE, Weighed
 

@@ -13,8 +13,7 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import Stream, below, streams, unit
-from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.solution import Solution
+from sqlrl.solve.result import Solution, UnsolvedError
 from sqlrl.solve.structure import pointers
 from sqlrl.solve.walking.flipping import Search, flip, less, load, start_search
 from sqlrl.solve.walking.moves import apply, greedy, noisy, switch

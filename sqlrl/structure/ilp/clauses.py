@@ -9,7 +9,7 @@ from sqlrl.logic.components import BodyLiteral, Component, constant
 from sqlrl.logic.horn import HornAtom, HornRule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import And, Atom, Constant, Formula, Implies, Term, Variable
-from sqlrl.structure.pathfinding.clauses import variable_names
+from sqlrl.structure.osl.patterns import variable_names
 
 
 def body_of(components: Sequence[Component], heads: int) -> list[BodyLiteral]:

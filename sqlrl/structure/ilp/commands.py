@@ -16,19 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
-from sqlrl.ground.evaluated import Saturated
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses
-from sqlrl.structure.ilp.covers import Bits, Covers, counted_bits, packed, unpacked
-from sqlrl.structure.ilp.forms import Forms
+from sqlrl.structure.ilp.covers import Bits, Covers, Forms, counted_bits, packed, unpacked
 from sqlrl.structure.ilp.protocols import CoverageSource
-from sqlrl.structure.ilp.refining import Refiner
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
-from sqlrl.structure.ilp.search import Judge, Met, Outcome, Search, Threshold
+from sqlrl.structure.ilp.search import Judge, Met, Outcome, Refiner, Search, Threshold, Waiting, Wanted, run_together
 from sqlrl.structure.ilp.settings import ILPParameters
-from sqlrl.structure.ilp.together import Waiting, Wanted, run_together
 from sqlrl.wording import counted
 
 _SEEDS = 64

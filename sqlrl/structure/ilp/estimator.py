@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,32 +18,74 @@ from sqlrl.errors import (
     NothingFoundWarning,
     PassedOverWarning,
     SqlrlError,
+    UnsupportedError,
     warn,
 )
-from sqlrl.learn.configured import Configured
+from sqlrl.ground.network import BoolArray
+from sqlrl.learn.fitted import Configured, call
 from sqlrl.learn.parameters import check_callback, check_database
-from sqlrl.learn.showing import call
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.formula import parse_formula
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.ilp.checks import check_bodies, check_labels, not_met, nothing_found, seeds_passed_over, stopped
+from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
-from sqlrl.structure.ilp.commands import Induction
-from sqlrl.structure.ilp.progress import Clock, OnSeed, shown
-from sqlrl.structure.ilp.reach import check_reach
+from sqlrl.structure.ilp.commands import Induction, SeedReport
+from sqlrl.structure.ilp.protocols import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession, Task
 from sqlrl.structure.ilp.scores import Evaluation
-from sqlrl.structure.ilp.session import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession
 from sqlrl.structure.ilp.settings import Command, Distinct, ILPParameters, SeedOrder, resolved
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
 
+OnSeed = Callable[[SeedReport], None]
+"""What is called after each seed."""
 
 SHOWN = 10
 """How many clauses a notebook shows."""
+
+
+# ---- progress ----------------------------------------------------------------------------------------
+
+
+def _shown(task: Task, on_seed: OnSeed | None) -> OnSeed:
+    """Return what moves a bar by the positive atoms that a seed leaves behind, and passes the report on."""
+    done = 0
+
+    def show(report: SeedReport) -> None:
+        """Move the bar after a seed."""
+        nonlocal done
+        gone = report.positives - report.left
+        task.advance(gone - done, note=f"{report.theory:,} clauses in the theory, {report.candidates:,} in all")
+        done = gone
+        if on_seed is not None:
+            on_seed(report)
+
+    return show
+
+
+class Clock:
+    """Measures stages one after the other.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Wall time of each stage.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._start = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """End a stage."""
+        now = time.perf_counter()
+        self.seconds[stage], self._start = now - self._start, now
+
+
+# ---- the estimator -----------------------------------------------------------------------------------
 
 
 class ILP(Configured):
@@ -341,18 +385,18 @@ class ILP(Configured):
         check_database(db, "induction_bias")
         check_callback("on_seed", on_seed)
         bias = db.induction_bias(target, self._bias(target))
-        check_bodies(bias)
+        _check_bodies(bias)
         parameters = resolved(given, bias.settings)
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.induction(target, bias, examples=examples, limit=self.limit) as session:
-            check_labels(session.source.truth, bias.head.predicate)
+            _check_labels(session.source.truth, bias.head.predicate)
             said = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
             run = session.begin("ILP", said, parameters.seed)
             induction = Induction(session.source, bias, parameters, session.components)
             clock.lap("opening")
             try:
                 with session.progress("searching", int(session.source.truth.sum())) as task:
-                    induction.run(shown(task, on_seed))
+                    induction.run(_shown(task, on_seed))
             except BaseException as stop:
                 clock.lap("searching")
                 status = "interrupted" if isinstance(stop, KeyboardInterrupt) else "failed"
@@ -375,13 +419,13 @@ class ILP(Configured):
         self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
         self.seconds_ = clock.seconds
         if not induction.theory:
-            warn(nothing_found(induction, parameters), NothingFoundWarning)
+            warn(_nothing_found(induction, parameters), NothingFoundWarning)
         if induction.passed_over:
-            warn(seeds_passed_over(induction), PassedOverWarning)
+            warn(_seeds_passed_over(induction), PassedOverWarning)
         if passed_over is not None:
             warn(passed_over, PassedOverWarning)
         if induction.facts and (unmet := induction.unmet - unreached):
-            warn(not_met(bias, unmet), BiasWarning)
+            warn(_not_met(bias, unmet), BiasWarning)
         return self
 
     def _bias(self, target: Model | str) -> Bias | None:
@@ -424,3 +468,107 @@ class ILP(Configured):
         ).cast(COVERAGE_SCHEMA)
         rules = [Rule(formulas[i]) for i in kept]
         return session.keep(rules, candidates, coverage, clock.seconds, status), candidates
+
+
+# ---- what is refused, and what is said where nothing is found ----------------------------------------
+
+
+def _check_bodies(bias: Bias) -> None:
+    """Refuse recursive clauses.
+
+    Raises
+    ------
+    UnsupportedError
+        A mode for bodies is of the target.
+    """
+    mode = next((mode for mode in bias.body if mode.predicate == bias.head.predicate), None)
+    if mode is not None:
+        where = f"{bias.path}:{mode.line}: " if mode.line else ""
+        raise UnsupportedError(
+            f"{where}the mode {mode} would put the target {mode.predicate} into bodies. ILP learns no recursive clauses: what they "
+            "cover depends on atoms that are to be predicted, so that clauses could not be scored one by one. Leave the mode out. For "
+            "recursive clauses with weights use OSL; or add one, such as transitivity, to the model that ILP learns, and learn the "
+            "weights with MaxMargin, PSCG or an online learner such as CDA"
+        )
+
+
+def _check_labels(truth: BoolArray, target: str) -> None:
+    """Refuse a target whose atoms are all alike.
+
+    Raises
+    ------
+    InputError
+    """
+    if not len(truth):
+        raise InputError(
+            f"{target} has no labelled query atoms to learn from: check examples=, its facts and its scope"
+        )
+    if truth.all():
+        raise InputError(
+            f"{target} has {counted(len(truth), 'positive atom')} and no negative one, so no clause is better than another: give "
+            f"the tuples that are false as well, with db.scope({target!r}, ...), or leave the scope out for all tuples, or check examples="
+        )
+    if not truth.any():
+        raise InputError(
+            f"{target} has {counted(len(truth), 'negative atom')} and no positive one, so there is nothing to learn from: load "
+            "true atoms of it with target=True, or check examples="
+        )
+
+
+def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
+    """Say what stopped clauses where none is acceptable."""
+    if not induction.facts:
+        return (
+            f"no clause is acceptable: from {counted(induction.seeds, 'seed')} the modes reach no fact at all. Check that the facts of "
+            f"{', '.join(induction.predicates)} name constants of the target's positive atoms"
+        )
+    if not induction.missed.total():
+        bar = (
+            ", or take clauses below the score of a seed's own fact, too (above_seed=False)"
+            if parameters.above_seed
+            else ""
+        )
+        return f"no clause is acceptable: only {counted(induction.nodes, 'clause')} could be made; check the modes and depth{bar}"
+    name, most = induction.missed.most_common(1)[0]
+    others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
+    rest = f"; {', '.join(others)}" if others else ""
+    said = (
+        f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
+        f"stopped most ({most:,}{rest})"
+    )
+    if induction.cut:
+        return (
+            f"{said}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
+            f"nodes={parameters.nodes:,} allows: raise nodes, or change {name}"
+        )
+    return f"{said}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
+
+
+def _seeds_passed_over(induction: Induction) -> str:
+    """Say that some positive atoms were no seeds, and what is to be changed."""
+    first = str(next(iter(induction.passed_over.values())))
+    return (
+        f"{counted(len(induction.passed_over), 'positive atom')} of {len(induction.passed_over) + induction.seeds:,} that were to be seeds "
+        f"were passed over; of the first one {first[:1].lower()}{first[1:]}"
+    )
+
+
+def _not_met(bias: Bias, unmet: Collection[str]) -> str:
+    """Say which predicates no clause could have, though their types can be reached, because no fact of them met a seed."""
+    modes = "".join(f"\n  {mode}" for mode in bias.body if mode.predicate in unmet)
+    return (
+        f"{bias.path}: no fact of {', '.join(sorted(unmet))} was met from any seed, so no clause has "
+        f"{'it' if len(unmet) == 1 else 'them'}. Either these facts are about negative atoms only, or they name other constants than the "
+        f"predicates that bring the inputs (+); compare them to the letter and its case:{modes}"
+    )
+
+
+def stopped(run: int, induction: Induction) -> str:
+    """Say what is kept of a run that Ctrl-C or an error stopped, and how to see it."""
+    if not induction.candidates:
+        return f"run {run} had found no clause yet, after {counted(induction.seeds, 'seed')}"
+    found = f"{counted(len(induction.candidates), 'clause')}, {len(induction.theory):,} in the theory"
+    return (
+        f"run {run} is kept with what {counted(induction.seeds, 'seed')} brought: {found}. `from sqlrl.found_clauses` shows them in SQL, "
+        f"db.model() is their model. It cannot be resumed: learn again, or use what it found"
+    )

@@ -5,30 +5,315 @@ of better ones; among these, those by earlier literals. So `nodes` cuts off the 
 if no refinement of it can score more than the best clause so far, and the search ends with an acceptable clause that covers all
 positive atoms, however many negative ones it covers. With `induce` that is all of them too, also those that are covered already.
 A node is a clause that was scored. Each set of literals is one node, however many ways lead to it.
+
+A clause is a row: the places of its literals in the bottom clause, ascending, and the numbers of the components into which its body
+falls. So children are made and told apart by array operations, and so are their components; only ways to a component that no search
+has gone before are looked at one by one (see `Forms`), and there are few of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.structure.ilp.covers import Bits, counted_bits
-from sqlrl.structure.ilp.refining import Nodes, Refiner
-from sqlrl.structure.ilp.rows import Keys
+from sqlrl.logic.components import Component
+from sqlrl.structure.ilp.bottom import BottomClause
+from sqlrl.structure.ilp.covers import (
+    NOTHING,
+    Bits,
+    Covers,
+    Forms,
+    Keys,
+    Literals,
+    Numbers,
+    Parents,
+    Rows,
+    Ways,
+    counted_bits,
+    row_bytes,
+    row_keys,
+)
 from sqlrl.structure.ilp.scores import Scorer
 from sqlrl.structure.ilp.settings import ILPParameters
-from sqlrl.structure.ilp.together import Waiting, Wanted
+
+NONE = 0
+"""The number of no component."""
+
+Result = TypeVar("Result")
 
 Threshold = Literal["min_positive", "noise", "min_accuracy", "min_score", "above_seed"]
 
 _WORDS = 1 << 24
 """Words of bitmaps that are looked at together."""
+
 _FEW, _BLOCK = 16, 512
 """Clauses whose refinements are counted together."""
+
+
+# ---- refinement of many clauses at once, each by one more literal ------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Clauses of one length.
+
+    Parameters
+    ----------
+    literals : int64 array, shape (c, k)
+        Places of literals in the bottom clause, ascending in each row.
+    parts : int64 array, shape (c, k)
+        Components of each body, as the refiner numbers them; `NONE` where there are fewer.
+    """
+
+    literals: IntArray
+    parts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.literals)
+
+    def take(self, rows: IntArray | BoolArray | slice) -> Nodes:
+        """Return some of them."""
+        return Nodes(self.literals[rows], self.parts[rows])
+
+
+class _New(NamedTuple):
+    """Components that a refiner meets for the first time: their keys, literals, and parents and literal of each."""
+
+    keys: list[bytes]
+    members: IntArray
+    parents: Parents
+    literals: Literals
+    ways: Ways
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """Clauses with one more literal, before it is known what they cover.
+
+    Parameters
+    ----------
+    literals : int64 array, shape (q, k + 1)
+    others : int64 array, shape (q, k)
+        The components that the new literal does not join; `NONE` elsewhere.
+    keys : list of bytes
+        Of the components with the new literal.
+    new : _New or None
+        Those that were never met.
+    """
+
+    literals: IntArray
+    others: IntArray
+    keys: list[bytes]
+    new: _New | None
+
+    @property
+    def forms(self) -> list[Component]:
+        """The forms of components that nobody has met; what they cover must be known before clauses are made."""
+        return [] if self.new is None else [form for form, _ in self.new.ways.new.values()]
+
+
+class Refiner:
+    """Refines clauses that are parts of one bottom clause.
+
+    Parameters
+    ----------
+    bottom : BottomClause
+    covers : Covers
+    forms : Forms
+    """
+
+    def __init__(self, bottom: BottomClause, covers: Covers, forms: Forms) -> None:
+        self.bottom, self._covers, self._forms = bottom, covers, forms
+        self._needs = bottom.needs.T.astype(np.float32)
+        self._starts = np.searchsorted(bottom.option, np.arange(len(bottom.literals)))
+        inner = bottom.variables[:, len(bottom.head) :]
+        self._inner = inner.astype(np.float32)
+        self._literals = forms.literals(bottom.literals)
+        # Of each component its literals, descending and counted from 1, the number of its form, the variable for each one of the
+        # form, and the literals that share an existential variable with it.
+        self._numbers = Numbers()
+        self._members, self._global = Rows(1, np.int64), Rows(1, np.int64, NOTHING)
+        self._variables_of, self._touches = Rows(1, np.int64, NOTHING), Rows(len(bottom.literals), np.bool_)
+        for rows in (self._members, self._global, self._variables_of, self._touches):
+            rows.add(np.zeros((1, 0), dtype=np.int64))
+        self._numbers.add(row_bytes(self._members.values))
+
+    def root(self) -> Nodes:
+        """Return the clause without a body."""
+        return Nodes(*(np.zeros((1, 0), dtype=np.int64) for _ in range(2)))
+
+    def components(self, nodes: Nodes) -> IntArray:
+        """Return the components of clauses by their numbers in `Covers`, shape (c, k); -1 where there are fewer."""
+        found: IntArray = self._global.values[nodes.parts, 0]
+        return found
+
+    def complete(self, nodes: Nodes) -> BoolArray:
+        """Tell which clauses have all variables of the head's `-` places."""
+        wanted = self.bottom.wanted
+        if not wanted.any():
+            return np.ones(len(nodes), dtype=np.bool_)
+        return np.asarray(self._variables(nodes)[:, wanted].all(axis=1))
+
+    def pairs(self, nodes: Nodes) -> tuple[IntArray, IntArray]:
+        """Return which literals can be added to which clauses: those that they lack and whose inputs they have.
+
+        Returns
+        -------
+        clause, literal : int64 arrays, shape (q,)
+            Ascending.
+        """
+        if not self.bottom.literals:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        lacking = (~self._variables(nodes)).astype(np.float32) @ self._needs
+        allowed = np.logical_or.reduceat(lacking == 0, self._starts, axis=1)
+        allowed[np.arange(len(nodes))[:, None], nodes.literals] = False
+        clause, literal = np.nonzero(allowed)
+        return clause, literal
+
+    def keys(self, nodes: Nodes, clause: IntArray, literal: IntArray) -> tuple[IntArray, Keys]:
+        """Return the literals of children, ascending, and a key for each set of literals."""
+        rows = np.sort(np.concatenate([nodes.literals[clause], literal[:, None]], axis=1), axis=1)
+        return rows, row_keys(rows, len(self.bottom.literals))
+
+    def refine(self, nodes: Nodes, clause: IntArray, literal: IntArray, rows: IntArray) -> Refinement:
+        """Add a literal to clauses.
+
+        Parameters
+        ----------
+        nodes : Nodes
+        clause, literal : int64 arrays, shape (q,)
+            What is refined, by which literal.
+        rows : int64 array, shape (q, k + 1)
+            The literals of the children.
+        """
+        parts = nodes.parts[clause]
+        touched = self._touches.values[parts, literal[:, None]]
+        joined = np.where(touched, parts, NONE)
+        apart = self._members.values[joined].reshape(len(literal), -1)
+        members = -np.sort(-np.concatenate([apart, literal[:, None] + 1], axis=1), axis=1)[:, : parts.shape[1] + 1]
+        keys, new = row_bytes(members), None
+        if first := self._numbers.unknown(keys):
+            places = np.array(list(first.values()))
+            new = self._new(list(first), members[places], joined[places], literal[places])
+        return Refinement(rows, np.where(touched, NONE, parts), keys, new)
+
+    def children(self, refinement: Refinement) -> Nodes:
+        """Return the clauses; what the forms of the refinement cover is known now."""
+        if refinement.new is not None:
+            self._learn(refinement.new)
+        own = self._numbers.of(refinement.keys)
+        return Nodes(refinement.literals, np.concatenate([refinement.others, own[:, None]], axis=1))
+
+    def cover(self, nodes: Nodes, head: Bits) -> Bits:
+        """Return what clauses cover.
+
+        Parameters
+        ----------
+        nodes : Nodes
+        head : uint64 array, shape (w,)
+            What the head alone covers.
+        """
+        covers = np.repeat(head[None], len(nodes), axis=0)
+        for part in nodes.parts.T:
+            some = np.flatnonzero(part != NONE)
+            covers[some] &= self._covers.bits[self._global.values[part[some], 0]]
+        return covers
+
+    def added(self, children: Nodes) -> Bits:
+        """Return what the component that each child got last covers."""
+        found: Bits = self._covers.bits[self._global.values[children.parts[:, -1], 0]]
+        return found
+
+    def _variables(self, nodes: Nodes) -> BoolArray:
+        """Return the variables that clauses have, shape (c, v)."""
+        known = np.repeat(self.bottom.inputs[None], len(nodes), axis=0)
+        for literal in nodes.literals.T:
+            known |= self.bottom.variables[literal]
+        return known
+
+    def _new(self, keys: list[bytes], members: IntArray, parts: IntArray, literal: IntArray) -> _New:
+        """Return how components that were never met are made of others and of a literal."""
+        # In the order of their forms, and so that those that are none come last. Two of one form have no variable in common.
+        number, own = self._global.values[parts, 0], self._variables_of.values
+        order = np.lexsort((own[parts, 0], np.where(number == NOTHING, np.iinfo(np.int64).max, number)), axis=1)
+        parts = np.take_along_axis(parts, order, axis=1)
+        parents, literals = Parents(np.take_along_axis(number, order, axis=1), own[parts]), self._literals.take(literal)
+        ways = self._forms.ways(
+            parents, literals, lambda row: [self.bottom.literals[i - 1] for i in members[row].tolist() if i]
+        )
+        return _New(keys, members, parents, literals, ways)
+
+    def _learn(self, new: _New) -> None:
+        """Find out what new components cover, and which literals touch them."""
+        found, variables = self._forms.grown(new.ways, new.parents, new.literals, self._covers.numbers)
+        inside = np.zeros((len(new.members), self._inner.shape[1]), dtype=np.float32)
+        row, place = np.nonzero(variables != NOTHING)
+        inside[row, variables[row, place] - len(self.bottom.head)] = 1
+        self._members.add(new.members)
+        self._global.add(found[:, None])
+        self._variables_of.add(variables)
+        self._touches.add(inside @ self._inner.T > 0)
+        self._numbers.add(new.keys)
+
+
+# ---- searches side by side: what they wait for at the same time is asked of the database at once -----
+
+
+class Wanted(NamedTuple):
+    """Components that a search waits for.
+
+    Parameters
+    ----------
+    components : sequence of Component
+    keep : bool
+        Whether larger ones may be built from them.
+    """
+
+    components: Sequence[Component]
+    keep: bool
+
+
+Waiting = Generator[Wanted, None, Result]
+"""What goes on when the components that it yields are known to `Covers`."""
+
+
+def run_together(covers: Covers, searches: Sequence[Waiting[Result]]) -> list[Result]:
+    """Run searches, each until it waits, then evaluate what all of them wait for, and so on; return what each one returns.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> def search(name, components):
+    ...     for component in components:
+    ...         yield Wanted([component], keep=True)
+    ...     return f"{name} is done"
+    >>> known = SimpleNamespace(evaluate=lambda components, keep: print(sorted(components)))
+    >>> run_together(known, [search("one", "ac"), search("two", "b")])
+    ['a', 'b']
+    ['c']
+    ['one is done', 'two is done']
+    """
+    found: dict[int, Result] = {}
+    left = dict(enumerate(searches))
+    while left:
+        waiting: list[Wanted] = []
+        for place, search in list(left.items()):
+            try:
+                waiting.append(next(search))
+            except StopIteration as end:
+                found[place] = end.value
+                del left[place]
+        for keep in sorted({wanted.keep for wanted in waiting}, reverse=True):
+            covers.evaluate([x for wanted in waiting if wanted.keep == keep for x in wanted.components], keep=keep)
+    return [found[place] for place in range(len(searches))]
+
+
+# ---- the search of one bottom clause -----------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from hypothesis import given
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.batch import expectation
-from sqlrl.learn.batch.expectation import SampledMoments, SampledSource, count_worlds
-from sqlrl.learn.batch.independent import ExactSource
+from sqlrl.learn.batch.expectation import ExactSource, SampledMoments, SampledSource, count_worlds
 from sqlrl.learn.batch.problem import Problem as Training
 from sqlrl.learn.labels import Names
 from sqlrl.solve.conflict import ConflictError

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn import linear_model
 
-from sqlrl.learn.batch import penalised, proximal
+from sqlrl.learn.batch import penalised
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.owlqn import descend
 from sqlrl.learn.batch.penalised import Fit, Penalty, fit_weights, make_design
@@ -246,8 +246,8 @@ def test_without_a_penalty_a_model_is_minimised_by_one_solution(monkeypatch: pyt
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(6, 30))
     hessian, gradient, point = rows.T @ rows + 0.1 * np.eye(30), rng.normal(size=30), rng.normal(size=30)
-    solved, calls = proximal._solved, []
-    monkeypatch.setattr(proximal, "_solved", lambda *given: calls.append(given) or solved(*given))
-    found = proximal._model_minimum(hessian, gradient, point, np.zeros(30))
+    solved, calls = penalised._solved, []
+    monkeypatch.setattr(penalised, "_solved", lambda *given: calls.append(given) or solved(*given))
+    found = penalised._model_minimum(hessian, gradient, point, np.zeros(30))
     np.testing.assert_allclose(found, point - np.linalg.solve(hessian, gradient), rtol=1e-9, atol=1e-9)
     assert len(calls) == 1

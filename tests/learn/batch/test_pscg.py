@@ -10,11 +10,9 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import InputError, NotFittedError
-from sqlrl.learn.batch.conjugate import Climbing, Point, climb
-from sqlrl.learn.batch.expectation import Moments, SampledMoments
-from sqlrl.learn.batch.independent import ExactSource
+from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledMoments
 from sqlrl.learn.batch.problem import Iteration
-from sqlrl.learn.batch.pscg import PSCG
+from sqlrl.learn.batch.pscg import PSCG, Climbing, Point, climb
 from tests.learn.batch.enumerated import (
     COUPLED,
     LABELS,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from sqlrl.learn.margin.absolute import ENTERING, AbsoluteNorm
 from sqlrl.learn.margin.cuts import Cut, Cuts
+from sqlrl.learn.margin.masters import ENTERING, AbsoluteNorm
 
 
 def random_cuts(seed: int, count: int, clauses: int) -> Cuts:

@@ -6,13 +6,12 @@ from sklearn.svm import LinearSVC
 
 from sqlrl.learn.batch.problem import Problem as Learned
 from sqlrl.learn.labels import Names, infeasible_truth
-from sqlrl.learn.margin.absolute import AbsoluteNorm
 from sqlrl.learn.margin.cuts import Cut
 from sqlrl.learn.margin.joint import group_clauses, is_joint
-from sqlrl.learn.margin.masters import SquaredNorm
+from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
 from sqlrl.learn.margin.separation import Found
-from sqlrl.learn.margin.training import JointTraining
+from sqlrl.learn.margin.trainer import JointTraining
 from sqlrl.solve.relaxation import relax
 from sqlrl.solve.sample import network
 from sqlrl.solve.weighed import weigh

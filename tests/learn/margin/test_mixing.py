@@ -10,10 +10,9 @@ from sklearn.svm import LinearSVC
 from sqlrl.learn.batch.problem import Problem as Learned
 from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.masters import SquaredNorm
-from sqlrl.learn.margin.mixing import Mixing
+from sqlrl.learn.margin.mixing import Mixing, best_pair
 from sqlrl.learn.margin.planes import CuttingPlanes, Stopping
 from sqlrl.learn.margin.separation import Oracle
-from sqlrl.learn.margin.sweeping import best_pair
 from sqlrl.solve.sample import network
 from tests.learn.margin.margins import Case, case
 

@@ -7,9 +7,8 @@ import pytest
 from sqlrl.errors import NumericError
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import Names
-from sqlrl.learn.margin.absolute import AbsoluteNorm
 from sqlrl.learn.margin.cuts import Cut, Cuts
-from sqlrl.learn.margin.masters import SquaredNorm
+from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
 from sqlrl.learn.margin.separation import Found, Oracle
 from sqlrl.solve.sample import network

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from sqlrl.learn.margin.quadratic import solve_dual
+from sqlrl.learn.margin.masters import solve_dual
 
 
 def problem(seed: int, cuts: int, clauses: int) -> tuple[np.ndarray, np.ndarray]:

@@ -29,8 +29,7 @@ from sqlrl.errors import (
     PassedOverWarning,
     UnsupportedError,
 )
-from sqlrl.ground.coverage import Coverage
-from sqlrl.ground.evaluated import ComponentCounts
+from sqlrl.ground.coverage import ComponentCounts, Coverage
 from sqlrl.logic.components import BodyLiteral, Component
 from sqlrl.logic.terms import And, Atom, Constant, Formula, Implies
 from sqlrl.structure.ilp.commands import Induction, SeedReport

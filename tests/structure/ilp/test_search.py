@@ -13,13 +13,10 @@ from sqlrl.logic.components import Components
 from sqlrl.structure.ilp import search as search_module
 from sqlrl.structure.ilp.bottom import BottomClauses
 from sqlrl.structure.ilp.commands import Induction
-from sqlrl.structure.ilp.covers import Covers, packed
-from sqlrl.structure.ilp.forms import Forms
-from sqlrl.structure.ilp.refining import Refiner
+from sqlrl.structure.ilp.covers import Covers, Forms, packed
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
-from sqlrl.structure.ilp.search import Judge, Met, Search
+from sqlrl.structure.ilp.search import Judge, Met, Refiner, Search, run_together
 from sqlrl.structure.ilp.settings import ILPParameters
-from sqlrl.structure.ilp.together import run_together
 from tests.structure.ilp.brute import all_bodies, bias_of, bottom_clause, form, search
 from tests.structure.ilp.worlds import Facts, PythonSource, covers
 

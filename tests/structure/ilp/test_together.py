@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.evaluated import ComponentCounts
+from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.logic.components import Component
 from sqlrl.structure.ilp import commands
 from sqlrl.structure.ilp.commands import Induction, SeedReport

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sqlrl.ground.evaluated import ComponentCounts, Saturated
+from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.components import BodyLiteral, Component
 

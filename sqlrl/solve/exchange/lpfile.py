@@ -1,0 +1,148 @@
+"""The integer program of the most probable world as a CPLEX LP file, which every solver of such programs reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.solve.exchange.text import (
+    PIECE,
+    Names,
+    Place,
+    joined,
+    map_path,
+    names_or_local,
+    new_file,
+    pieces,
+    texts,
+    write_lines,
+    write_map,
+)
+from sqlrl.solve.relaxation import LinearProgram, linear_program
+from sqlrl.solve.weighed import Weighed
+
+TERMS = 8
+"""Terms of one line; CPLEX reads lines of up to 510 characters."""
+
+
+def program_of(weighed: Weighed) -> LinearProgram:
+    """The linear program whose variables a file has: the atoms, then z1, z2, ..."""
+    if len(weighed.atoms) == 0:
+        return LinearProgram(np.empty(0), sparse.csr_array((0, 0), dtype=np.float64), np.empty(0), 0)
+    return linear_program(weighed)
+
+
+def column_names(program: LinearProgram, ids: IntArray) -> pa.Array:
+    """The name of each variable: `a` and the id of the atom, or `z` and a number from 1.
+
+    Examples
+    --------
+    >>> program = LinearProgram(np.zeros(3), sparse.csr_array((0, 3)), np.empty(0), 2)
+    >>> column_names(program, np.array([11, 12])).to_pylist()
+    ['a11', 'a12', 'z1']
+    """
+    others = np.arange(1, len(program.cost) - program.atoms + 1, dtype=np.int64)
+    parts = (("a", texts(ids)), ("z", texts(others)))
+    return pa.concat_arrays([pc.binary_join_element_wise(letter, numbers, "") for letter, numbers in parts])
+
+
+def _terms(coefficients: FloatArray, names: pa.Array) -> pa.Array:
+    sign = pc.if_else(pa.array(coefficients < 0), "-", "+")
+    size = np.abs(coefficients)
+    if np.all(size == 1):
+        return pc.binary_join_element_wise(sign, names, " ")
+    return pc.binary_join_element_wise(sign, texts(size), names, " ")
+
+
+def _write_wrapped(file: TextIO, items: pa.Array) -> None:
+    # One long list, some items a line.
+    for low in range(0, len(items), PIECE):
+        part = items[low : low + PIECE]
+        start = np.append(np.arange(0, len(part), TERMS), len(part)).astype(np.int64)
+        write_lines(file, "", joined(start, part))
+
+
+def _write_constraints(file: TextIO, program: LinearProgram, names: pa.Array) -> None:
+    start, column = program.matrix.indptr.astype(np.int64), program.matrix.indices
+    for low, high in pieces(start):
+        part = start[low : high + 1]
+        inside = slice(int(part[0]), int(part[-1]))
+        items = _terms(program.matrix.data[inside], names.take(pa.array(column[inside])))
+        place = np.arange(inside.start, inside.stop) - np.repeat(part[:-1], np.diff(part))
+        broken = pa.array((place % TERMS == 0) & (place > 0))
+        items = pc.if_else(broken, pc.binary_join_element_wise("\n ", items, ""), items)
+        number = pc.binary_join_element_wise(" c", texts(np.arange(low + 1, high + 1)), ":", "")
+        write_lines(file, number, joined(part, items), ">=", texts(program.low[low:high]))
+
+
+def place_in_lp(weighed: Weighed, names: Names) -> Place:
+    """The variable of each atom: `a` and its id."""
+    return Place([f"a{i}" for i in names.of(weighed).tolist()])
+
+
+def write_lp(weighed: Weighed, path: str | Path, *, names: Names | None = None) -> None:
+    r"""Write the integer program of a weighed network in CPLEX LP format, and beside it the map from variables to atoms.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    path : str or Path
+    names : Names, optional
+        The variable of an atom is named `a` and its id; local atoms by default.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+
+    Notes
+    -----
+    Source: Huynh (2011), section 4.3.1, in the form of `sqlrl.solve.relaxation.linear_program` with all variables
+    binary. Minimised is the cost of violation: a world scores ``constant - objective``; a comment gives the constant, and
+    it stays out of the objective, where it would hide a gap. Coefficients are written exactly; solvers work within
+    tolerances of their own (a relative gap of 1e-4 is usual).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_lp(weighed, Path(folder, "a.lp"))
+    ...     lines = Path(folder, "a.lp").read_text().splitlines()
+    >>> print("\n".join(line for line in lines if not line.startswith("\\")))
+    Minimize
+     obj:
+     - 0.5 a0 + 0 a1 + 2 z1
+    Subject To
+     c1: - a0 + a1 + z1 >= 0
+    Binary
+     a0 a1 z1
+    End
+    """
+    names = names_or_local(names, weighed)
+    program = program_of(weighed)
+    columns = column_names(program, names.of(weighed))
+    note = f"the score of a world is {weighed.constant!r} - objective"
+    with new_file(path) as file:
+        file.write("\\ the most probable world of a ground network as an integer program\n")
+        file.write(f"\\ variables that begin with a are atoms, listed in {map_path(path).name}\n\\ {note}\n")
+        file.write("\\ for an exact answer set the solver's relative and absolute gap to 0\n")
+        file.write("Minimize\n obj:\n")
+        # All variables stand here, so that every solver has them in this order; -0.0 becomes 0.
+        for low in range(0, len(columns), PIECE):
+            _write_wrapped(file, _terms(program.cost[low : low + PIECE] + 0.0, columns[low : low + PIECE]))
+        file.write("Subject To\n")
+        _write_constraints(file, program, columns)
+        file.write("Binary\n")
+        _write_wrapped(file, columns)
+        file.write("End\n")
+    write_map(weighed, path, place_in_lp(weighed, names), names, [note])

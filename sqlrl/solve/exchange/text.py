@@ -1,0 +1,277 @@
+"""The text files that all formats share: lines made many at a time, whole or not at all; and beside each the map from its variables to atoms."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import dropwhile
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import IntArray
+from sqlrl.solve.weighed import Weighed
+
+PIECE = 1 << 18
+"""About so many numbers are turned into text at a time."""
+
+ENDING = ".atoms.tsv"
+"""What the name of the map adds to that of the exported file."""
+
+
+# ---- text from arrays --------------------------------------------------------------------------------
+
+
+@contextmanager
+def new_file(path: str | Path) -> Iterator[TextIO]:
+    """Write a text file that takes its name only when it is complete.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of that name is replaced.
+
+    Raises
+    ------
+    InputError
+        The place cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_file(Path(folder, "a.txt")) as file:
+    ...         _ = file.write("whole")
+    ...     [found.name for found in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    path = Path(path)
+    # A pipe or device is no file that could be replaced.
+    direct = path.exists() and not path.is_file()
+    target = path if direct else path.with_name(f"{path.name}.partial")
+    try:
+        with target.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        if not direct:
+            target.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists"
+        ) from error
+    finally:
+        if not direct:
+            target.unlink(missing_ok=True)
+
+
+def pieces(start: IntArray) -> Iterator[tuple[int, int]]:
+    """Split groups into runs that hold about `PIECE` members together.
+
+    Parameters
+    ----------
+    start : int64 array, shape (groups + 1,)
+        Group i has the members `start[i]` to `start[i + 1] - 1`.
+
+    Yields
+    ------
+    tuple of int
+        The first group of a run, and the one after its last.
+
+    Examples
+    --------
+    >>> list(pieces(np.array([0, 3, 5])))
+    [(0, 2)]
+    """
+    low, groups = 0, len(start) - 1
+    while low < groups:
+        # Groups may be empty, so that their number is limited, too.
+        high = int(np.searchsorted(start, start[low] + PIECE, side="right")) - 1
+        high = min(max(high, low + 1), low + PIECE, groups)
+        yield low, high
+        low = high
+
+
+def texts(values: npt.NDArray[np.generic]) -> pa.Array:
+    """Numbers as text; floats as the shortest decimals that read back to the same number.
+
+    Examples
+    --------
+    >>> texts(np.array([0.1, 1e-300])).to_pylist()
+    ['0.1', '1e-300']
+    """
+    return pc.cast(pa.array(values), pa.string())
+
+
+def joined(start: IntArray, items: pa.Array, separator: str = " ") -> pa.Array:
+    """The items of each group as one text.
+
+    Parameters
+    ----------
+    start : int64 array, shape (groups + 1,)
+        As for `pieces`; need not begin at 0.
+    items : pyarrow.Array of str
+        Those from `start[0]` on.
+    separator : str
+        What stands between two items.
+
+    Examples
+    --------
+    >>> joined(np.array([0, 2, 2, 3]), texts(np.array([7, -8, 9]))).to_pylist()
+    ['7 -8', '', '9']
+    """
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array(start - start[0], pa.int32()), items), separator)
+
+
+def write_lines(file: TextIO, *columns: pa.Array | str) -> None:
+    """Write a line for each entry of the columns, which a blank separates; a text stands in every line.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_lines(sys.stdout, "h", texts(np.array([1, 2])), "0")
+    h 1 0
+    h 2 0
+    """
+    lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
+    if lines:
+        file.write("\n".join(lines) + "\n")
+
+
+# ---- the map of the atoms ----------------------------------------------------------------------------
+
+
+def unnamed(ids: IntArray) -> Sequence[tuple[str, str]]:
+    """No names: for networks that came from no database."""
+    return [("", "")] * len(ids)
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What the atoms of a network are called outside of it.
+
+    Parameters
+    ----------
+    ids : int64 array, shape (n,)
+        The id of each local atom of the network, `Network.atoms`.
+    texts : callable
+        From ids to the predicate and the constants of each.
+    """
+
+    ids: IntArray
+    texts: Callable[[IntArray], Sequence[tuple[str, str]]] = unnamed
+
+    def of(self, weighed: Weighed) -> IntArray:
+        """The ids of the atoms of a weighed network, shape (n,)."""
+        return np.asarray(self.ids[weighed.atoms], dtype=np.int64)
+
+
+def names_or_local(names: Names | None, weighed: Weighed) -> Names:
+    """The names, or else the local atoms of the network as their own ids.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(2, []), [])
+    >>> names_or_local(None, weighed).of(weighed).tolist()
+    [0, 1]
+    """
+    return names or Names(np.arange(int(weighed.atoms.max(initial=-1)) + 1, dtype=np.int64))
+
+
+def map_path(path: str | Path) -> Path:
+    """Where the map of an exported file stands.
+
+    Examples
+    --------
+    >>> map_path("smokers.wcnf").name
+    'smokers.wcnf.atoms.tsv'
+    """
+    return Path(f"{path}{ENDING}")
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """What each atom is in an exported file.
+
+    Parameters
+    ----------
+    variable : sequence of str or int64 array, length n
+        The name or number of its variable.
+    state : int64 array, shape (n,), optional
+        The state of the variable that makes the atom true, where variables have more than two.
+    """
+
+    variable: Sequence[str] | IntArray
+    state: IntArray | None = None
+
+    def rows(self, ids: IntArray, names: Names, low: int, high: int) -> list[tuple[str, ...]]:
+        """The lines of the map for atoms `low` to `high - 1`."""
+        columns = [[str(v) for v in self.variable[low:high]]]
+        if self.state is not None:
+            columns.append([str(s) for s in self.state[low:high].tolist()])
+        columns.append([str(i) for i in ids[low:high].tolist()])
+        described = names.texts(ids[low:high])
+        return [(*row, *text) for row, text in zip(zip(*columns, strict=True), described, strict=True)]
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return ("variable", *(("state",) if self.state is not None else ()), "atom", "predicate", "constants")
+
+
+def write_map(weighed: Weighed, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
+    """Write the map of an exported file: lines separated by tabs, below notes that begin with `#`.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    path : str or Path
+        The exported file.
+    place : Place
+    names : Names
+    notes : sequence of str
+        What else a reader should know.
+    """
+    ids = names.of(weighed)
+    with new_file(map_path(path)) as file:
+        file.writelines(f"# {note}\n" for note in notes)
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(place.header)
+        for low in range(0, len(ids), PIECE):
+            writer.writerows(place.rows(ids, names, low, low + PIECE))
+
+
+def check_map(weighed: Weighed, path: str | Path, place: Place, names: Names) -> None:
+    """Compare the map of an exported file with the atoms of today.
+
+    Raises
+    ------
+    InputError
+        There is no map, or it lists other atoms: the data or the model changed in between.
+    """
+    ids, file_path = names.of(weighed), map_path(path)
+    other = "the network is not the one that was exported: export it again, and solve that"
+    try:
+        with file_path.open(encoding="utf-8", newline="") as file:
+            found = csv.reader(dropwhile(lambda line: line.startswith("#"), file), delimiter="\t")
+            if tuple(next(found, ())) != place.header:
+                raise InputError(f"{file_path} is not the map of a file of this format: name the exported file")
+            for low in range(0, len(ids), PIECE):
+                for row in place.rows(ids, names, low, low + PIECE):
+                    listed = tuple(next(found, ()))
+                    if listed != row:
+                        was = " ".join(listed) or "nothing"
+                        raise InputError(f"{file_path} lists {was} where {' '.join(row)} is expected: {other}")
+            if next(found, None) is not None:
+                raise InputError(f"{file_path} lists more than {len(ids)} atoms: {other}")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{file_path}: {reason}; it is written beside the exported file") from error

@@ -1,0 +1,117 @@
+"""Markov networks in the UAI format, for solvers of the most probable world and of marginals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.solve.exchange.factors import FactorGraph, factor_graph
+from sqlrl.solve.exchange.text import (
+    Names,
+    Place,
+    joined,
+    names_or_local,
+    new_file,
+    pieces,
+    texts,
+    write_lines,
+    write_map,
+)
+from sqlrl.solve.structure import variables_of
+from sqlrl.solve.weighed import EPSILON, Weighed
+
+WIDEST = 700.0
+"""Two entries of a table differ by no more: exp(-709) is the smallest number with all its digits, and 0 would be hard."""
+
+
+def _normalised(graph: FactorGraph, ids: IntArray) -> tuple[FloatArray, float]:
+    """The logarithms of the file's numbers, the largest of each table 0, and what that took from the score."""
+    tables = graph.tables
+    if len(tables) == 0:
+        return tables.value, 0.0
+    value = np.where(tables.forbidden, -np.inf, tables.value)
+    top = np.maximum.reduceat(value, tables.start[:-1])
+    top[np.isneginf(top)] = 0.0
+    value -= np.repeat(top, np.diff(tables.start))
+    wrong = np.flatnonzero(~tables.forbidden & (value < -WIDEST))
+    if len(wrong):
+        table = int(np.searchsorted(tables.start, wrong[0], side="right")) - 1
+        variables = tables.scope[tables.scope_start[table] : tables.scope_start[table + 1]]
+        atoms = ids[np.isin(graph.variables.of_atom, variables)]
+        shown = ", ".join(map(str, atoms[:6].tolist())) + (", ..." if len(atoms) > 6 else "")
+        raise NumericError(
+            f"the ground clauses of atoms {shown} add up to a difference of {-value[wrong[0]]:.6g}, and exp(-{WIDEST:g}) "
+            "is about the smallest number of a UAI file: make such clauses hard, scale the weights down, or export WCNF or LP"
+        )
+    return value, float(top.sum())
+
+
+def place_in_uai(weighed: Weighed) -> Place:
+    """The variable of each atom, from 0, and the state that makes it true."""
+    variables = variables_of(weighed)
+    return Place(variables.of_atom, variables.state_of_atom)
+
+
+def write_uai(weighed: Weighed, path: str | Path, *, names: Names | None = None) -> None:
+    """Write a weighed network as a Markov network in UAI format, and beside it the map from states to atoms.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        n atoms.
+    path : str or Path
+    names : Names, optional
+        For the map; local atoms by default.
+
+    Raises
+    ------
+    NumericError
+        Weights so large that exp() of them is 0, which would make their clauses hard.
+    InputError
+        The file cannot be written.
+
+    Notes
+    -----
+    The product of the factors is exp(score - constant), and 0 where a hard clause is violated; the largest number of
+    each factor is 1. The map gives the constant, and by how much the logarithm of the product may be off: exp is
+    rounded to the nearest of 53 binary digits, once for each factor.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.weighed import weigh
+    >>> weighed = weigh(network(2, [(0, [-1, 2])], hard=[0], prior=[0.0, np.log(0.5)]), [0.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_uai(weighed, Path(folder, "a.uai"))
+    ...     Path(folder, "a.uai").read_text().split()
+    ['MARKOV', '2', '2', '2', '3', '1', '0', '1', '1', '2', '0', '1', '2', '1', '1', '2', '1', '0.5', '4', '1', '1', '0', '1']
+    """
+    names = names_or_local(names, weighed)
+    graph = factor_graph(weighed)
+    tables = graph.tables
+    value, taken = _normalised(graph, names.of(weighed))
+    number = np.exp(value)
+    finite = np.abs(value[np.isfinite(value)])
+    off = EPSILON * len(tables) * (2 + float(finite.max(initial=0.0))) + weighed.rounding
+    with new_file(path) as file:
+        file.write(f"MARKOV\n{len(graph.size)}\n")
+        write_lines(file, joined(np.array([0, len(graph.size)], dtype=np.int64), texts(graph.size)))
+        file.write(f"{len(tables)}\n")
+        for low, high in pieces(tables.scope_start):
+            start = tables.scope_start[low : high + 1]
+            write_lines(file, texts(np.diff(start)), joined(start, texts(tables.scope[start[0] : start[-1]])))
+        for low, high in pieces(tables.start):
+            start = tables.start[low : high + 1]
+            sizes = pc.binary_join_element_wise("\n", texts(np.diff(start)), "\n", "")
+            write_lines(file, sizes, joined(start, texts(number[start[0] : start[-1]])))
+    notes = [
+        "an atom is true if its variable has the state; variables that are not listed help to split long clauses",
+        f"the score of a world is {weighed.constant + taken!r} + the natural logarithm of the product of the factors",
+        f"which is off by at most {off:.3g}",
+    ]
+    write_map(weighed, path, place_in_uai(weighed), names, notes)

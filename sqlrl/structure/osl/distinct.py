@@ -1,0 +1,162 @@
+"""Rows of integers by hashing, in compiled loops: tables that keep every path and candidate once, and chains of the rows with one hash code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sqlrl.ground.bindings import Int32Array, mixed
+from sqlrl.ground.network import IntArray
+from sqlrl.kernels import kernel
+
+
+def heads_for(rows: int) -> IntArray:
+    """Return empty chains for so many rows: a power of two.
+
+    Examples
+    --------
+    >>> heads_for(3).tolist()
+    [-1, -1, -1, -1]
+    """
+    return np.full(1 << max(rows - 1, 1).bit_length(), -1, np.int64)
+
+
+@kernel
+def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
+    """Return the chain of a row by its values in some columns.
+
+    Examples
+    --------
+    >>> one, other = np.array([[3, 9, 4]], np.int32), np.array([[4, 3]], np.int32)
+    >>> chain_of(one, 0, np.array([0, 2]), 64) == chain_of(other, 0, np.array([1, 0]), 64)
+    True
+    """
+    code = np.uint64(0)
+    for column in columns:
+        code = mixed(code, values[row, column])
+    return int(code & np.uint64(size - 1))
+
+
+@kernel
+def link(constants: Int32Array, place: IntArray, heads: IntArray, following: IntArray, start: int) -> None:
+    """Put the rows from `start` on in front of their chains.
+
+    Parameters
+    ----------
+    constants : int32 array, shape (n, k)
+    place : int64 array
+        The columns that say to which chain a row belongs.
+    heads : int64 array
+        The first row of each chain, -1 for none; changed.
+    following : int64 array, shape (n,)
+        The row after each in its chain, -1 for none; changed.
+    start : int
+
+    Examples
+    --------
+    >>> heads, following = heads_for(2), np.zeros(2, np.int64)
+    >>> link(np.array([[5], [5]], np.int32), np.array([0]), heads, following, 0)
+    >>> int(heads.max()), following.tolist()
+    (1, [-1, 0])
+    """
+    for row in range(start, len(constants)):
+        chain = chain_of(constants, row, place, len(heads))
+        following[row] = heads[chain]
+        heads[chain] = row
+
+
+@kernel
+def agree(values: Int32Array, row: int, columns: IntArray, constants: Int32Array, other: int, place: IntArray) -> bool:
+    """Return whether a binding has the constants of a clause.
+
+    Examples
+    --------
+    >>> agree(np.array([[3, 9]], np.int32), 0, np.array([1]), np.array([[9]], np.int32), 0, np.array([0]))
+    True
+    """
+    same = True
+    for i in range(len(columns)):
+        same = same and values[row, columns[i]] == constants[other, place[i]]
+    return same
+
+
+@kernel
+def slot_of(table: IntArray, rows: IntArray, row: IntArray) -> int:
+    """The slot of an open-addressing table that holds the number of an equal row, or the free slot (-1) where it goes.
+
+    The table's length is a power of two and greater than the number of rows.
+    """
+    mixed = np.uint64(0x9E3779B97F4A7C15)
+    for x in row:
+        mixed ^= np.uint64(x)
+        mixed *= np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(32)
+    mask = len(table) - 1
+    slot = np.int64(mixed >> np.uint64(1)) & mask
+    while table[slot] >= 0:
+        other = rows[table[slot]]
+        same = True
+        for j in range(len(row)):
+            same = same and other[j] == row[j]
+        if same:
+            return int(slot)
+        slot = (slot + 1) & mask
+    return int(slot)
+
+
+@kernel
+def empty_table(count: int) -> IntArray:
+    """A table of free slots for `count` rows, at most half of them used."""
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    return np.full(size, -1, dtype=np.int64)
+
+
+@kernel
+def table_of(rows: IntArray, count: int, room: int) -> IntArray:
+    """A table that holds the first `count` rows, all distinct, with room for `room`."""
+    table: IntArray = empty_table(room)
+    for i in range(count):
+        table[slot_of(table, rows, rows[i])] = i
+    return table
+
+
+@kernel
+def _distinct(rows: IntArray, first: IntArray, group: IntArray) -> int:
+    table = empty_table(len(rows))
+    count = 0
+    for i in range(len(rows)):
+        slot = slot_of(table, rows, rows[i])
+        if table[slot] < 0:
+            table[slot] = i
+            first[count] = i
+            group[i] = count
+            count += 1
+        else:
+            group[i] = group[table[slot]]
+    return count
+
+
+def distinct_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return where each distinct row stands first, and the number of each row's equals in that order.
+
+    Parameters
+    ----------
+    rows : int64 array, shape (n, w)
+
+    Returns
+    -------
+    first : int64 array, shape (g,)
+        Ascending.
+    group : int64 array, shape (n,)
+        `rows[first[group]]` equals `rows`.
+
+    Examples
+    --------
+    >>> first, group = distinct_rows(np.array([[3, 1], [2, 2], [3, 1]]))
+    >>> first.tolist(), group.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    count = _distinct(np.ascontiguousarray(rows, dtype=np.int64), first, group)
+    return first[:count], group

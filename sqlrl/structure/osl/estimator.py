@@ -1,0 +1,204 @@
+"""OSL as an estimator over a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
+from sqlrl.ground.network import FloatArray
+from sqlrl.ground.windows import FIRST
+from sqlrl.learn.labels import Names
+from sqlrl.learn.online import Learner, OnlineEstimator, SameDefaults
+from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
+from sqlrl.logic.modes import Modes, read_modes
+from sqlrl.structure.osl.learner import OSLLearner
+from sqlrl.structure.osl.protocols import GrowingDatabase, GrowingStream
+from sqlrl.structure.osl.search import nothing_added
+from sqlrl.structure.osl.settings import OSLParameters
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
+
+
+class OSL(OnlineEstimator):
+    r"""Learns clauses and weights online: OSL (Huynh and Mooney 2011).
+
+    Each example in turn is predicted with the clauses and weights so far. Where a true atom was predicted false, relational
+    path finding looks for paths of true atoms from it, guided by mode declarations; each path makes two clauses, and those
+    that tell the observed world from the predicted one are added. ADAGRAD_FB then updates the weights of all clauses.
+
+    Parameters
+    ----------
+    modes : Modes or path
+        Which atoms paths may join and which constants clauses keep: `sqlrl.parse_modes`, or a file for `sqlrl.read_modes`.
+    max_length : int
+        The most atoms of a path (maxLen), at least 2.
+    min_count_difference : int
+        The least delta n of a clause that is added (minCountDiff).
+    regularization, learning_rate, delta : float
+        Lambda, eta and delta of ADAGRAD_FB; see `AdaGrad`.
+    pool : int
+        Examples whose candidates are counted together, 1 in the paper: a clause is then added after the last of them if its
+        delta n over all of them suffices. The last examples of a window are a smaller pool, so `window` should be a multiple.
+    longest_only : bool
+        Do not add clauses that are sub-clauses of longer ones that are added at the same step (the paper's future work).
+    look_ahead : bool
+        Do not follow paths of which no extension can suffice any more, by an upper bound on delta n. The clauses that are added are
+        the same, with the same steps, delta n and weights. But other patterns are met, and in another order, so that rules of
+        `model_`, and the ids of clauses that one step adds, may come in another order, and sums of weights may differ in
+        their last digit.
+    record_history : bool
+        Store the delta n and the weight of each clause after each step in which it counted, in `sqlrl.weight_history`: by default
+        every added clause has its history. On a stream that is too long for that, take False.
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
+        model's own clauses first, then the added ones.
+
+    Notes
+    -----
+    The model may have rules or only declarations; hard rules hold in predictions, also while learning. Predicates of the
+    model need a mode each, those that paths shall not have one with recall 0; other predicates of the database are in no path.
+    A run that adds no clause ends with a `NothingFoundWarning` that says what stopped it.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"], example="doc")
+    >>> db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
+    >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)")
+    >>> fit = OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")).fit(db, model)
+    >>> fit.clauses()["clause"].to_pylist()
+    ['Word(d, "good") => Liked(d)']
+    >>> fit.added().select(["step", "example", "wrong_atom", "delta_n"]).to_pylist()
+    [{'step': 0, 'example': 'd1', 'wrong_atom': 'Liked("d1")', 'delta_n': 1}]
+    >>> db.sql("select step, clause, delta_n, weight from sqlrl.weight_history").fetchall()
+    [(0, 0, 1, 0.4995...)]
+    """
+
+    settings = OSLParameters
+    own = (
+        "modes",
+        "max_length",
+        "min_count_difference",
+        "regularization",
+        "learning_rate",
+        "delta",
+        "pool",
+        "longest_only",
+        "look_ahead",
+    )
+
+    def __init__(
+        self,
+        modes: Modes | str | Path,
+        max_length: int = 4,
+        min_count_difference: int = 1,
+        *,
+        regularization: float = 0.001,
+        learning_rate: float = 1.0,
+        delta: float = 1.0,
+        pool: int = 1,
+        longest_only: bool = False,
+        look_ahead: bool = False,
+        record_history: bool = True,
+        **common: Unpack[SameDefaults],
+    ) -> None:
+        super().__init__(record_history=record_history, **common)
+        self.modes, self.max_length, self.min_count_difference = modes, max_length, min_count_difference
+        self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
+        self.pool, self.longest_only, self.look_ahead = pool, longest_only, look_ahead
+
+    def learner(  # type: ignore[override]
+        self, types: Mapping[str, tuple[str, ...]], *, names: Names | None = None
+    ) -> OSLLearner:
+        """Return a learner with these parameters that has learned nothing: it takes windows of facts, without a database.
+
+        Parameters
+        ----------
+        types : mapping of str to tuple of str
+            The types of the arguments of each predicate.
+        names : Names, optional
+            Words for clauses and examples in messages.
+
+        Returns
+        -------
+        OSLLearner
+            With `learn_one` and `learn_many`.
+
+        Raises
+        ------
+        InputError, ParseError
+            A parameter is out of range, or the modes cannot be read.
+        """
+        parameters = self.parameters()
+        assert isinstance(parameters, OSLParameters)
+        return OSLLearner(parameters, self._modes(), types, names=names)
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.own if name != "modes"}
+
+    def _modes(self) -> Modes:
+        if isinstance(self.modes, Modes):
+            return self.modes
+        if isinstance(self.modes, str | Path):
+            return read_modes(self.modes)
+        raise InputError(f"modes={self.modes!r}: give what sqlrl.parse_modes returns, or the path of a file with modes")
+
+    def _windows(
+        self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
+    ) -> AbstractContextManager[TrainingStream]:
+        # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
+        order["size"] = order["size"] or FIRST
+        return cast(GrowingDatabase, db).training_windows(model, examples=examples, modes=self._modes(), **order)
+
+    def _learner(
+        self,
+        parameters: Parameters,
+        stream: TrainingStream,
+        names: Names,
+        arrays: Mapping[str, npt.NDArray[Any]] | None,
+    ) -> Learner:
+        assert isinstance(parameters, OSLParameters)
+        growing = cast(GrowingStream, stream)
+        if arrays is None:
+            return OSLLearner(parameters, growing.modes, growing.types, names=names)
+        return OSLLearner.from_state(parameters, growing.modes, growing.types, arrays, names=names)
+
+    def _settle(self, learner: Learner, stream: TrainingStream) -> None:
+        assert isinstance(learner, OSLLearner)
+        growing = cast(GrowingStream, stream)
+        learner.settle(growing.clause_count)
+        growing.grow(learner.book, learner.additions)
+        self._nothing = None if learner.additions else nothing_added(learner.searched, learner.parameters)
+
+    def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
+        self._added = cast(GrowingStream, stream).added(weights)
+        # Not before: where warnings are errors the run is kept all the same.
+        if self._nothing is not None:
+            warn(self._nothing, NothingFoundWarning)
+
+    def added(self) -> pa.Table:
+        """Return the clauses that were added, with what caused each, in order.
+
+        Returns
+        -------
+        pyarrow.Table
+            `step`, `clause` (text), `weight` (log-odds), `example`, `wrong_atom`, `delta_n` (when it was added), `id`; the view
+            `sqlrl.added_clauses` has them too.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        if "model_" not in vars(self):
+            raise NotFittedError(f"this {type(self).__name__} has added no clauses yet: call fit(db, model) first")
+        return self._added

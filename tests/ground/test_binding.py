@@ -1,0 +1,83 @@
+"""Compiled rules are known again only where all that they depend on is the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import sqlrl
+from sqlrl.catalog.layout import Layout
+from sqlrl.ground import binding
+from sqlrl.ground.binding import CompiledRules, Compiling
+from sqlrl.logic.model import Model
+from sqlrl.plan.sample import people
+
+RULE = "Friends(x, y) ^ Smokes(x) => Smokes(y)"
+
+
+def parse(text: str, declared: str = "Friends(person, person)\nSmokes(person)") -> Model:
+    return sqlrl.parse_mln(f"{declared}\n{text}", query=("Smokes",))
+
+
+def compiled(known: CompiledRules, model: Model, layout: Layout | None = None) -> list[binding.Compiled]:
+    of: Compiling = known.of(model, layout or people())
+    return [each for rule in model.rules for each in of(rule)]
+
+
+def test_equal_formulas_are_compiled_once() -> None:
+    known = CompiledRules()
+    [first] = compiled(known, parse(f"1 {RULE}"))
+    [again, other, hard] = compiled(known, parse(f"-2.5 {RULE}\n1 Smokes(x)\n{RULE}."))
+    assert again is first
+    assert other is not first
+    assert hard is not first
+
+
+def test_other_semantics_are_others() -> None:
+    known, model = CompiledRules(), parse(f"1 {RULE}")
+    [first] = compiled(known, model)
+    assert compiled(known, replace(model, semantics="alchemy"))[0] is not first
+    assert compiled(known, model)[0] is first
+
+
+def test_other_declarations_are_refused_as_if_nothing_were_known() -> None:
+    known, model = CompiledRules(), parse(f"1 {RULE}")
+    compiled(known, model)
+    human = sqlrl.parse_mln("Friends(person, human)")
+    with pytest.raises(sqlrl.SqlrlError, match="human"):
+        compiled(known, replace(model, predicates={**model.predicates, **human.predicates}))
+
+
+def test_rules_are_forgotten_when_they_are_many() -> None:
+    known = CompiledRules(most=2)
+    models = [parse("\n".join(f"1 Smokes(x{i}) v Smokes(P{k})" for i in range(2))) for k in range(3)]
+    first = [compiled(known, model)[0] for model in models]
+    again = [compiled(known, model)[0] for model in reversed(models)]
+    assert again[0] is first[2]
+    assert again[2] is not first[0]
+
+
+def test_a_predicate_changes_its_role_between_calls() -> None:
+    """One database and one formula: each time what another database says that has never seen it."""
+    text = (
+        "Friends(person, person)\nSmokes(person)\nHappy(person)\n1.5 (EXIST y (Friends(x, y) ^ Smokes(y))) => Happy(x)"
+    )
+
+    def with_friends() -> sqlrl.Database:
+        """Return a database that knows who is whose friend."""
+        db = sqlrl.connect()
+        db.load("Friends", [("Anna", "Bob"), ("Bob", "Cid")], types=["person", "person"])
+        return db
+
+    db, found = with_friends(), []
+    for query in (("Happy", "Smokes"), ("Happy",)):
+        fresh = with_friends()
+        if "Smokes" not in query:
+            for each in (db, fresh):
+                each.load("Smokes", [("Bob",)], types=["person"])
+        model = sqlrl.parse_mln(text, query=query)
+        old, new = (x.marginals(model, method="exact").probabilities("Happy").to_pylist() for x in (db, fresh))
+        assert old == new
+        found.append(new)
+    assert found[0] != found[1]
