@@ -36,4 +36,5 @@ def rendered(statement: exp.Expr) -> str:
     >>> rendered(exp.select("x").from_("t").order_by(exp.column("x"), exp.column("y").desc()))
     'SELECT x FROM t ORDER BY x ASC NULLS LAST, y DESC NULLS LAST'
     """
-    return _Generator(dialect="duckdb").generate(statement)
+    # The generator writes what it makes of a node into it (above, keys of an order): that is the same the next time.
+    return _Generator(dialect="duckdb").generate(statement, copy=False)

@@ -187,3 +187,16 @@ def test_python_objects_are_shown_for_a_while_only(engine: DuckDBEngine) -> None
         assert engine.fetch(select("count(*) as n").from_(table), step="count").to_pylist() == [{"n": 2}]
     with pytest.raises(EngineError):
         engine.fetch(select("*").from_(table), step="gone")
+
+
+ORDERED = (
+    "with t as (select 1 as x union all select 2) select x, list(x order by x desc, x), row_number() over (order by x) from "
+    "(select x from t order by x) where exists (select 1 from t as s where s.x > t.x) group by x having count(*) > 0 order by x, 2"
+)
+
+
+def test_what_is_rendered_twice_is_the_same_text_as_a_copy(engine: DuckDBEngine) -> None:
+    statement = sql(ORDERED)
+    copy = engine.render(statement.copy())
+    assert engine.render(statement) == engine.render(statement) == copy
+    assert "NULLS LAST" in copy
