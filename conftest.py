@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sqlrl.catalog import migrations, reading
+from sqlrl.catalog import migrations
 
 _COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 
@@ -18,15 +18,15 @@ def _no_comments() -> Iterator[None]:
     script = _COMMENT.sub("", migrations.layout_script())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "layout_script", lambda: script)
-        patch.setattr(reading, "comment_tables", lambda *_: None)
+        patch.setattr(migrations, "comment_tables", lambda *_: None)
         yield
 
 
 @pytest.fixture
 def comments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Databases with their comments, as users have them."""
-    from sqlrl.catalog.comments import comment_tables
+    from sqlrl.catalog.readable import comment_tables
     from sqlrl.resources import resource
 
     monkeypatch.setattr(migrations, "layout_script", lambda: resource("schemas", "layout.sql"))
-    monkeypatch.setattr(reading, "comment_tables", comment_tables)
+    monkeypatch.setattr(migrations, "comment_tables", comment_tables)

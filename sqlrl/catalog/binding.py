@@ -9,9 +9,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import ATOM_LIMIT, Opening, build_atoms, check_independent
-from sqlrl.catalog.constants import used_predicates
 from sqlrl.catalog.declaring import compact, declare
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names, used_predicates
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import (
     ONLY_EXAMPLE,
@@ -21,10 +20,15 @@ from sqlrl.catalog.examples import (
     example_source,
     local_types,
 )
-from sqlrl.catalog.fitting import check_constants, check_declared
-from sqlrl.catalog.labels import note_unlabelled, warn_unlabelled
+from sqlrl.catalog.fitting import (
+    check_constants,
+    check_declared,
+    note_outside,
+    note_unlabelled,
+    warn_outside,
+    warn_unlabelled,
+)
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
-from sqlrl.catalog.outside import note_outside, warn_outside
 from sqlrl.catalog.readable import readable_views
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord

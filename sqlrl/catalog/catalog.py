@@ -13,9 +13,8 @@ from sqlrl.catalog.declaring import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fitting import warn_of_types
 from sqlrl.catalog.layout import Layout
-from sqlrl.catalog.migrations import open_layout
+from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
-from sqlrl.catalog.reading import open_store
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError

@@ -1,33 +1,275 @@
-"""Whether a model fits the data: its types and constants, each misfit with its place."""
+"""Whether model, labels and scope fit the data: misfits are errors with their place; labels that say less than they seem to are warnings."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.atoms import Opening, atom_name
 from sqlrl.catalog.columns import map_columns, raw_query
-from sqlrl.catalog.constants import clause_constants
 from sqlrl.catalog.dictionary import (
+    clause_constants,
     did_you_mean,
     missing_constants,
     nearest_constants,
     nearest_names,
     numeric_name,
 )
+from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import file_fingerprint
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.options import LoadOptions, evidence_files
 from sqlrl.catalog.sources import open_source
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns
-from sqlrl.engine.nodes import column, named
-from sqlrl.errors import CatalogError, LoadWarning, SqlrlError, UnseenConstantWarning, warn
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
+from sqlrl.engine.base import Engine
+from sqlrl.engine.nodes import column, integer, named, star_count
+from sqlrl.errors import CatalogError, LabelWarning, LoadWarning, ScopeWarning, SqlrlError, UnseenConstantWarning, warn
 from sqlrl.logic.evidence import read_evidence
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted, shortened
 
+IntArray = npt.NDArray[np.int64]
+_OUTSIDE = "outside"
+
+_UNLABELLED = "unlabelled"
+
 _SHOWN = 5
+
+
+# ---- labels outside the scope ------------------------------------------------------------------------
+
+
+def note_outside(store: Store, records: Iterable[tuple[Opening, PredicateRecord]]) -> None:
+    """Write down how many labels of each predicate lie outside its scope, for `warn_outside`."""
+    found: dict[str, Any] = {}
+    for opening, record in records:
+        if record.facts is None or record.atoms is None or not opening.labelled:
+            continue
+        facts, atoms = store.name(record.facts), store.name(record.atoms)
+        label = exp.and_(column("truth"), exp.Not(this=column("given")))
+        labels = exp.select(star_count()).from_(_table(facts)).where(label).subquery()
+        inside = exp.select(star_count()).from_(_table(atoms)).where(column("truth")).subquery()
+        outside = store.number(exp.select(named(labels - inside, "n")), "count the labels outside the scope")
+        if outside:
+            keys = key_columns(len(record.arguments), record.example == "column")
+            order = [column(k, "f") for k in keys]
+            first = store.rows(
+                _labels_of_no_atom(facts, atoms, keys).order_by(*order).limit(1), "find a label outside the scope"
+            )
+            found[record.predicate] = [outside, atom_name(store, record, first[0]), _remedy(store, opening, record)]
+    store.set_state(_OUTSIDE, json.dumps(found, ensure_ascii=False))
+
+
+def _remedy(store: Store, opening: Opening, record: PredicateRecord) -> str:
+    """Return what gives atoms to labels that have none."""
+    if not opening.full:
+        return f"widen the scope with db.scope({record.predicate!r}, ...)"
+    types = store.types()
+    local = sorted({t for t in record.known_types() if types[t].local})
+    calls = " and ".join(f"db.set_local({t!r}, False)" for t in local)
+    return f"make the {'type' if len(local) == 1 else 'types'} global with {calls}"
+
+
+def warn_outside(store: Store, predicates: Iterable[str]) -> None:
+    """Warn of the labels of these predicates that lie outside their scope."""
+    found: Mapping[str, Any] = json.loads(store.state(_OUTSIDE) or "{}")
+    for name in sorted(found.keys() & set(predicates)):
+        number, shown, remedy = found[name]
+        lies = "lies" if number == 1 else "lie"
+        them, they = ("it", "it is") if number == 1 else ("them", "they are")
+        warn(
+            f"{counted(number, 'label')} of {name} {lies} outside the scope, such as {shown}: learners and predictions do not see "
+            f"{them}, and evaluate counts {them} as missed (not with outside='ignore'). To predict {them}, {remedy}; if {they} evidence, "
+            f"load {them} with given=True.",
+            ScopeWarning,
+        )
+
+
+def labels_outside(engine: Engine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
+    r"""Return the example of each true label of a predicate that lies outside its scope; only `evaluate` asks.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    predicate : str
+        An open predicate.
+    examples : int64 array
+        Labels of other examples do not count.
+
+    Returns
+    -------
+    int64 array, ascending
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"], target=True)
+    >>> db.scope("Smokes", "select 'Anna'")
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layout = db.bind(sqlrl.parse_mln("Smokes(person)\n1 Smokes(x)"))
+    >>> labels_outside(db.engine, layout, "Smokes", np.array([0])).tolist()
+    [0]
+    """
+    info = layout.predicates[predicate]
+    assert info.atoms is not None, f"{predicate} is closed"
+    keys = key_columns(len(info.types), info.example_column)
+    outside = _labels_of_no_atom(info.facts, info.atoms, keys)
+    query = outside.select(named(_example(layout, info), "of_example"), named(star_count(), "labels"), append=False)
+    query = query.group_by(_example(layout, info))
+    rows = engine.fetch(query, step=f"look for labels of {predicate} outside the scope")
+    found = np.repeat(*(rows.column(i).to_numpy().astype(np.int64) for i in (0, 1)))
+    return np.sort(found[np.isin(found, examples)])
+
+
+def _example(layout: Layout, info: PredicateInfo) -> exp.Expression:
+    """Return the expression of the example of a fact."""
+    if info.example_column:
+        return column("example", "f")
+    if layout.example_type is None:
+        return exp.cast(integer(0), "int")
+    # An open predicate has one argument of that type.
+    return column(f"a{info.types.index(layout.example_type)}", "f")
+
+
+def _labels_of_no_atom(facts: TableName, atoms: TableName, keys: list[str]) -> exp.Select:
+    """Select the facts that are true labels of no query atom."""
+    atom = exp.select(integer(1)).from_(_table(atoms, "s")).where(equal_columns(keys, "f", "s"))
+    label = exp.and_(column("truth", "f"), exp.Not(this=column("given", "f")), exp.Not(this=exp.Exists(this=atom)))
+    return exp.select("*").from_(_table(facts, "f")).where(label)
+
+
+def _table(name: TableName, alias: str | None = None) -> exp.Table:
+    """Return a reference to a table."""
+    node = exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
+    if alias is not None:
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return node
+
+
+# ---- labels that are all alike, or missing -----------------------------------------------------------
+
+
+def note_unlabelled(store: Store, records: Iterable[tuple[Opening, PredicateRecord]]) -> None:
+    """Write down where rows say what is false, and how many query atoms have no row all the same, for `warn_unlabelled`."""
+    found: dict[str, Any] = {}
+    for opening, record in records:
+        if (
+            record.facts is None
+            or record.atoms is None
+            or not any(source.signed for source in opening.sources.values())
+        ):
+            continue
+        keys = key_columns(len(record.arguments), record.example == "column")
+        false = exp.and_(exp.Not(this=column("truth", "f")), exp.Not(this=column("given", "f")))
+        rows = exp.select("*").from_(store.table(record.facts, "f")).where(false)
+        number = store.count(rows.subquery("f"), "count the labels that are false") if opening.labelled else 0
+        if not number:
+            continue
+        row = exp.select(integer(1)).from_(store.table(record.facts, "f")).where(equal_columns(keys, "f", "s"))
+        atoms = exp.select("*").from_(store.table(record.atoms, "s")).where(exp.Not(this=exp.Exists(this=row)))
+        others = store.count(atoms.subquery("s"), "count the atoms without a label of their own")
+        if others:
+            found[record.predicate] = [number, others, opening.full, record.readable]
+    store.set_state(_UNLABELLED, json.dumps(found, ensure_ascii=False))
+
+
+def warn_unlabelled(store: Store, predicates: Iterable[str]) -> None:
+    """Warn of query atoms of these predicates that count as false without a row, though other rows say what is false."""
+    found: Mapping[str, Any] = json.loads(store.state(_UNLABELLED) or "{}")
+    for name in sorted(found.keys() & set(predicates)):
+        number, others, full, view = found[name]
+        what = f"{counted(number, 'row')} of {name} {'is' if number == 1 else 'are'} false"
+        where = "of the right types" if full else "in its scope"
+        have = "has no row and counts" if others == 1 else "have no row and count"
+        rows = f", which sqlrl.{view} lists" if view else ""
+        warn(
+            f"{what}, but {counted(others, 'more tuple')} {where} {have} as false, too. If they are unknown, let the scope have only "
+            f"the tuples with rows{rows}: db.scope({name!r}, ...)",
+            LabelWarning,
+        )
+
+
+def warn_empty(engine: Engine, layout: Layout, examples: TableName) -> None:
+    """Warn of some examples without query atoms.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    examples : TableName
+        A table of those that are learned from.
+    """
+    tables = [info.atoms for info in layout.predicates.values() if info.atoms is not None]
+    has = [
+        exp.Exists(
+            this=exp.select("*").from_(_table(atoms, "a")).where(column("example", "a").eq(column("example", "x")))
+        )
+        for atoms in tables
+    ]
+    query = exp.select(
+        named(star_count(), "number"), named(exp.Min(this=column("name", "e")), "name"),
+        named(exp.select(star_count()).from_(_table(examples, "y")).subquery(), "every"),
+    )  # fmt: skip
+    query = query.from_(_table(examples, "x")).join(
+        _table(layout.examples, "e"), on=column("example", "e").eq(column("example", "x"))
+    )
+    (row,) = engine.fetch(
+        query.where(exp.not_(exp.or_(exp.false(), *has))), step="count the examples without query atoms"
+    ).to_pylist()
+    if 0 < row["number"] < row["every"]:
+        one = row["number"] == 1
+        warn(
+            f"{row['number']:,} of {counted(row['every'], 'example')} {'has' if one else 'have'} no query atoms, "
+            f"{row['name']}{'' if one else ' among them'}: nothing is learned from {'it' if one else 'them'}, though online learners "
+            "count each as a step. Leave them out with examples=, or check the scope of the target",
+            LabelWarning,
+        )
+
+
+def warn_alike(engine: Engine, layout: Layout, examples: TableName) -> None:
+    """Warn of open predicates whose labels in some examples are all true or all false.
+
+    Parameters
+    ----------
+    engine : Engine
+    layout : Layout
+    examples : TableName
+        A table of those that are learned from.
+    """
+    for name, info in sorted(layout.predicates.items()):
+        if info.atoms is None:
+            continue
+        atoms, chosen = _table(info.atoms, "a"), _table(examples, "x")
+        true = exp.CountIf(this=column("truth", "a"))
+        query = exp.select(
+            named(star_count(), "n"), named(true, "true"), named(exp.Count(this=column("truth", "a")), "known")
+        )
+        query = query.from_(atoms).join(chosen, on=column("example", "x").eq(column("example", "a")))
+        (row,) = engine.fetch(query, step=f"count the labels of {name}").to_pylist()
+        if row["n"] == 0 or row["known"] < row["n"] or row["true"] not in (0, row["n"]):
+            continue
+        all_ = f"the only label of {name} is" if row["n"] == 1 else f"all {row['n']:,} labels of {name} are"
+        if row["true"]:
+            words = (
+                f"{all_} true, so nothing tells what makes it false: give the tuples that are false as well, with db.scope({name!r}, ...), "
+                "or leave the scope out for all tuples, or check examples="
+            )
+        else:
+            words = f"{all_} false, so nothing tells what makes it true: load true atoms of it with target=True, or check examples="
+        warn(words, LabelWarning)
+
+
+# ---- types and constants -----------------------------------------------------------------------------
 
 
 def check_types(model: Model) -> None:

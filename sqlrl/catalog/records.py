@@ -1,32 +1,58 @@
-"""What is kept of models and runs: rows of the tables that `schemas/layout.sql` describes."""
+"""What is kept of models and runs: rows of the tables that `schemas/layout.sql` describes; which runs are at work, and of which data they are."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
+import os
 import platform
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.arrays import Kept, as_rows, from_rows
-from sqlrl.catalog.contents import contents_fingerprint, same_contents
-from sqlrl.catalog.fingerprints import is_marked
-from sqlrl.catalog.live import INTERRUPTED, RUNNING, LiveRuns
+from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
 from sqlrl.catalog.store import Store
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import model_to_json
 from sqlrl.logic.serialize import model_from_json
 
-_PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
+Kept: TypeAlias = "npt.NDArray[Any] | str | int | float | bool | list[Any] | dict[str, Any] | None"
+"""An array of float64, int64, uint64 or bool, or a JSON value."""
 
+_SCHEMA = pa.schema(
+    [
+        ("name", pa.string()),
+        ("type", pa.string()),
+        ("shape", pa.list_(pa.int64())),
+        ("floats", pa.list_(pa.float64())),
+        ("integers", pa.list_(pa.int64())),
+        ("text", pa.string()),
+    ]
+)
+
+_TYPES = ("float64", "int64", "uint64", "bool")
+
+logger = logging.getLogger(__name__)
+RUNNING, INTERRUPTED = "running", "interrupted"
+_File = tuple[int, int] | None
+_live: set[tuple[_File, int]] = set()
+
+_LOADING = ("source", "fingerprint", "readable", "rows", "scope")
+"""What a predicate's record says of how its rows came to be."""
+
+_PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
 
 _writing = threading.RLock()
 """Held from before a transaction that numbers a run or a model until it is committed: threads that write to one database, each by
@@ -34,6 +60,207 @@ a connection of its own, would number theirs alike."""
 
 _NAMED = frozenset({"step", "added_clause", "explained"})
 """Tables that keep the names of examples: ids may be those of others once data were loaded again, and runs are asked later."""
+
+
+# ---- arrays and JSON values as rows of `learner_state` -----------------------------------------------
+
+
+def as_rows(values: Mapping[str, Kept]) -> pa.Table:
+    """Return named values as rows, without the run.
+
+    Parameters
+    ----------
+    values : mapping of str to array or JSON value
+        Arrays of any shape.
+
+    Raises
+    ------
+    ValueError
+        An array has another type.
+
+    Examples
+    --------
+    >>> as_rows({"weight": np.array([0.5]), "note": ["a"]}).select(["name", "type", "floats", "text"]).to_pylist()
+    [{'name': 'weight', 'type': 'float64', 'floats': [0.5], 'text': None}, {'name': 'note', 'type': 'json', 'floats': None, 'text': '["a"]'}]
+    """
+    rows = [_array_row(n, v) if isinstance(v, np.ndarray) else _json_row(n, v) for n, v in values.items()]
+    columns = [pa.array([row[f.name] for row in rows], f.type) for f in _SCHEMA]
+    return pa.Table.from_arrays(columns, schema=_SCHEMA)
+
+
+def _json_row(name: str, value: Kept) -> dict[str, Any]:
+    text = json.dumps(value, ensure_ascii=False)
+    return {"name": name, "type": "json", "shape": [], "floats": None, "integers": None, "text": text}
+
+
+def _array_row(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
+    kind = array.dtype.name
+    if kind not in _TYPES:
+        raise ValueError(f"the array {name} has the type {kind}: keep one of {', '.join(_TYPES)}")
+    flat = np.ascontiguousarray(array).reshape(-1)
+    row = {"name": name, "type": kind, "shape": list(array.shape), "floats": None, "integers": None, "text": None}
+    if kind == "float64":
+        return {**row, "floats": flat}
+    return {**row, "integers": flat.view(np.int64) if kind == "uint64" else flat.astype(np.int64)}
+
+
+def _from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Kept]:
+    """Return the named values that rows hold.
+
+    Examples
+    --------
+    >>> _from_rows(as_rows({"seed": np.array([2**64 - 1], dtype=np.uint64)}).to_pylist())["seed"].tolist()
+    [18446744073709551615]
+    """
+    found: dict[str, Kept] = {}
+    for row in rows:
+        kind = row["type"]
+        if kind == "json":
+            found[row["name"]] = json.loads(row["text"])
+            continue
+        whole = kind != "float64"
+        stored = np.array(row["integers" if whole else "floats"], dtype=np.int64 if whole else np.float64)
+        values = stored.view(np.uint64) if kind == "uint64" else stored.astype(kind)
+        found[row["name"]] = values.reshape(row["shape"])
+    return found
+
+
+# ---- runs at work ------------------------------------------------------------------------------------
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process does not go on with the runs of its parent.
+    os.register_at_fork(after_in_child=_live.clear)
+
+
+class LiveRuns:
+    """The runs of a database that this process has begun and not ended, through whatever connection.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        path = _path(store)
+        self._in_memory = path is None
+        self._file = None if path is None else _identity(path)
+
+    def add(self, run: int) -> None:
+        """Note that a run is at work; before that is recorded, since other connections look at the record first."""
+        if not self._in_memory:
+            _live.add((self._file, run))
+
+    def discard(self, run: int) -> None:
+        """Note that a run has ended."""
+        _live.discard((self._file, run))
+
+    def end_others(self) -> list[int]:
+        """Record that runs of processes that were killed are interrupted; return their numbers.
+
+        In memory there are none: it ends with its process.
+        """
+        if self._in_memory or self._file is None or not self._store.engine.writable:
+            return []
+        running = column("status").eq(exp.convert(RUNNING))
+        query = exp.select(column("run")).from_(self._store.table("run")).where(running).order_by(column("run"))
+        recorded = [int(row["run"]) for row in self._store.rows(query, "look for runs that were killed")]
+        # A run of a file that could not be told from others may be one of this file.
+        found = [run for run in recorded if not {(self._file, run), (None, run)} & _live]
+        if found:
+            mine = exp.In(this=column("run"), expressions=[exp.convert(run) for run in found])
+            statement = exp.Update(
+                this=self._store.table("run"),
+                expressions=[column("status").eq(exp.convert(INTERRUPTED))],
+                where=exp.Where(this=exp.and_(running.copy(), mine)),
+            )
+            self._store.engine.execute(statement, step="record the end of runs that were killed")
+            logger.info("%s: runs %s were killed and are interrupted", self._store.engine.path, found)
+        return found
+
+
+def _path(store: Store) -> str | None:
+    """Return the path of the file that holds sqlrl's tables, None if they are in memory."""
+    listed = exp.select(column("path")).from_(exp.Anonymous(this="duckdb_databases"))
+    query = listed.where(column("database_name").eq(exp.convert(store.catalog)))
+    rows = store.rows(query, "look for the file of the database")
+    return rows[0]["path"] or None if rows else None
+
+
+def _identity(path: str) -> _File:
+    """Return what is the same for all names of a file; None if it cannot be found, as after a change of directory."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+# ---- what the data are -------------------------------------------------------------------------------
+
+
+def _contents_fingerprint(store: Store) -> str:
+    """Return a hash of the facts, query atoms, examples and constants of a database, in one query.
+
+    Returns
+    -------
+    str
+        Equal for equal contents, whatever order rows stand in; it begins with the mark of `sqlrl.catalog.fingerprints`.
+
+    Examples
+    --------
+    >>> from sqlrl.catalog.catalog import Catalog
+    >>> from sqlrl.engine.connecting import connect
+    >>> catalog, found = Catalog(connect(":memory:")), []
+    >>> for facts in ([("Anna",)], [("Anna",)], [("Anna",), ("Bob",)]):
+    ...     catalog.load("Smokes", facts, types=["person"])
+    ...     found.append(_contents_fingerprint(catalog.store))
+    >>> found[0] == found[1], found[1] == found[2]
+    (True, False)
+    """
+    return f"{MARK}:{_hashed(store, rows_hash)}"
+
+
+def _same_contents(store: Store, fingerprint: str) -> bool | None:
+    """Return True if the contents of a database are those of a fingerprint, None if this DuckDB cannot tell any more.
+
+    Parameters
+    ----------
+    store : Store
+    fingerprint : str
+        That of an earlier version of sqlrl may have no mark.
+    """
+    if is_marked(fingerprint):
+        return fingerprint == _contents_fingerprint(store)
+    if _hashed(store, unmarked_hash) == fingerprint:
+        return True
+    return False if can_check_unmarked(store.engine) else None
+
+
+def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select]) -> str:
+    """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits."""
+    predicates, types, sources = store.predicates(), store.types(), store.sources()
+    tables = {("example", ""): "example"}
+    tables |= {("constants", name): record.dictionary for name, record in types.items()}
+    tables |= {("facts", name): record.facts for name, record in predicates.items() if record.facts}
+    tables |= {("atoms", name): record.atoms for name, record in predicates.items() if record.atoms}
+    # Facts of one role are where they were loaded to.
+    tables |= {(role, name): x.storage for (name, role), x in sources.items() if x.storage != predicates[name].facts}
+    queries = [
+        rows_hash(store.table(table)).select(named(exp.convert(kind), "kind"), named(exp.convert(name), "name"))
+        for (kind, name), table in tables.items()
+    ]
+    rows = store.rows(union_all(queries), "fingerprint the data")
+    said = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
+    for record in predicates.values():
+        kept = {name: value for name, value in asdict(record).items() if name not in (*_LOADING, "facts", "atoms")}
+        said.append(repr(sorted(kept.items())))
+    said += [repr((x.type, x.local, x.choice, x.declared, x.numeric)) for x in types.values()]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
+
+
+# ---- models and runs ---------------------------------------------------------------------------------
 
 
 def versions() -> dict[str, str]:
@@ -190,14 +417,14 @@ class Records:
 
     def data(self) -> str:
         """Return the fingerprint of the data: what `run.fingerprint` holds for runs that began with these data."""
-        return contents_fingerprint(self._store)
+        return _contents_fingerprint(self._store)
 
     def same_data(self, run: int, fingerprint: str) -> bool | None:
         """Return True if a run began with these data, None if that cannot be told any more.
 
         A fingerprint of an earlier version is looked at once: that of today takes its place unless the data are others.
         """
-        same = same_contents(self._store, fingerprint)
+        same = _same_contents(self._store, fingerprint)
         if same is not False and not is_marked(fingerprint):
             statement = exp.Update(
                 this=self._store.table("run"),
@@ -214,7 +441,7 @@ class Records:
         ----------
         run : int
         values : mapping of str to array or JSON value
-            As `sqlrl.catalog.arrays.as_rows` takes them.
+            As `sqlrl.catalog.records.as_rows` takes them.
         """
         with self._store.engine.transaction():
             names = [exp.convert(name) for name in values]
@@ -226,7 +453,7 @@ class Records:
     def state(self, run: int) -> dict[str, Kept]:
         """Return the arrays and JSON values that a run saved; none if it saved nothing."""
         query = exp.select("*").from_(self._store.table("learner_state")).where(column("run").eq(exp.convert(run)))
-        return from_rows(self._store.rows(query.order_by(column("name")), "read the state of a learner"))
+        return _from_rows(self._store.rows(query.order_by(column("name")), "read the state of a learner"))
 
     def rows(self, table: str, run: int, *, order: str) -> pa.Table:
         """Return a run's rows of a table, in the order of a column."""

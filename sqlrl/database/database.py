@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.labels import warn_alike, warn_empty
+from sqlrl.catalog.fitting import warn_alike, warn_empty
 from sqlrl.database.constraints import Constraints
 from sqlrl.database.counting import Counting
 from sqlrl.database.definitions import follow

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sqlrl.catalog.deriving import CONSTANTS, derive_bias
-from sqlrl.catalog.several import Sources, Types, chosen_sources
+from sqlrl.catalog.loading import Sources, Types, chosen_sources
 from sqlrl.database.data import Data
 from sqlrl.database.definitions import define
 from sqlrl.database.verb import verb

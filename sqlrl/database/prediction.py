@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
+from sqlrl.catalog.fitting import labels_outside
 from sqlrl.catalog.layout import Layout
-from sqlrl.catalog.outside import labels_outside
 from sqlrl.catalog.records import Records
 from sqlrl.database.inferred import Inferred
 from sqlrl.engine.base import Engine

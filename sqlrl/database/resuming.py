@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.catalog.arrays import Kept
-from sqlrl.catalog.records import Records
+from sqlrl.catalog.records import Kept, Records
 from sqlrl.errors import InputError, SourceWarning, warn
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import model_to_json

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import sqlrl
-from sqlrl.catalog import contents
+from sqlrl.catalog import records
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.fingerprints import can_check_unmarked, is_marked, table_fingerprint, unmarked_fingerprint
 from sqlrl.catalog.refreshing import changed_sources
@@ -109,7 +109,7 @@ def stopped() -> sqlrl.Database:
 
     with pytest.raises(KeyboardInterrupt):
         estimator("CDA").fit(db, model(), on_window=stop, checkpoint=True)
-    old = contents._hashed(db.catalog.store, contents.unmarked_hash)
+    old = records._hashed(db.catalog.store, records.unmarked_hash)
     db.sql(f"update sqlrl.run set fingerprint = '{old}'")
     return db
 
@@ -140,7 +140,7 @@ def test_a_fingerprint_that_this_duckdb_cannot_compute_is_a_warning(
     stopped: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped.sql("update sqlrl.run set fingerprint = '0123456789ab'")
-    monkeypatch.setattr(contents, "can_check_unmarked", lambda engine: False)
+    monkeypatch.setattr(records, "can_check_unmarked", lambda engine: False)
     with pytest.warns(SourceWarning, match="run 1 was begun with an earlier version of DuckDB"):
         estimator("CDA").fit(stopped, model(), resume=1)
     assert kept(stopped) == stopped.records.data()

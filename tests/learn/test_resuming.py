@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.catalog.arrays import as_rows
-from sqlrl.catalog.records import Records
+from sqlrl.catalog.records import Records, as_rows
 from sqlrl.errors import CheckpointWarning, EngineError, InfeasibleTruthWarning, InputError
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
