@@ -1,7 +1,8 @@
-"""What a learner is given: windows of a stream of examples; and what is kept of a run."""
+"""What a learner is given: windows of a stream of examples, and groups of atoms; what is kept of a run, and whether it can go on."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,22 +12,238 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
-from sqlrl.catalog.records import Records
-from sqlrl.database.grouping import atom_groups
+from sqlrl.catalog.dictionary import numeric_name
+from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.catalog.records import Kept, Records
+from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.keeping import learned_statistics, window_statistics
-from sqlrl.database.resuming import EXAMPLES, MODEL, NUMBERED, STREAM, RunKey, read_run
-from sqlrl.errors import CheckpointWarning, InputError, warn
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column, named
+from sqlrl.errors import CheckpointWarning, InputError, SourceWarning, warn
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
+from sqlrl.logic.saving import model_to_json
+from sqlrl.plan.sources import table
 from sqlrl.report import Console
 from sqlrl.report.console import said
+from sqlrl.wording import counted
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
+"""Names of what is saved beside the learner's own arrays: how far the stream is, and what the run is of."""
+
+NUMBERED = "numbered"
+"""From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
+
+
+# ---- runs that were stopped --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RunKey:
+    """What makes a run the one that it is, apart from the data.
+
+    Parameters
+    ----------
+    learner : str
+        Name of the estimator.
+    parameters : mapping of str to object
+        Its constructor's arguments.
+    model : Model
+    examples : int64 array
+        The examples of all passes, in order.
+    """
+
+    learner: str
+    parameters: Mapping[str, object]
+    model: Model
+    examples: npt.NDArray[np.int64]
+
+    def saved(self) -> dict[str, Kept]:
+        """Return what is saved once, with the first window."""
+        return {MODEL: _plain(model_to_json(self.model)), EXAMPLES: self.examples}
+
+
+def _plain(value: object) -> Any:
+    """Return a value as it comes back from JSON."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
+    """Return what a stopped run saved, if it is the run that `key` describes, on the same data.
+
+    Parameters
+    ----------
+    records : Records
+    run : int
+    key : RunKey
+
+    Raises
+    ------
+    InputError
+        There is no such run, it saved nothing, or it is done; or something differs: the message says what.
+    """
+    row = records.run(run)
+    if row is None:
+        raise InputError(f"there is no run {run} to resume: the table sqlrl.run lists those that are there")
+    if row["status"] == "done":
+        raise InputError(f"run {run} is done: there is nothing to resume")
+    saved = records.state(run)
+    if STREAM not in saved:
+        raise InputError(
+            f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save each window"
+        )
+    for problem in _differences(records, row, saved, key):
+        raise InputError(f"run {run} cannot be resumed: {problem}")
+    return saved
+
+
+def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, Any], key: RunKey) -> Iterator[str]:
+    """Yield what differs between a run and what it is to be resumed as, the plainest thing first."""
+    if row["learner"] != key.learner:
+        yield f"it is a run of {row['learner']}, not of {key.learner}"
+    before, now = row["parameters"], _plain(dict(key.parameters))
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            yield f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
+    model = _plain(model_to_json(key.model))
+    if model != saved[MODEL]:
+        yield _model_difference(saved[MODEL], model)
+    same = records.same_data(row["run"], row["fingerprint"])
+    if same is None:
+        warn(
+            f"run {row['run']} was begun with an earlier version of DuckDB, whose fingerprint of the data this one cannot compute: "
+            "whether they are the same was not checked",
+            SourceWarning,
+        )
+    elif not same:
+        yield (
+            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {records.data()} now: other facts, labels, "
+            "scopes or examples): bring them back, or start anew"
+        )
+    if not np.array_equal(saved[EXAMPLES], key.examples):
+        before_, now_ = (counted(len(np.unique(x)), "example") for x in (saved[EXAMPLES], key.examples))
+        how = f"{before_} then, {now_} now" if before_ != now_ else "as many, but others or in another order"
+        yield f"its examples differ ({how}): give the same examples="
+
+
+def _model_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return where two models differ first, as `model_to_json` writes them."""
+    old, new = before.get("rules", []), now.get("rules", [])
+    for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
+        if a != b:
+            same = a.get("formula") == b.get("formula")
+            shown = "in its weight or options" if same else f"{a.get('formula')} then, {b.get('formula')} now"
+            return f"its model differs in rule {number}: {shown}"
+    if len(old) != len(new):
+        return f"its model had {counted(len(old), 'rule')}, this one has {len(new)}"
+    return "its model differs in its declarations"
+
+
+# ---- groups of query atoms ---------------------------------------------------------------------------
+
+
+def atom_groups(program: Program, groups: Any) -> tuple[IntArray, IntArray]:
+    r"""Return which query atom is in which group.
+
+    Parameters
+    ----------
+    program : Program
+        With one open predicate.
+    groups : query, table, path, relation, frame or tuples
+        A column for each argument of the open predicate, in order, and then one for the group. Rows that name no query atom are
+        passed over.
+
+    Returns
+    -------
+    atoms : int64 array, shape (r,)
+        Ids of query atoms, ascending; one occurs as often as it has groups.
+    group : int64 array, shape (r,)
+        From 0.
+
+    Raises
+    ------
+    InputError
+        There are several open predicates, the columns are too few or too many, or there are NULLs.
+    LoadError
+        The source cannot be read.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Better", [("a", "b")], types=["drug", "drug"], target=True)
+    >>> db.scope("Better", [("a", "b"), ("b", "a"), ("a", "c")])
+    >>> with db.program(sqlrl.parse_mln("Better(drug, drug)\n0 Better(x, y)")) as program:
+    ...     atoms, group = atom_groups(
+    ...         program, [("a", "b", "ab"), ("b", "a", "ab"), ("a", "c", "ac"), ("c", "a", "ac")]
+    ...     )
+    >>> atoms.tolist(), group.tolist()
+    ([1, 2, 3], [0, 1, 0])
+    """
+    opened = [info for info in program.public_layout.predicates.values() if info.atoms is not None]
+    if len(opened) != 1:
+        names = ", ".join(info.name for info in opened)
+        raise InputError(
+            f"groups= is for models with one open predicate, and this one has {len(opened)} ({names}): leave it out, or give "
+            "the examples a column, since whole examples stay together"
+        )
+    (info,) = opened
+    engine = program.engine
+    assert isinstance(engine, DuckDBEngine), "programs are held against a catalog, which DuckDB keeps"
+    with open_source(engine, groups) as source:
+        _check_columns(source, info)
+        data = _read(program, source, info)
+    nulls = data.column("nulls").to_numpy(zero_copy_only=False).astype(np.bool_)
+    if nulls.any():
+        raise InputError(
+            f"groups= has NULL in {counted(int(nulls.sum()), 'row')} of {source.label}: leave those rows out, or say which group "
+            "they belong to"
+        )
+    data = data.drop_null().sort_by([("atom", "ascending"), ("grp", "ascending")])
+    _, group = np.unique(data.column("grp").to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
+    return data.column("atom").to_numpy().astype(np.int64), group.astype(np.int64)
+
+
+def _check_columns(source: Source, info: PredicateInfo) -> None:
+    """Refuse a source that has not a column for each argument and one for the group."""
+    needed = len(info.types) + 1
+    if len(source.columns) == needed:
+        return
+    has = f"{counted(len(source.columns), 'column')}: {', '.join(source.columns)}" if source.columns else "none"
+    raise InputError(
+        f"groups= takes {needed} columns, {counted(len(info.types), 'argument')} of {info.name}({', '.join(info.types)}) and then the "
+        f"group, and {source.label} has {has}"
+    )
+
+
+def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
+    """Read distinct rows: `atom` (NULL if there is none), `grp`, and whether something else is NULL."""
+    names, arity = list(source.columns), len(info.types)
+    texts = [named(source.text(name), f"t{i}") for i, name in enumerate(names)]
+    rows = exp.select(*texts).distinct().from_(source.table)
+    null = exp.or_(*(exp.Is(this=column(f"t{i}", "g"), expression=exp.null()) for i in range(arity + 1)))
+    query = exp.select(column("atom", "a"), named(column(f"t{arity}", "g"), "grp"), named(null, "nulls"))
+    query = query.from_(rows.subquery("g"))
+    ids = []
+    for i, kind in enumerate(info.types):
+        # As it is written; else, since a type of numbers knows 1.0 as 1, by its value.
+        for alias, text in ((f"d{i}", column(f"t{i}", "g")), (f"n{i}", numeric_name(column(f"t{i}", "g")))):
+            on = exp.EQ(this=column("name", alias), expression=text)
+            query = query.join(table(program.layout.types[kind].dictionary, alias), on=on, join_type="left")
+        ids.append(exp.func("coalesce", column("id", f"d{i}"), column("id", f"n{i}")))
+    assert info.atoms is not None
+    same = exp.and_(*(exp.EQ(this=column(f"a{i}", "a"), expression=found) for i, found in enumerate(ids)))
+    query = query.join(table(info.atoms, "a"), on=same, join_type="left")
+    return program.engine.fetch(query, step="read groups of atoms")
+
+
+# ---- streams of examples -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +380,7 @@ class TrainingStream:
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved; see `learn.protocols.TrainingStream`."""
         key = RunKey(learner, parameters, self._program.model, self._ordered)
-        saved: dict[str, Any] = read_run(self._records, run, key)
+        saved: dict[str, Any] = _read_run(self._records, run, key)
         stream = saved[STREAM]
         self._open, self._done = np.array(stream["open"], dtype=object), stream["windows"]
         self._windows.first, self._windows.later = stream["first"], stream["window"]

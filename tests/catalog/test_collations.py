@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import sqlrl
-from sqlrl.database.grouping import atom_groups
+from sqlrl.database.training import atom_groups
 from sqlrl.errors import CatalogError, InputError
 
 NAMES = {"nocase": ("The", "the"), "noaccent": ("cafe", "caf\u00e9")}
