@@ -214,6 +214,24 @@ class Statements:
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, "run your SQL", sql)
 
+    def rows_of(self, sql: str) -> pa.Table | None:
+        """Run SQL that the user wrote and return the rows of its last statement, None if that has none.
+
+        Raises
+        ------
+        EngineError
+            If the database refuses it, also while the rows are read.
+        """
+        # DuckDB returns None where a statement has no rows.
+        relation: duckdb.DuckDBPyRelation | None = self.relation(sql)
+        if relation is None:
+            return None
+        try:
+            with on_interrupt(self.interrupt):
+                return relation.to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "run your SQL", sql)
+
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.
 
