@@ -260,11 +260,9 @@ def count_violated(
     # A product of sums over the rows of a clause would not be the sum of their products.
     apart = parameters is not None and sum(part.keyed for part in parts) > 1
     counts = []
-    for number, part in enumerate(parts):
+    for part in parts:
         keyed = parameters is not None and part.keyed
-        # Other engines put the steps of all parts in front of the whole query.
-        steps = Steps([], prefix=f"part{number}_" if len(parts) > 1 else "")
-        context = Context(part.bound, parameters if keyed else None, examples, steps, apart)
+        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
         counts.append((_violated(bound, part, context, world), keyed))
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))
