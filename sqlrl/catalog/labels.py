@@ -12,7 +12,7 @@ from sqlrl.catalog.atoms import Opening
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.store import PredicateRecord, Store, equal_columns
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.errors import LabelWarning, warn
 from sqlrl.wording import counted
@@ -60,12 +60,12 @@ def warn_unlabelled(store: Store, predicates: Iterable[str]) -> None:
         )
 
 
-def warn_empty(engine: Engine, layout: Layout, examples: TableName) -> None:
+def warn_empty(engine: QueryEngine, layout: Layout, examples: TableName) -> None:
     """Warn of some examples without query atoms.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     examples : TableName
         A table of those that are learned from.
@@ -97,12 +97,12 @@ def warn_empty(engine: Engine, layout: Layout, examples: TableName) -> None:
         )
 
 
-def warn_alike(engine: Engine, layout: Layout, examples: TableName) -> None:
+def warn_alike(engine: QueryEngine, layout: Layout, examples: TableName) -> None:
     """Warn of open predicates whose labels in some examples are all true or all false.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     examples : TableName
         A table of those that are learned from.

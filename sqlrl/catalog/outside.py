@@ -14,7 +14,7 @@ from sqlrl.catalog.atoms import Opening, atom_name
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.store import PredicateRecord, Store, equal_columns
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.errors import ScopeWarning, warn
 from sqlrl.wording import counted
@@ -67,12 +67,12 @@ def warn_outside(store: Store, predicates: Iterable[str]) -> None:
         )
 
 
-def labels_outside(engine: Engine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
+def labels_outside(engine: QueryEngine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
     r"""Return the example of each true label of a predicate that lies outside its scope; only `evaluate` asks.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     predicate : str
         An open predicate.

@@ -150,7 +150,7 @@ def _product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str
         product = exp.Mul(this=product, expression=column("n", f"part{i}"))
     clause = [column("clause", "part0")] if ordered[0][1] else []
     several = bool(clause) and len(keys) > 1
-    product = cast(exp.Sum(this=product), "HUGEINT") if several else product
+    product = cast(exp.Sum(this=product), "INT128") if several else product
     query = exp.select(*clause, named(product, "n")).from_(subquery(ordered[0][0], "part0"))
     for i, (other, keyed) in enumerate(ordered[1:], start=1):
         same = exp.and_(*(exp.EQ(this=column(k, f"part{i}"), expression=column(k, "part0")) for k in keys))
@@ -225,7 +225,7 @@ def _enumerate_violated(
     for equality in shape.equalities:
         body.equal(equality, holds=False)
     columns = [named(column(name, "p"), name) for name in keys]
-    query = body.select([*columns, named(cast(star_count(), "HUGEINT"), "n")])
+    query = body.select([*columns, named(cast(star_count(), "INT128"), "n")])
     return query.group_by(*(column(name, "p") for name in keys)) if keys else query
 
 

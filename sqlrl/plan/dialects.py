@@ -31,7 +31,7 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     Examples
     --------
     >>> from sqlrl.engine.nodes import cast, star_count
-    >>> for_dialect(cast(star_count(), "HUGEINT"), "spark").sql("spark")
+    >>> for_dialect(cast(star_count(), "INT128"), "spark").sql("spark")
     'CAST(COUNT(*) AS DECIMAL(38, 0))'
     >>> once = exp.select("x").from_("a").with_("a", as_=exp.select("x"), materialized=True)
     >>> once.sql("duckdb"), for_dialect(once, "spark").sql("spark")
@@ -41,7 +41,7 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     >>> for_dialect(both, "spark").sql("spark")
     'WITH a AS (SELECT x), a_2 AS (SELECT y) SELECT x FROM a, (SELECT y FROM a_2 AS a) AS b'
     >>> from sqlrl.engine.nodes import column
-    >>> for_dialect(cast(exp.Sum(this=column("n")), "HUGEINT"), "spark").sql("spark")
+    >>> for_dialect(cast(exp.Sum(this=column("n")), "INT128"), "spark").sql("spark")
     'SUM(CAST(`n` AS DECIMAL(38, 0)))'
     """
     if dialect not in _INTEGERS:
