@@ -120,6 +120,10 @@ class EngineError(SqlrlError):
         super().__init__(f"{step}: {shown}\n{remedy or f'while running: {brief(sql)}'}")
 
 
+class OverflowEngineError(EngineError):
+    """The database failed because an integer does not fit into the type that it has."""
+
+
 class GroundingLimitError(SqlrlError):
     """Grounding would exceed the limit; the message names the clause and the estimate."""
 

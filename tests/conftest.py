@@ -6,9 +6,12 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import spark as on_spark
 
 # A shared machine makes single cases slow, so no deadline; a fixed choice of cases makes a failure repeatable.
 settings.register_profile(
@@ -35,3 +38,14 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real data are not at {folder}; set SQLRL_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A session of Spark Connect, beside DuckDB the engine on which plans are tried."""
+    from pyspark.sql import SparkSession
+
+    with on_spark.server() as address:
+        session = SparkSession.builder.remote(address).getOrCreate()
+        yield session
+        session.stop()

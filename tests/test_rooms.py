@@ -88,6 +88,18 @@ def test_logic_and_engine_do_not_know_each_other() -> None:
     assert "logic" not in known_by("engine")
 
 
+@pytest.mark.parametrize("room", ["plan", "ground"])
+def test_whose_code_runs_on_any_engine(room: str) -> None:
+    for file in sorted((PACKAGE / room).rglob("*.py")):
+        names = {
+            node.module or "" for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)
+        }
+        # Programs for examples and tests are held against data in memory.
+        known = {"base", "nodes"} | ({"connecting"} if file.name == "sample.py" else set())
+        assert {x.split(".")[2] for x in names if x.startswith("sqlrl.engine.")} <= known, file
+        assert "duckdb" not in {x.split(".")[0] for x in names}, file
+
+
 @pytest.mark.parametrize("library", ["duckdb", "sqlglot"])
 def test_who_knows_the_database_and_who_sql(library: str) -> None:
     # `plan/` knows no connection; who solves, learns or finds clauses knows no SQL.

@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, named
@@ -182,13 +183,13 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
         ).from_(numbered.subquery("n"))
         on = column("name", "e").eq(column("name", "n"))
         found = joined.join(store.table("example", "e"), on=on, join_type="left")
-        engine.create_table(catalog, schema, table, found.order_by(column("position", "n")), step="select examples")
+        engine.create_table(
+            TableName(catalog, schema, table), found.order_by(column("position", "n")), step="select examples"
+        )
     target = exp.table_(table, db=schema, catalog=catalog, quoted=True)
     _check_filter(store, target)
     engine.create_table(
-        catalog,
-        schema,
-        table,
+        TableName(catalog, schema, table),
         exp.select(column("example"), column("position")).from_(target).order_by(column("position")),
         step="select examples",
     )

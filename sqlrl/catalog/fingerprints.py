@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
+from sqlrl.engine.nodes import column, integer, named, star_count, subquery
 from sqlrl.errors import LoadError
 
 MISSING = "missing"
@@ -163,7 +163,7 @@ def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.
     # `md5_number_lower` takes four times as long (DuckDB 2.0).
     row = exp.MD5(this=exp.Anonymous(this="to_json", expressions=[exp.column("s")]))
     digits = exp.DPipe(this=exp.convert("0x"), expression=exp.Left(this=row, expression=integer(16)))
-    digest = cast(digits, "UBIGINT")
+    digest = exp.cast(digits, exp.DataType.Type.UBIGINT)
     return _summed(digest, exp.select(exp.Star(replace=instants) if instants else exp.Star()).from_(table))
 
 

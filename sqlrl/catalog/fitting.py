@@ -28,7 +28,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.options import LoadOptions, evidence_files
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.errors import CatalogError, LabelWarning, LoadWarning, ScopeWarning, SqlrlError, UnseenConstantWarning, warn
 from sqlrl.logic.evidence import read_evidence
@@ -92,12 +92,12 @@ def warn_outside(store: Store, predicates: Iterable[str]) -> None:
         )
 
 
-def labels_outside(engine: Engine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
+def labels_outside(engine: QueryEngine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
     r"""Return the example of each true label of a predicate that lies outside its scope; only `evaluate` asks.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     predicate : str
         An open predicate.
@@ -199,12 +199,12 @@ def warn_unlabelled(store: Store, predicates: Iterable[str]) -> None:
         )
 
 
-def warn_empty(engine: Engine, layout: Layout, examples: TableName) -> None:
+def warn_empty(engine: QueryEngine, layout: Layout, examples: TableName) -> None:
     """Warn of some examples without query atoms.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     examples : TableName
         A table of those that are learned from.
@@ -236,12 +236,12 @@ def warn_empty(engine: Engine, layout: Layout, examples: TableName) -> None:
         )
 
 
-def warn_alike(engine: Engine, layout: Layout, examples: TableName) -> None:
+def warn_alike(engine: QueryEngine, layout: Layout, examples: TableName) -> None:
     """Warn of open predicates whose labels in some examples are all true or all false.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     examples : TableName
         A table of those that are learned from.

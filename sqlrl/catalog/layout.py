@@ -20,14 +20,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlrl.engine.base import TableName
 
-@dataclass(frozen=True, slots=True)
-class TableName:
-    """A fully qualified table."""
-
-    catalog: str
-    schema: str
-    name: str
+__all__ = ["Layout", "PredicateInfo", "TableName", "TypeInfo"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class ReadingStore(Store):
         # Created from a definition: a table that starts as an empty query result loses joins later (DuckDB 2.0).
         empty = self.engine.fetch(rows.limit(0), step=f"describe {table}")
         self.replacing(table)
-        self.engine.create_table(*self._memory, table, empty, step=f"copy {table}")
+        self.engine.create_table(self.name(table), empty, step=f"copy {table}")
         self.engine.execute(exp.Insert(this=self.table(table), expression=rows), step=f"copy {table}")
 
     def drop(self, table: str | None) -> None:

@@ -344,6 +344,10 @@ class Records:
         """Return what the query atoms were built from; their ids hold as long as this is the same."""
         return self._store.state("atoms") or ""
 
+    def forgotten_beside(self) -> str | None:
+        """Return the file in use if the records are not kept in any, None otherwise."""
+        return self._store.engine.forgotten_beside()
+
     def begin_run(self, learner: str, parameters: Mapping[str, Any], seed: int | None) -> int:
         """Record the start of a run; return its number."""
         row = {

@@ -290,7 +290,7 @@ class Store:
     def create(self, table: str, query: exp.Expr | pa.Table, step: str) -> int:
         """Create or replace one of our tables; return the number of its rows."""
         self.replacing(table)
-        rows = self.engine.create_table(*self.home(table), table, query, step=step)
+        rows = self.engine.create_table(self.name(table), query, step=step)
         self._made(table)
         return rows
 
@@ -308,7 +308,7 @@ class Store:
     def drop(self, table: str | None) -> None:
         """Drop one of our tables; None drops nothing."""
         if table is not None:
-            self.engine.drop_table(*self.home(table), table, step=f"drop {table}")
+            self.engine.drop_table(self.name(table), step=f"drop {table}")
             self._gone(table)
 
     def drop_view(self, view: str | None) -> None:
@@ -499,7 +499,7 @@ class Store:
             step = f"create the dictionary of {name}"
             self.replacing(record.dictionary)
             columns = {"id": "INTEGER", "name": "VARCHAR"}
-            self.engine.create_empty(*self.home(record.dictionary), record.dictionary, columns, step=step)
+            self.engine.create_empty(self.name(record.dictionary), columns, step=step)
             self._made(record.dictionary)
             self.save_type(record)
             types[name] = record

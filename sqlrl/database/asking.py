@@ -32,8 +32,8 @@ from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:
+    from sqlrl.database.samples import SampleTables
     from sqlrl.database.why import Reasons
-    from sqlrl.ground.samples import SampleTables
     from sqlrl.solve.marginal import Method
     from sqlrl.solve.sampling.belief import MarginalResult
 
@@ -187,7 +187,7 @@ class Asking(Models):
         if samples is None and means is None:
             yield None
             return
-        from sqlrl.ground.samples import SampleTables
+        from sqlrl.database.samples import SampleTables
 
         atoms = network.atoms[~network.helper]
         texts = atom_texts(program, atoms)

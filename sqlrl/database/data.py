@@ -298,7 +298,7 @@ class Data(Loading):
         try:
             yield name
         finally:
-            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop the chosen examples")
+            self.engine.drop_table(name, step="drop the chosen examples")
 
     def close(self) -> None:
         """Close the database; a connection of yours stays open."""

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.ground.assemble import plans
 from sqlrl.ground.counts import run_counts
 from sqlrl.ground.program import BoundFeature, Program
@@ -205,7 +205,7 @@ def _is_counted(joined: Enumerated, domain: int) -> bool:
     return (joined.cheap or domain <= SMALL) and domain < 2**127
 
 
-def _explain(engine: Engine, shape: str, clauses: int, query: exp.Select, most: int | None) -> Explanation:
+def _explain(engine: QueryEngine, shape: str, clauses: int, query: exp.Select, most: int | None) -> Explanation:
     estimate, plan = engine.estimate(query, step=f"explain {shape}")
     sql = query.sql(dialect=engine.dialect, pretty=True)
     return Explanation(shape, clauses, estimate if most is None else most, sql, plan, at_most=most is not None)

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names, numeric_name
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
@@ -70,12 +70,12 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     raise InputError(f"{written}{_absent(catalog, layout, info, parsed.constants, example)}")
 
 
-def atoms_of(engine: Engine, layout: Layout, examples: TableName | None = None) -> IntArray:
+def atoms_of(engine: QueryEngine, layout: Layout, examples: TableName | None = None) -> IntArray:
     r"""Return the ids of the query atoms of some examples.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
         Without helper predicates.
     examples : TableName, optional

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.readable import unique_name
 from sqlrl.catalog.records import Records
-from sqlrl.engine.base import Engine
+from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import named_atoms
@@ -26,7 +26,7 @@ from sqlrl.wording import counted
 class Inferred:
     """What inference found about the query atoms of some examples; the fields are those of `sqlrl.database.prediction.Prediction`."""
 
-    engine: Engine
+    engine: DuckDBEngine
     layout: Layout
     network_atoms: NetworkAtoms
     unseen: Unseen
@@ -45,12 +45,12 @@ class Inferred:
         mine: BoolArray = np.isin(self.network_atoms.ids, self._ids(self._choose(predicate)))
         return mine
 
-    def check_current(self, engine: Engine | None = None) -> None:
+    def check_current(self, engine: DuckDBEngine | None = None) -> None:
         """Refuse to go on if the query atoms were numbered anew since.
 
         Parameters
         ----------
-        engine : Engine, optional
+        engine : DuckDBEngine, optional
             Of the database whose query atoms these should be.
 
         Raises

@@ -14,7 +14,7 @@ from sqlrl.catalog.fitting import labels_outside
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
 from sqlrl.database.inferred import Inferred
-from sqlrl.engine.base import Engine
+from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
 from sqlrl.ground.atoms import read_labels
@@ -34,7 +34,7 @@ class Prediction(Inferred):
 
     Parameters
     ----------
-    engine : Engine
+    engine : DuckDBEngine
     layout : Layout
         Without helper predicates.
     network_atoms : NetworkAtoms
@@ -80,7 +80,7 @@ class Prediction(Inferred):
     ['Bob', 'Chris']
     """
 
-    engine: Engine
+    engine: DuckDBEngine
     layout: Layout
     network_atoms: NetworkAtoms
     network: Network | None

@@ -362,7 +362,7 @@ class TrainingStream:
 
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
-        file = self._program.engine.forgotten_beside()
+        file = self._records.forgotten_beside()
         if file is not None:
             warn(
                 f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
+from sqlrl.engine.base import TableName
 from sqlrl.engine.statements import Statements
 from sqlrl.errors import InputError
 
@@ -110,7 +111,7 @@ class DuckDBEngine(Statements):
         passing = self._directory is not None and home is not None and Path(home).is_relative_to(self._directory.name)
         return file if home is None or passing else None
 
-    def create_table(self, catalog: str, schema: str, name: str, query: exp.Expr | pa.Table, *, step: str) -> int:
+    def create_table(self, name: TableName, query: exp.Expr | pa.Table, *, step: str) -> int:
         """Create (or replace) a table from a query or an Arrow table; return the number of its rows.
 
         Raises
@@ -122,7 +123,7 @@ class DuckDBEngine(Statements):
         """
         if not self._depth:
             self.check_ready()
-        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
+        target = _table(name)
         if isinstance(query, exp.Expr):
             return self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
         with self.attached(query) as source:
@@ -132,10 +133,10 @@ class DuckDBEngine(Statements):
                     exp.Create(this=target, kind="TABLE", replace=True, expression=everything), step=step
                 )
             described = self.fetch_rows(exp.Describe(this=everything), step=step)[1]
-        self.create_empty(catalog, schema, name, {row[0]: row[1] for row in described}, step=step)
+        self.create_empty(name, {row[0]: row[1] for row in described}, step=step)
         return 0
 
-    def create_empty(self, catalog: str, schema: str, name: str, columns: Mapping[str, str], *, step: str) -> None:
+    def create_empty(self, name: TableName, columns: Mapping[str, str], *, step: str) -> None:
         """Create (or replace) a table without rows from the names and types of its columns.
 
         In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is inserted in
@@ -150,15 +151,18 @@ class DuckDBEngine(Statements):
             exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
             for column, kind in columns.items()
         ]
-        target = exp.Schema(this=exp.table_(name, db=schema, catalog=catalog, quoted=True), expressions=definitions)
+        target = exp.Schema(this=_table(name), expressions=definitions)
         self.execute(exp.Create(this=target, kind="TABLE", replace=True), step=step)
 
-    def drop_table(self, catalog: str, schema: str, name: str, *, step: str) -> None:
-        """Drop a table if it exists."""
-        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
-        self.execute(exp.Drop(tables=[target], kind="TABLE", exists=True), step=step)
+    def append(self, name: TableName, query: exp.Expr, *, step: str) -> None:
+        """Add the rows of a query, which may read the table, to a table."""
+        self.execute(exp.Insert(this=_table(name), expression=query), step=step)
 
-    def create_view(self, catalog: str, schema: str, name: str, query: exp.Expr, *, step: str) -> None:
+    def drop_table(self, name: TableName, *, step: str) -> None:
+        """Drop a table if it exists."""
+        self.execute(exp.Drop(tables=[_table(name)], kind="TABLE", exists=True), step=step)
+
+    def create_view(self, name: TableName, query: exp.Expr, *, step: str) -> None:
         """Create (or replace) a view of a query, which is not run.
 
         Raises
@@ -168,10 +172,12 @@ class DuckDBEngine(Statements):
         """
         if not self._depth:
             self.check_ready()
-        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
-        self.execute(exp.Create(this=target, kind="VIEW", replace=True, expression=query), step=step)
+        self.execute(exp.Create(this=_table(name), kind="VIEW", replace=True, expression=query), step=step)
 
-    def drop_view(self, catalog: str, schema: str, name: str, *, step: str) -> None:
+    def drop_view(self, name: TableName, *, step: str) -> None:
         """Drop a view if it exists."""
-        target = exp.table_(name, db=schema, catalog=catalog, quoted=True)
-        self.execute(exp.Drop(tables=[target], kind="VIEW", exists=True), step=step)
+        self.execute(exp.Drop(tables=[_table(name)], kind="VIEW", exists=True), step=step)
+
+
+def _table(name: TableName) -> exp.Table:
+    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)

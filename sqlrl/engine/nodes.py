@@ -109,14 +109,14 @@ def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression | None:
 
 
 def cast(node: exp.Expression, kind: str) -> exp.Cast:
-    """Return a cast to a type of DuckDB's name (`BIGINT`, `HUGEINT`).
+    """Return a cast to a type by sqlglot's name, which is no dialect's (`BIGINT`, `INT128`, `INT[]`).
 
     Examples
     --------
-    >>> cast(column("n"), "HUGEINT").sql("duckdb")
+    >>> cast(column("n"), "INT128").sql("duckdb")
     'CAST("n" AS INT128)'
     """
-    return exp.cast(node, exp.DataType.build(kind, dialect="duckdb"))
+    return exp.cast(node, exp.DataType.build(kind))
 
 
 def element(values: exp.Expression, place: exp.Expression) -> exp.Bracket:

@@ -21,7 +21,7 @@ from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.readiness import check_ready
 from sqlrl.engine.recognizing import damage
 from sqlrl.engine.rendering import rendered
-from sqlrl.errors import EngineError, InputError
+from sqlrl.errors import EngineError, InputError, OverflowEngineError
 
 logger = logging.getLogger(__name__)
 _names = itertools.count(1)
@@ -390,7 +390,19 @@ class Statements:
             raise broken from error
         # Messages show the beginning of either.
         logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
-        raise EngineError(step, reason, sql, self.remedy(reason)) from error
+        kind = OverflowEngineError if _is_overflow(reason) else EngineError
+        raise kind(step, reason, sql, self.remedy(reason)) from error
+
+
+def _is_overflow(reason: str) -> bool:
+    """Tell whether DuckDB says that an integer does not fit into its type.
+
+    Examples
+    --------
+    >>> _is_overflow("Out of Range Error: Overflow in HUGEINT addition"), _is_overflow("Out of Memory Error: failed")
+    (True, False)
+    """
+    return "overflow" in reason.lower() or "out of range" in reason.lower()
 
 
 def _estimated_rows(plan: list[dict[str, Any]]) -> int:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import FloatArray, IntArray
@@ -57,7 +57,7 @@ class Atoms:
 
 
 def read_atoms(
-    engine: Engine,
+    engine: QueryEngine,
     layout: Layout,
     blocks: Sequence[BlockRule],
     examples: TableName | None,
@@ -155,7 +155,7 @@ def _dense_rank(keys: Sequence[exp.Expression]) -> exp.Expression:
 
 
 def read_labels(
-    engine: Engine, layout: Layout, ids: IntArray, examples: TableName | None
+    engine: QueryEngine, layout: Layout, ids: IntArray, examples: TableName | None
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Read the labels of query atoms: their truth, and which of them have a label. Only learners and `evaluate` call this.
 

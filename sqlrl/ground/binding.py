@@ -8,7 +8,7 @@ from itertools import count
 
 from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
 from sqlrl.ground.helpers import HelperTables
@@ -282,7 +282,7 @@ def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str,
 
 
 def bind_program(
-    engine: Engine,
+    engine: QueryEngine,
     layout: Layout,
     model: Model,
     *,
@@ -294,7 +294,7 @@ def bind_program(
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
         Must know every predicate of the model's rules.
     model : Model

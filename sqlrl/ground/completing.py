@@ -51,8 +51,7 @@ def completed_world(program: Program, world: World) -> Iterator[World]:
     with program.shown(_visible(program, world.atoms)) as name:
         for helper, variables, definition in _definitions(program):
             query = _true_atoms(program, helper, variables, definition, World(name))
-            statement = exp.Insert(this=table(name), expression=query)
-            program.engine.execute(statement, step="complete a world")
+            program.engine.append(name, query, step="complete a world")
         yield World(name)
 
 

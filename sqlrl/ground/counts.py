@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, OverflowEngineError
 from sqlrl.ground.program import BoundFeature, Program, ShapeUse
 from sqlrl.logic.compile import clause_text
 from sqlrl.logic.printer import format_formula, placed
@@ -119,15 +119,13 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
     >>> with overflow_named(program, use):
-    ...     raise EngineError("count", "Overflow in multiplication", "SELECT")
+    ...     raise OverflowEngineError("count", "Overflow in multiplication", "SELECT")
     Traceback (most recent call last):
     sqlrl.errors.CountOverflowError: a count of <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) does not fit into 128 bits
     """
     try:
         yield
-    except EngineError as error:
-        if not is_overflow(error):
-            raise
+    except OverflowEngineError as error:
         raise _overflow(program, use) from error
 
 
@@ -135,18 +133,6 @@ def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
     """Return the error that a count of a shape's clauses does not fit into 128 bits; it names the first of them."""
     feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
     return CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits")
-
-
-def is_overflow(error: EngineError) -> bool:
-    """Tell whether the database failed because a count does not fit into the type that it has.
-
-    Examples
-    --------
-    >>> is_overflow(EngineError("count", "Overflow in multiplication", "SELECT"))
-    True
-    """
-    reason = error.reason.lower()
-    return "overflow" in reason or "out of range" in reason
 
 
 # ---- the limit on the number of ground clauses -------------------------------------------------------

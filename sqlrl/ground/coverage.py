@@ -14,10 +14,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer
-from sqlrl.errors import CountOverflowError, EngineError, GroundingLimitError, ModelError
-from sqlrl.ground.counts import is_overflow
+from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, OverflowEngineError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
 from sqlrl.plan.coverage import (
@@ -114,7 +113,7 @@ class BodyText:
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     predicates : sequence of str
         By index.
@@ -129,7 +128,9 @@ class BodyText:
     'Friends(A, B) ^ Friends(B, Chris)'
     """
 
-    def __init__(self, engine: Engine, layout: Layout, predicates: Sequence[str], body: Sequence[BodyLiteral]) -> None:
+    def __init__(
+        self, engine: QueryEngine, layout: Layout, predicates: Sequence[str], body: Sequence[BodyLiteral]
+    ) -> None:
         self.body, self._infos = body, [layout.predicates[name] for name in predicates]
         wanted: dict[str, set[int]] = {}
         for literal in body:
@@ -153,7 +154,7 @@ class BodyText:
         return chr(ord("A") + term % 26) + (str(term // 26) if term >= 26 else "")
 
 
-def constant_names(engine: Engine, layout: Layout, kind: str, ids: Iterable[int]) -> dict[int, str]:
+def constant_names(engine: QueryEngine, layout: Layout, kind: str, ids: Iterable[int]) -> dict[int, str]:
     """Return the names of some constants of a type.
 
     Examples
@@ -467,7 +468,7 @@ class Coverage:
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     components : Components
         With the number h of the target's arguments.
@@ -510,7 +511,7 @@ class Coverage:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: QueryEngine,
         layout: Layout,
         components: Components,
         predicates: Sequence[str],
@@ -632,8 +633,7 @@ class Coverage:
             tables = self._shared(patterns, scratch, keys)
             if keep:
                 query = layer_bindings(patterns, self.layout, tables, self.limit + 1)
-                insert = exp.Insert(this=table(tables.bindings), expression=query)
-                self.engine.execute(insert, step=f"bind {counted(len(steps), 'component')}")
+                self.engine.append(tables.bindings, query, step=f"bind {counted(len(steps), 'component')}")
                 counts = self.engine.fetch(count_bindings(tables.bindings, first), step="count bindings")
                 if counts.num_rows and int(_integers(counts, "n").sum()) > self.limit:
                     self._drop_bindings(first)
@@ -679,9 +679,7 @@ class Coverage:
     def _counted(self, query: exp.Select, steps: Sequence[Step]) -> pa.Table:
         try:
             return self.engine.fetch(query, step=f"count the bindings of {counted(len(steps), 'component')}")
-        except EngineError as error:
-            if not is_overflow(error):
-                raise
+        except OverflowEngineError as error:
             shown = BodyText(self.engine, self.layout, self.predicates, steps[0].component)
             others = f" or of {counted(len(steps) - 1, 'other component')}" if len(steps) > 1 else ""
             raise CountOverflowError(
@@ -697,10 +695,11 @@ class Coverage:
         return [i for i, x in enumerate(patterns) if x.groupable and (x.loose or facts[x] <= sizes[x])]
 
     def _drop_bindings(self, first: int) -> None:
-        late = exp.GTE(this=column("component"), expression=integer(first))
-        self.engine.execute(
-            exp.Delete(this=table(self._bindings_table()), where=exp.Where(this=late)), step="drop bindings"
-        )
+        """Keep the bindings of the components before a number; of what goes there were more than the limit, of what stays fewer."""
+        bindings = self._bindings_table()
+        early = exp.LT(this=column("component", "b"), expression=integer(first))
+        kept = exp.select(exp.Star()).from_(table(bindings, "b")).where(early, copy=False)
+        self.engine.create_table(bindings, kept, step="drop bindings")
 
     def _set_apart(self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
         """Count the components of a layer that alone have more bindings than the limit."""
@@ -777,11 +776,11 @@ class Coverage:
         name = TableName(catalog, schema, f"coverage_{kind}_{next(_numbers)}")
         # Known before it is there: Ctrl-C may come at any time.
         self._tables.add(name)
-        self.engine.create_table(catalog, schema, name.name, data, step=f"create a scratch table ({kind})")
+        self.engine.create_table(name, data, step=f"create a scratch table ({kind})")
         return name
 
     def _drop(self, name: TableName) -> None:
-        self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+        self.engine.drop_table(name, step="drop scratch tables")
         self._tables.discard(name)
 
     # ---- at atoms ----------------------------------------------------------------------------------------

@@ -20,10 +20,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
-from sqlrl.errors import EngineError, GroundingLimitError
-from sqlrl.ground.counts import is_overflow, unjoined
+from sqlrl.errors import GroundingLimitError, OverflowEngineError
+from sqlrl.ground.counts import unjoined
 from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
 from sqlrl.plan.bounds import domain_bound, enumerated
@@ -62,7 +62,7 @@ class HelperSize:
 
 
 def most_atoms(
-    engine: Engine,
+    engine: QueryEngine,
     layout: Layout,
     name: str,
     variables: tuple[tuple[str, str], ...],
@@ -75,7 +75,7 @@ def most_atoms(
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
         Knows the predicates of the definition.
     name, variables
@@ -128,9 +128,7 @@ def most_atoms(
         free = tuple(called[list(below)[slot.index]] for slot in bound.free)
         try:
             rows = engine.fetch(bound.query, step=f"count the atoms of {name}").column("n").to_pylist()
-        except EngineError as error:
-            if not is_overflow(error):
-                raise
+        except OverflowEngineError:
             continue
         size = min(size, sum(int(n or 0) for n in rows))
     assert size is not None, "there is a first clause"
@@ -174,7 +172,7 @@ class HelperTables:
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     prefix : str
         Starts the names of the tables.
@@ -205,7 +203,7 @@ class HelperTables:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: QueryEngine,
         layout: Layout,
         prefix: str,
         constants: Constants,
@@ -252,9 +250,9 @@ class HelperTables:
     def close(self) -> None:
         """Drop what was created."""
         for name in self.tables:
-            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+            self.engine.drop_table(name, step="drop scratch tables")
         for name in self.views:
-            self.engine.drop_view(name.catalog, name.schema, name.name, step="drop scratch tables")
+            self.engine.drop_view(name, step="drop scratch tables")
 
     def _most_atoms(self, name: str, variables: Variables, helper: Helper, subject: str) -> int:
         """Return a bound on the atoms of a helper, or of its witnesses; refuse more than the limit."""
@@ -293,7 +291,7 @@ class HelperTables:
         if hidden:
             none["example"] = pa.array([], pa.int32())
         none |= {"truth": pa.array([], pa.bool_()), "given": pa.array([], pa.bool_())}
-        self.engine.create_table(catalog, schema, facts.name, pa.table(none), step=f"create {name}")
+        self.engine.create_table(facts, pa.table(none), step=f"create {name}")
         count = most
         if not self._planned:
             count = self._count(atoms)
@@ -317,10 +315,10 @@ class HelperTables:
         """Create a table of rows, or a view where they are only planned."""
         if self._planned:
             self.views.append(rows)
-            self.engine.create_view(rows.catalog, rows.schema, rows.name, query, step=f"plan {what}")
+            self.engine.create_view(rows, query, step=f"plan {what}")
         else:
             self.tables.append(rows)
-            self.engine.create_table(rows.catalog, rows.schema, rows.name, query, step=f"create {what}")
+            self.engine.create_table(rows, query, step=f"create {what}")
 
     def _facts(self, helper: Helper) -> tuple[exp.Select, bool]:
         """Plan the facts of a helper, and tell whether they have a hidden example column."""

@@ -253,7 +253,7 @@ class ProgramOracle:
     def _show(self, world: BoolArray) -> None:
         """Show the true atoms of a world to SQL."""
         name, true = self._world, pa.table({"atom": pa.array(self._network.atoms[world], pa.int64())})
-        self.program.engine.create_table(name.catalog, name.schema, name.name, true, step="show a world to SQL")
+        self.program.engine.create_table(name, true, step="show a world to SQL")
 
     def _plans(self, wanted: npt.NDArray[np.int8]) -> list[_Asked]:
         """Return the queries of a round; they are planned once for all rounds."""

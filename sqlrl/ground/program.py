@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.logic.model import Expansions, Model, Rule
@@ -44,7 +44,7 @@ class ConstantIds:
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     prefix : str
         Starts the names of scratch tables.
@@ -61,7 +61,7 @@ class ConstantIds:
     (['Anna', 'Bob', 'Chris'], [])
     """
 
-    def __init__(self, engine: Engine, layout: Layout, prefix: str) -> None:
+    def __init__(self, engine: QueryEngine, layout: Layout, prefix: str) -> None:
         self.engine, self.layout = engine, layout
         self.tables: list[TableName] = []
         self._prefix = prefix
@@ -72,7 +72,7 @@ class ConstantIds:
         """Create a scratch table under a fresh name."""
         catalog, schema = self.layout.scratch
         name = TableName(catalog, schema, f"{self._prefix}_{kind}_{len(self.tables)}")
-        self.engine.create_table(catalog, schema, name.name, query, step=f"create a scratch table ({kind})")
+        self.engine.create_table(name, query, step=f"create a scratch table ({kind})")
         self.tables.append(name)
         return name
 
@@ -124,7 +124,7 @@ class ConstantIds:
     def close(self) -> None:
         """Drop the scratch tables."""
         for name in self.tables:
-            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+            self.engine.drop_table(name, step="drop scratch tables")
         self.tables.clear()
 
     def single_row(self, instance: Instance) -> TableName | None:
@@ -147,12 +147,12 @@ class ConstantIds:
 
 
 @contextmanager
-def shown_rows(engine: Engine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
+def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
     """Show rows to SQL as a scratch table while the context is open.
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
         Says where scratch tables are.
     data : pyarrow.Table or sqlglot expression
@@ -173,11 +173,11 @@ def shown_rows(engine: Engine, layout: Layout, data: pa.Table | exp.Expr) -> Ite
     """
     catalog, schema = layout.scratch
     name = TableName(catalog, schema, f"shown_{next(_numbers)}")
-    engine.create_table(catalog, schema, name.name, data, step="show rows to SQL")
+    engine.create_table(name, data, step="show rows to SQL")
     try:
         yield name
     finally:
-        engine.drop_table(catalog, schema, name.name, step="drop scratch tables")
+        engine.drop_table(name, step="drop scratch tables")
 
 
 # ---- programs ----------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class Program:
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     model : Model
         Of exact semantics, without `*`.
@@ -282,7 +282,7 @@ class Program:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: QueryEngine,
         layout: Layout,
         model: Model,
         features: Sequence[BoundFeature],
@@ -369,9 +369,9 @@ class Program:
     def close(self) -> None:
         """Drop the program's scratch tables."""
         for name in self._tables:
-            self.engine.drop_table(name.catalog, name.schema, name.name, step="drop scratch tables")
+            self.engine.drop_table(name, step="drop scratch tables")
         for name in self._views:
-            self.engine.drop_view(name.catalog, name.schema, name.name, step="drop scratch tables")
+            self.engine.drop_view(name, step="drop scratch tables")
         self._tables.clear()
         self._views.clear()
         self.constants.close()
@@ -476,7 +476,7 @@ class Program:
         clause = exp.Add(this=number, expression=integer(self.clause_count - 1))
         rows = exp.select(named(clause, "clause"), *(column(n) for n in names)).from_(subquery(new, "new"))
         first = self.clause_count
-        self.engine.execute(exp.Insert(this=table(self.expansions[i]), expression=rows), step="expand a template")
+        self.engine.append(self.expansions[i], rows, step="expand a template")
         size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(self.expansions[i]))
         size = size.where(exp.GTE(this=column("clause"), expression=integer(first)))
         added = self.engine.fetch(size, step="count new clauses").column(0)[0].as_py()
@@ -548,8 +548,7 @@ class Program:
             elif use.parameters is None:
                 use.parameters = self.constants.scratch("parameter", rows)
             else:
-                statement = exp.Insert(this=table(use.parameters), expression=rows)
-                self.engine.execute(statement, step="add parameter rows")
+                self.engine.append(use.parameters, rows, step="add parameter rows")
 
 
 def _parameter_columns(shape: Shape) -> list[str]:

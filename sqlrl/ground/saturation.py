@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.catalog.layout import Layout
-from sqlrl.engine.base import Engine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import shown_rows
@@ -50,7 +50,7 @@ class Saturated:
 
 
 def saturate(
-    engine: Engine,
+    engine: QueryEngine,
     layout: Layout,
     bias: Bias,
     arguments: IntArray,
@@ -65,7 +65,7 @@ def saturate(
 
     Parameters
     ----------
-    engine : Engine
+    engine : QueryEngine
     layout : Layout
     bias : Bias
         Fits the layout.
@@ -168,7 +168,7 @@ class _Known:
 
 
 def _too_many(
-    engine: Engine, layout: Layout, bias: Bias, tables: SaturationTables, depth: int, seeds: int, limit: int
+    engine: QueryEngine, layout: Layout, bias: Bias, tables: SaturationTables, depth: int, seeds: int, limit: int
 ) -> GroundingLimitError:
     """Return the error that says which mode explodes."""
     query = reached(bias.body, depth, layout, tables)

@@ -150,7 +150,7 @@ def _product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str
         product = exp.Mul(this=product, expression=column("n", f"part{i}"))
     clause = [column("clause", "part0")] if ordered[0][1] else []
     several = bool(clause) and len(keys) > 1
-    product = cast(exp.Sum(this=product), "HUGEINT") if several else product
+    product = cast(exp.Sum(this=product), "INT128") if several else product
     query = exp.select(*clause, named(product, "n")).from_(subquery(ordered[0][0], "part0"))
     for i, (other, keyed) in enumerate(ordered[1:], start=1):
         same = exp.and_(*(exp.EQ(this=column(k, f"part{i}"), expression=column(k, "part0")) for k in keys))
@@ -225,7 +225,7 @@ def _enumerate_violated(
     for equality in shape.equalities:
         body.equal(equality, holds=False)
     columns = [named(column(name, "p"), name) for name in keys]
-    query = body.select([*columns, named(cast(star_count(), "HUGEINT"), "n")])
+    query = body.select([*columns, named(cast(star_count(), "INT128"), "n")])
     return query.group_by(*(column(name, "p") for name in keys)) if keys else query
 
 
@@ -260,11 +260,9 @@ def count_violated(
     # A product of sums over the rows of a clause would not be the sum of their products.
     apart = parameters is not None and sum(part.keyed for part in parts) > 1
     counts = []
-    for number, part in enumerate(parts):
+    for part in parts:
         keyed = parameters is not None and part.keyed
-        # Other engines put the steps of all parts in front of the whole query.
-        steps = Steps([], prefix=f"part{number}_" if len(parts) > 1 else "")
-        context = Context(part.bound, parameters if keyed else None, examples, steps, apart)
+        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
         counts.append((_violated(bound, part, context, world), keyed))
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))

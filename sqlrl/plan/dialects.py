@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from sqlglot import exp
 
 _INTEGERS = {"spark": "DECIMAL(38, 0)"}
@@ -29,13 +31,17 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     Examples
     --------
     >>> from sqlrl.engine.nodes import cast, star_count
-    >>> for_dialect(cast(star_count(), "HUGEINT"), "spark").sql("spark")
+    >>> for_dialect(cast(star_count(), "INT128"), "spark").sql("spark")
     'CAST(COUNT(*) AS DECIMAL(38, 0))'
     >>> once = exp.select("x").from_("a").with_("a", as_=exp.select("x"), materialized=True)
     >>> once.sql("duckdb"), for_dialect(once, "spark").sql("spark")
     ('WITH a AS MATERIALIZED (SELECT x) SELECT x FROM a', 'WITH a AS (SELECT x) SELECT x FROM a')
+    >>> inner = exp.select("y").from_("a").with_("a", as_=exp.select("y"))
+    >>> both = once.copy().join(inner.subquery("b"))
+    >>> for_dialect(both, "spark").sql("spark")
+    'WITH a AS (SELECT x), a_2 AS (SELECT y) SELECT x FROM a, (SELECT y FROM a_2 AS a) AS b'
     >>> from sqlrl.engine.nodes import column
-    >>> for_dialect(cast(exp.Sum(this=column("n")), "HUGEINT"), "spark").sql("spark")
+    >>> for_dialect(cast(exp.Sum(this=column("n")), "INT128"), "spark").sql("spark")
     'SUM(CAST(`n` AS DECIMAL(38, 0)))'
     """
     if dialect not in _INTEGERS:
@@ -58,4 +64,48 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
             node.set("materialized", None)
         return node
 
-    return query.transform(widened).transform(replaced).transform(unhinted)
+    return _with_own_names(query.transform(widened).transform(replaced).transform(unhinted))
+
+
+def _with_own_names(query: exp.Expression) -> exp.Expression:
+    """Give the named steps of a query names of their own, as sqlglot puts those of its parts in front of the whole.
+
+    The query is changed; columns keep the aliases of the steps that they are of.
+    """
+    names = {str(step.alias) for step in query.find_all(exp.CTE)}
+    seen = set[str]()
+    for inside in query.find_all(exp.With):
+        for step in inside.expressions:
+            name = str(step.alias)
+            if name in seen:
+                new = next(x for x in (f"{name}_{i}" for i in itertools.count(2)) if x not in names)
+                names.add(new)
+                _rename(inside, step, new)
+            seen.add(step.alias)
+    return query
+
+
+def _rename(inside: exp.With, step: exp.CTE, new: str) -> None:
+    """Rename a step where it is defined and wherever the query that it stands in front of reads it."""
+    old = str(step.alias)
+    whole = inside.parent
+    assert whole is not None
+    for read in whole.find_all(exp.Table):
+        if read.name != old or read.db or _definer(read, old) is not inside:
+            continue
+        if not read.alias:
+            read.set("alias", exp.TableAlias(this=read.this.copy()))
+        read.this.set("this", new)
+    alias = step.args["alias"]
+    (alias if isinstance(alias, exp.Identifier) else alias.this).set("this", new)
+
+
+def _definer(read: exp.Expr, name: str) -> exp.With | None:
+    """Return the WITH whose step of a name is meant at a place of a query: the nearest one around it."""
+    node = read.parent
+    while node is not None:
+        inside = node.args.get("with_")
+        if isinstance(inside, exp.With) and any(step.alias == name for step in inside.expressions):
+            return inside
+        node = node.parent
+    return None

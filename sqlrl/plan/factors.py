@@ -260,13 +260,14 @@ def _is_empty(bound: BoundShape, part: Part, how: Relation) -> bool:
 
 def _positive_sums(terms: Sequence[exp.Select], keys: Sequence[str]) -> exp.Select:
     """Add up the terms of an inclusion-exclusion by keys; only sums above 0 stay."""
-    total = cast(exp.Sum(this=column("n")), "HUGEINT")
+    # Qualified, since Spark would take `n` for the sum where that is compared.
+    total = cast(exp.Sum(this=column("n", "terms")), "INT128")
     if not terms:
         nothing = [named(integer(0), key) for key in keys]
         return exp.select(*nothing, named(integer(0), "n")).where(exp.false())
     query = exp.select(*map(column, keys), named(total, "n")).from_(subquery(union_all(terms), "terms"))
     query = query.group_by(*map(column, keys))
-    return query.having(exp.GT(this=exp.Sum(this=column("n")), expression=integer(0)))
+    return query.having(exp.GT(this=total.copy(), expression=integer(0)))
 
 
 def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: Sequence[str]) -> exp.Select:
@@ -322,7 +323,7 @@ def list_factors(
     if plan.list_signs:
         placed = placed.where(_no_tautology())
     factors = steps.add("factors", placed)
-    edges = cast(exp.Sum(this=exp.ArraySize(this=column("literals"))), "HUGEINT")
+    edges = cast(exp.Sum(this=exp.ArraySize(this=column("literals"))), "INT128")
     sizes = exp.select(*map(column, keys), named(star_count(), "factors"), named(edges, "edges"))
     sizes = sizes.from_(cte(factors)).group_by(*map(column, keys))
     each = exp.Explode(this=column("literals"))

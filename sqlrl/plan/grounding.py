@@ -406,7 +406,7 @@ def _multiplicity(bound: BoundShape, variables: Sequence[Slot], counted: Multipl
         rows *= max(domain_size(bound, slot), 1)
     wide = rows * counted.most > BIGINT_LIMIT
     value = counted.value(wide)
-    return cast(exp.Sum(this=value), "HUGEINT" if wide else "BIGINT") if merges else value
+    return cast(exp.Sum(this=value), "INT128" if wide else "BIGINT") if merges else value
 
 
 def _counted(bound: BoundShape, variables: Sequence[Slot], open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:

@@ -59,7 +59,7 @@ class PartSum:
 
     def value(self, wide: bool) -> exp.Expression:
         """Return the number as an expression over what is joined: HUGEINT if `wide`, else BIGINT."""
-        kind = "HUGEINT" if wide else "BIGINT"
+        kind = "INT128" if wide else "BIGINT"
         found: list[exp.Expression] = []
         for i, (constant, factor) in enumerate(self.terms):
             assert factor.weight is not None
@@ -141,7 +141,7 @@ class Multiplicity:
         constant = reduce(lambda a, b: a * b, (part.constant for part in self._sums if not part.terms), 1)
         values = [part.value(wide) for part in varying]
         if constant != 1 or not values:
-            values.insert(0, cast(integer(constant), "HUGEINT" if wide else "BIGINT"))
+            values.insert(0, cast(integer(constant), "INT128" if wide else "BIGINT"))
         return reduce(lambda a, b: exp.Mul(this=a, expression=b), values)
 
 

@@ -137,7 +137,7 @@ def sum_product(
     left = _eliminate(factors, keep, steps, wide)
     known: dict[Slot, exp.Column] = {}
     total = exp.Sum(this=_product(left, wide, multiplier))
-    query = _join(exp.select(*group, named(cast(total, "HUGEINT"), "n")), left, known)
+    query = _join(exp.select(*group, named(cast(total, "INT128"), "n")), left, known)
     return query.group_by(*(g.this.copy() for g in group)) if group else query
 
 
@@ -235,7 +235,7 @@ def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: Steps,
     weighted = any(f.weight for f in bucket)
     count: exp.Expression = exp.Sum(this=_product(bucket, wide, 1)) if weighted else star_count()
     if weighted or wide:
-        count = cast(count, "HUGEINT" if wide else "BIGINT")
+        count = cast(count, "INT128" if wide else "BIGINT")
     selected = [*(named(known[other].copy(), name) for name, other in columns), named(count, "n")]
     query = body.select(*selected, append=False, copy=False)
     if others:
@@ -250,7 +250,7 @@ def _product(factors: Sequence[Factor], wide: bool, multiplier: int) -> exp.Expr
     if multiplier != 1 or not terms:
         terms.append(integer(multiplier))
     if wide:
-        terms[0] = cast(terms[0], "HUGEINT")
+        terms[0] = cast(terms[0], "INT128")
     return reduce(lambda a, b: exp.Mul(this=a, expression=b), terms)
 
 

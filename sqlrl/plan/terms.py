@@ -494,7 +494,7 @@ def term_query(
         found.append(_renamed(Factor(source, None, 1), term.same))
     group = [named(column(name, "p"), name) for name in context.keys]
     if not found:
-        return exp.select(named(cast(integer(term.multiplier), "HUGEINT"), "n"))
+        return exp.select(named(cast(integer(term.multiplier), "INT128"), "n"))
     keep = frozenset(term.same.find(k) for k in context.keep)
     return sum_product(found, keep, group, context.steps, multiplier=term.multiplier)
 
@@ -597,7 +597,7 @@ def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
     elif len(terms) == 1:
         query = terms[0]
     else:
-        total = exp.cast(exp.Sum(this=column("n")), exp.DataType.build("HUGEINT", dialect="duckdb"))
+        total = cast(exp.Sum(this=column("n")), "INT128")
         query = exp.select(*group, named(total, "n")).from_(subquery(union_all(terms), "terms"))
         query = query.group_by(*group) if group else query
     return context.steps.before(query)

@@ -12,6 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.base import TableName
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, SourceWarning, UnseenConstantWarning
 from sqlrl.logic.evidence import parse_evidence
@@ -117,7 +118,7 @@ def pairs(kind: str, folder: Path, catalog: Catalog) -> Any:
             return folder / "f.parquet"
         case "table":
             with catalog.engine.attached(table) as name:
-                catalog.engine.create_table("memory", "main", "f", _everything(name), step="make a table")
+                catalog.engine.create_table(TableName("memory", "main", "f"), _everything(name), step="make a table")
             return "f"
         case "query":
             return f"select * from (values {', '.join(str((b, a)) for a, b in FRIENDS)}) as t(b, a)"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sqlrl
+from sqlrl.database import samples as sinks
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.ground import samples as sinks
 from tests.ground.brute import Data, Formulas, Ground
 
 HEADER = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"

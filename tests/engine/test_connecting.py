@@ -12,6 +12,7 @@ from sqlglot import exp
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.base import TableName
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import BusyError, CatalogError, EngineError, InputError
 
@@ -192,7 +193,7 @@ def test_a_file_of_ours_opens_for_reading(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="was opened read-only"):
         catalog.load("Q", [("a",)], types=["t"])
     query = exp.select(exp.convert(1).as_("x"))
-    catalog.engine.create_table(*catalog.engine.scratch, "scratch table", query, step="scratch")
+    catalog.engine.create_table(TableName(*catalog.engine.scratch, "scratch table"), query, step="scratch")
     catalog.engine.close()
     with duckdb.connect(str(path), read_only=True) as own:
         assert list(Catalog(connect(own)).predicates()) == ["P"]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp, parse_one, select
 
+from sqlrl.engine.base import TableName
 from sqlrl.engine.connecting import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import EngineError, InputError
@@ -28,14 +29,14 @@ def sql(text: str) -> exp.Expression:
 
 def test_tables_come_from_queries_and_from_arrow(engine: DuckDBEngine) -> None:
     catalog, schema = engine.home
-    engine.create_table(catalog, schema, "a b", sql("select 1 as x union all select 2"), step="make")
-    engine.create_table(catalog, schema, "A'B", pa.table({'x"y': ["z"]}), step="make")
+    engine.create_table(TableName(catalog, schema, "a b"), sql("select 1 as x union all select 2"), step="make")
+    engine.create_table(TableName(catalog, schema, "A'B"), pa.table({'x"y': ["z"]}), step="make")
     name = exp.table_("a b", db=schema, catalog=catalog, quoted=True)
     assert engine.fetch(select("sum(x) as s").from_(name), step="sum").to_pylist() == [{"s": 3}]
-    engine.create_table(catalog, schema, "a b", sql("select 5 as x"), step="replace")
+    engine.create_table(TableName(catalog, schema, "a b"), sql("select 5 as x"), step="replace")
     assert engine.fetch(select("x").from_(name), step="read").to_pylist() == [{"x": 5}]
-    engine.drop_table(catalog, schema, "a b", step="drop")
-    engine.drop_table(catalog, schema, "a b", step="drop what is gone")
+    engine.drop_table(TableName(catalog, schema, "a b"), step="drop")
+    engine.drop_table(TableName(catalog, schema, "a b"), step="drop what is gone")
     with pytest.raises(EngineError, match=r"^read: Catalog Error(.|\n)*while running: SELECT"):
         engine.fetch(select("x").from_(name), step="read")
 
@@ -111,7 +112,7 @@ def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> Non
             with engine.transaction():
                 pass
         elif work == "create_table":
-            engine.create_table(*engine.home, "t", sql("select 1 as x"), step="make")
+            engine.create_table(TableName(*engine.home, "t"), sql("select 1 as x"), step="make")
         else:
             connect(own)
 
@@ -122,7 +123,7 @@ def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> Non
     own.execute("COMMIT")
     assert own.execute("FROM mine").fetchall() == [(1,)]
     with engine.transaction():
-        engine.create_table(*engine.home, "t", sql("select 1 as x"), step="make")
+        engine.create_table(TableName(*engine.home, "t"), sql("select 1 as x"), step="make")
 
 
 def test_an_aborted_transaction_and_a_closed_connection_are_named() -> None:

@@ -14,6 +14,7 @@ from sqlglot import exp, parse_one
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout
+from sqlrl.engine.base import TableName
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.coverage import ComponentCounts, Coverage, Placed
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
@@ -133,13 +134,13 @@ def test_one_query_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     one = split(known, [random_body(rng, 1, ids) for _ in range(30)])
     steps: list[str] = []
     with opened(catalog, layout, known) as coverage:
-        execute = catalog.engine.execute
+        append = catalog.engine.append
 
-        def noted(statement: exp.Expr, *, step: str) -> None:
+        def noted(name: TableName, query: exp.Expr, *, step: str) -> None:
             steps.append(step)
-            execute(statement, step=step)
+            append(name, query, step=step)
 
-        monkeypatch.setattr(catalog.engine, "execute", noted)
+        monkeypatch.setattr(catalog.engine, "append", noted)
         coverage.evaluate(one)
     assert len([step for step in steps if step.startswith("bind")]) == 1
 

@@ -13,6 +13,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.database.explaining import explain
+from sqlrl.engine.base import TableName
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground import counts as sql
@@ -167,9 +168,9 @@ def test_more_helper_atoms_than_the_limit_are_refused_before_they_are_made(
     made: list[str] = []
     create = type(db.engine).create_table
 
-    def noted(self: object, catalog: str, schema: str, name: str, *rest: object, **options: object) -> int:
-        made.append(name)
-        return create(self, catalog, schema, name, *rest, **options)  # type: ignore[arg-type]
+    def noted(self: object, name: TableName, *rest: object, **options: object) -> int:
+        made.append(name.name)
+        return create(self, name, *rest, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(db.engine), "create_table", noted)
     calls = [

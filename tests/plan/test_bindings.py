@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,6 +25,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.shapes import Shape, in_given_order
 from sqlrl.plan.bindings import ClosedParts, PatternPart, bindings_query
 from sqlrl.plan.dialects import for_dialect
+from tests.spark import fetch
 
 FOLDER = Path(__file__).parent / "golden_bindings"
 PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
@@ -77,7 +79,7 @@ def bound(declared: str, rule: str, catalog: Catalog) -> tuple[Program, Shape]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, catalog: Catalog, citations: Catalog) -> None:
+def test_golden(name: str, catalog: Catalog, citations: Catalog, spark: Any) -> None:
     declared, rule = CASES[name]
     used = catalog if declared is PEOPLE else citations
     program, pattern = bound(declared, rule, used)
@@ -102,8 +104,10 @@ def test_golden(name: str, catalog: Catalog, citations: Catalog) -> None:
     assert text == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
     assert listed == sorted(set(listed))
     assert rows.column_names == ["example", *found.part.columns]
-    spark = sqlglot.parse_one(path.read_text().split("-- spark\n")[1].split("-- rows")[0], dialect="spark")
-    assert not list(spark.find_all(exp.Anonymous)), "Spark knows every function"
+    in_spark = sqlglot.parse_one(path.read_text().split("-- spark\n")[1].split("-- rows")[0], dialect="spark")
+    assert not list(in_spark.find_all(exp.Anonymous)), "Spark knows every function"
+    others = fetch(spark, query, lambda table: used.engine.fetch(exp.select("*").from_(table), step="copy a table"))
+    assert [tuple(row.values()) for row in others.to_pylist()] == listed
     program.close()
 
 

@@ -1,4 +1,4 @@
-"""Golden SQL of layers of components and of saturation, in DuckDB's dialect (executed on small tables) and in Spark's.
+"""Golden SQL of layers of components and of saturation, in DuckDB's dialect and in Spark's, both executed on small tables.
 
 `SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_coverage.py` writes the files anew.
 """
@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 import os
+import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -28,6 +32,7 @@ from sqlrl.plan.coverage import (
 from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.sample import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
+from tests.spark import fetch, sorted_rows
 
 FOLDER = Path(__file__).parent / "golden_coverage"
 HEAD, BOUND, NEW, CONSTANT = "head", "bound", "new", "constant"
@@ -158,33 +163,54 @@ CASES = [
 ]
 
 
+TABLES = {
+    "layer": "pattern INT, component INT, p0 INT, p1 INT, p2 INT, x0 INT, x1 INT, x2 INT",
+    "bindings": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
+    "wanted": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
+    "constants0": "component INT, p0 INT, a0 INT, a1 INT",
+    "constants1": "component INT, p0 INT, example INT, a0 INT, a1 INT",
+    "friends": "a0 INT, a1 INT",
+    "says": "example INT, a0 INT, a1 INT",
+    "rains": "one INT",
+    "three": "a0 INT, a1 INT, a2 INT",
+    "seeds": "seed INT, example INT",
+    "known": "seed INT, type INT, id INT, depth INT",
+    "keys_0": "key INT, h0 INT",
+    "keys_1": "key INT, h1 INT",
+    "keys_01": "key INT, h0 INT, h1 INT",
+    "keys_02": "key INT, h0 INT, h2 INT",
+}
+ROWS = 40
+# Values are drawn below these numbers; of `x`, places in a list of two, from 1.
+BELOW = {"pattern": 5, "component": 8, "key": 3, "type": 2, "depth": 2, "example": 2}
+
+
 @pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    found = duckdb.connect()
-    found.execute("ATTACH ':memory:' AS db")
-    for name, columns in {
-        "layer": "pattern INT, component INT, p0 INT, p1 INT, p2 INT, x0 INT, x1 INT, x2 INT",
-        "bindings": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
-        "wanted": "component INT, key INT, h0 INT, h1 INT, h2 INT, places INT[]",
-        "constants0": "component INT, p0 INT, a0 INT, a1 INT",
-        "constants1": "component INT, p0 INT, example INT, a0 INT, a1 INT",
-        "friends": "a0 INT, a1 INT",
-        "says": "example INT, a0 INT, a1 INT",
-        "rains": "one INT",
-        "three": "a0 INT, a1 INT, a2 INT",
-        "seeds": "seed INT, example INT",
-        "known": "seed INT, type INT, id INT, depth INT",
-        "keys_0": "key INT, h0 INT",
-        "keys_1": "key INT, h1 INT",
-        "keys_01": "key INT, h0 INT, h1 INT",
-        "keys_02": "key INT, h0 INT, h2 INT",
-    }.items():
-        found.execute(f"CREATE TABLE db.main.{name} ({columns})")
-    return found
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    drawn = random.Random(5)
+
+    def value(column: str) -> Any:
+        if column == "places":
+            return [drawn.randrange(2), drawn.randrange(2)]
+        return 1 + drawn.randrange(2) if column.startswith("x") else drawn.randrange(BELOW.get(column, 2))
+
+    with duckdb.connect() as found:
+        found.execute("ATTACH ':memory:' AS db")
+        for table, columns in TABLES.items():
+            found.execute(f"CREATE TABLE db.main.{table} ({columns})")
+            names = [column.split()[0] for column in columns.split(", ")]
+            rows = {tuple(map(str, row)): row for row in ([value(name) for name in names] for _ in range(ROWS))}
+            found.executemany(
+                f"INSERT INTO db.main.{table} VALUES ({', '.join('?' * len(names))})", list(rows.values())
+            )
+        yield found
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, connection: duckdb.DuckDBPyConnection) -> None:
+def test_golden(name: str, connection: duckdb.DuckDBPyConnection, spark: Any) -> None:
+    def copied(table: exp.Table) -> pa.Table:
+        return connection.sql(f"FROM {table.sql('duckdb')}").to_arrow_table()
+
     query = planned(name)
     parts = [f"-- {x}\n{for_dialect(query, x).sql(x, pretty=True)};" for x in ("duckdb", "spark")]
     found, path = "\n\n".join(parts) + "\n", FOLDER / f"{name}.sql"
@@ -192,13 +218,20 @@ def test_golden(name: str, connection: duckdb.DuckDBPyConnection) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(found)
     assert found == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
-    duckdb_text, spark = path.read_text().removeprefix("-- duckdb\n").split("-- spark\n")
-    rows = connection.sql(duckdb_text.rstrip().rstrip(";")).to_arrow_table()
+    in_duckdb, in_spark = path.read_text().removeprefix("-- duckdb\n").split("-- spark\n")
+    rows = connection.sql(in_duckdb.rstrip().rstrip(";")).to_arrow_table()
     assert rows.num_columns == len(query.selects)  # type: ignore[attr-defined]
     # DuckDB 2.0 can wait for itself for ever where a limit stands above a union of branches that read common table expressions.
     assert not list(query.find_all(exp.With))
-    again = sqlglot.parse_one(spark, dialect="spark")
+    again = sqlglot.parse_one(in_spark, dialect="spark")
     assert not list(again.find_all(exp.Anonymous)), "Spark knows every function"
+    # Which rows a limit leaves is nobody's matter, how many is.
+    whole = query.copy()
+    whole.set("limit", None)
+    assert fetch(spark, query, copied).num_rows == rows.num_rows
+    every = connection.sql(for_dialect(whole, "duckdb").sql("duckdb")).to_arrow_table()
+    assert every.num_rows, "a comparison of no rows shows nothing"
+    assert sorted_rows(fetch(spark, whole, copied)) == sorted_rows(every)
 
 
 def test_every_file_has_a_case() -> None:

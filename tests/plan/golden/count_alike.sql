@@ -5,7 +5,7 @@ SELECT
   "part0"."clause",
   CAST(SUM("part0"."n" * "part1"."n" * "part2"."n" * "part3"."n") AS INT128) AS "n"
 FROM (
-  WITH "part0_m0" AS (
+  WITH "m0" AS (
     SELECT
       "f0"."a1" AS "s0",
       COUNT(*) AS "n"
@@ -18,7 +18,7 @@ FROM (
     "p"."k0" AS "k0",
     "p"."k1" AS "k1",
     "p"."k2" AS "k2",
-    CAST(SUM("part0_m0"."n") AS INT128) AS "n"
+    CAST(SUM("m0"."n") AS INT128) AS "n"
   FROM (
     SELECT DISTINCT
       "clause",
@@ -27,8 +27,8 @@ FROM (
       "k2"
     FROM "memory"."sqlrl"."scratch_parameter"
   ) AS "p"
-  INNER JOIN "part0_m0" AS "part0_m0"
-    ON "part0_m0"."s0" = "p"."k0"
+  INNER JOIN "m0" AS "m0"
+    ON "m0"."s0" = "p"."k0"
   GROUP BY
     "p"."clause",
     "p"."k0",
@@ -36,7 +36,7 @@ FROM (
     "p"."k2"
 ) AS "part0"
 INNER JOIN (
-  WITH "part1_m0" AS (
+  WITH "m0" AS (
     SELECT
       "f0"."a1" AS "s0",
       COUNT(*) AS "n"
@@ -76,7 +76,7 @@ INNER JOIN (
       "p"."k0" AS "k0",
       "p"."k1" AS "k1",
       "p"."k2" AS "k2",
-      CAST(SUM("part1_m0"."n" * (
+      CAST(SUM("m0"."n" * (
         -1
       )) AS INT128) AS "n"
     FROM (
@@ -87,8 +87,8 @@ INNER JOIN (
         "k2"
       FROM "memory"."sqlrl"."scratch_parameter"
     ) AS "p"
-    INNER JOIN "part1_m0" AS "part1_m0"
-      ON "part1_m0"."s0" = "p"."k1"
+    INNER JOIN "m0" AS "m0"
+      ON "m0"."s0" = "p"."k1"
     GROUP BY
       "p"."clause",
       "p"."k0",
@@ -201,14 +201,14 @@ GROUP BY
   "part0"."clause";
 
 -- spark
-WITH `part0_m0` AS (
+WITH `m0` AS (
   SELECT
     `f0`.`a1` AS `s0`,
     COUNT(*) AS `n`
   FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
   GROUP BY
     `f0`.`a1`
-), `part1_m0` AS (
+), `m0_2` AS (
   SELECT
     `f0`.`a1` AS `s0`,
     COUNT(*) AS `n`
@@ -225,7 +225,7 @@ FROM (
     `p`.`k0` AS `k0`,
     `p`.`k1` AS `k1`,
     `p`.`k2` AS `k2`,
-    SUM(CAST(`part0_m0`.`n` AS DECIMAL(38, 0))) AS `n`
+    SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `n`
   FROM (
     SELECT DISTINCT
       `clause`,
@@ -234,8 +234,8 @@ FROM (
       `k2`
     FROM `memory`.`sqlrl`.`scratch_parameter`
   ) AS `p`
-  INNER JOIN `part0_m0` AS `part0_m0`
-    ON `part0_m0`.`s0` = `p`.`k0`
+  INNER JOIN `m0` AS `m0`
+    ON `m0`.`s0` = `p`.`k0`
   GROUP BY
     `p`.`clause`,
     `p`.`k0`,
@@ -275,7 +275,7 @@ INNER JOIN (
       `p`.`k0` AS `k0`,
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
-      SUM(CAST(`part1_m0`.`n` * (
+      SUM(CAST(`m0`.`n` * (
         -1
       ) AS DECIMAL(38, 0))) AS `n`
     FROM (
@@ -286,8 +286,8 @@ INNER JOIN (
         `k2`
       FROM `memory`.`sqlrl`.`scratch_parameter`
     ) AS `p`
-    INNER JOIN `part1_m0` AS `part1_m0`
-      ON `part1_m0`.`s0` = `p`.`k1`
+    INNER JOIN `m0_2` AS `m0`
+      ON `m0`.`s0` = `p`.`k1`
     GROUP BY
       `p`.`clause`,
       `p`.`k0`,

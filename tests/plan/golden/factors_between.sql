@@ -121,7 +121,7 @@ FROM (
         "clause",
         "example",
         "atom",
-        CAST(SUM("n") AS INT128) AS "n"
+        CAST(SUM("terms"."n") AS INT128) AS "n"
       FROM (
         SELECT
           "p"."clause" AS "clause",
@@ -151,7 +151,7 @@ FROM (
         "example",
         "atom"
       HAVING
-        SUM("n") > 0
+        CAST(SUM("terms"."n") AS INT128) > 0
     ) AS "a"
     UNION ALL
     SELECT
@@ -163,7 +163,7 @@ FROM (
         "clause",
         "example",
         "atom",
-        CAST(SUM("n") AS INT128) AS "n"
+        CAST(SUM("terms"."n") AS INT128) AS "n"
       FROM (
         SELECT
           "p"."clause" AS "clause",
@@ -185,7 +185,7 @@ FROM (
         "example",
         "atom"
       HAVING
-        SUM("n") > 0
+        CAST(SUM("terms"."n") AS INT128) > 0
     ) AS "a"
   ) AS "a"
   GROUP BY
@@ -202,7 +202,7 @@ JOIN (
     SELECT
       "clause",
       "example",
-      CAST(SUM("n") AS INT128) AS "n"
+      CAST(SUM("terms"."n") AS INT128) AS "n"
     FROM (
       SELECT
         "p"."clause" AS "clause",
@@ -231,7 +231,7 @@ JOIN (
       "clause",
       "example"
     HAVING
-      SUM("n") > 0
+      CAST(SUM("terms"."n") AS INT128) > 0
   ) AS "f"
 ) AS "y"
   ON "x"."clause" = "y"."clause" AND "x"."example" = "y"."example";
@@ -357,7 +357,7 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
@@ -387,7 +387,7 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(`n`) > 0
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
     ) AS `a`
     UNION ALL
     SELECT
@@ -399,7 +399,7 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
@@ -421,7 +421,7 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(`n`) > 0
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
     ) AS `a`
   ) AS `a`
   GROUP BY
@@ -438,7 +438,7 @@ JOIN (
     SELECT
       `clause`,
       `example`,
-      SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
     FROM (
       SELECT
         `p`.`clause` AS `clause`,
@@ -467,7 +467,7 @@ JOIN (
       `clause`,
       `example`
     HAVING
-      SUM(`n`) > 0
+      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
   ) AS `f`
 ) AS `y`
   ON `x`.`clause` = `y`.`clause` AND `x`.`example` = `y`.`example`;

@@ -22,7 +22,7 @@ FROM (
         "clause",
         "example",
         "atom",
-        CAST(SUM("n") AS INT128) AS "n"
+        CAST(SUM("terms"."n") AS INT128) AS "n"
       FROM (
         SELECT
           "p"."clause" AS "clause",
@@ -60,7 +60,7 @@ FROM (
         "example",
         "atom"
       HAVING
-        SUM("n") > 0
+        CAST(SUM("terms"."n") AS INT128) > 0
     ) AS "a"
     UNION ALL
     SELECT
@@ -72,7 +72,7 @@ FROM (
         "clause",
         "example",
         "atom",
-        CAST(SUM("n") AS INT128) AS "n"
+        CAST(SUM("terms"."n") AS INT128) AS "n"
       FROM (
         SELECT
           "p"."clause" AS "clause",
@@ -110,7 +110,7 @@ FROM (
         "example",
         "atom"
       HAVING
-        SUM("n") > 0
+        CAST(SUM("terms"."n") AS INT128) > 0
     ) AS "a"
   ) AS "a"
   GROUP BY
@@ -127,7 +127,7 @@ JOIN (
     SELECT
       "clause",
       "example",
-      CAST(SUM("n") AS INT128) AS "n"
+      CAST(SUM("terms"."n") AS INT128) AS "n"
     FROM (
       SELECT
         "p"."clause" AS "clause",
@@ -162,7 +162,7 @@ JOIN (
       "clause",
       "example"
     HAVING
-      SUM("n") > 0
+      CAST(SUM("terms"."n") AS INT128) > 0
   ) AS "f"
 ) AS "y"
   ON "x"."clause" = "y"."clause" AND "x"."example" = "y"."example";
@@ -189,7 +189,7 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
@@ -227,7 +227,7 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(`n`) > 0
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
     ) AS `a`
     UNION ALL
     SELECT
@@ -239,7 +239,7 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
@@ -277,7 +277,7 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(`n`) > 0
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
     ) AS `a`
   ) AS `a`
   GROUP BY
@@ -294,7 +294,7 @@ JOIN (
     SELECT
       `clause`,
       `example`,
-      SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
     FROM (
       SELECT
         `p`.`clause` AS `clause`,
@@ -329,7 +329,7 @@ JOIN (
       `clause`,
       `example`
     HAVING
-      SUM(`n`) > 0
+      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
   ) AS `f`
 ) AS `y`
   ON `x`.`clause` = `y`.`clause` AND `x`.`example` = `y`.`example`;

@@ -49,7 +49,7 @@ FROM (
       SELECT
         "example",
         "atom",
-        CAST(SUM("n") AS INT128) AS "n"
+        CAST(SUM("terms"."n") AS INT128) AS "n"
       FROM (
         SELECT
           "o0"."example" AS "example",
@@ -102,7 +102,7 @@ FROM (
         "example",
         "atom"
       HAVING
-        SUM("n") > 0
+        CAST(SUM("terms"."n") AS INT128) > 0
     ) AS "a"
     UNION ALL
     SELECT
@@ -112,7 +112,7 @@ FROM (
       SELECT
         "example",
         "atom",
-        CAST(SUM("n") AS INT128) AS "n"
+        CAST(SUM("terms"."n") AS INT128) AS "n"
       FROM (
         SELECT
           "o6"."example" AS "example",
@@ -171,7 +171,7 @@ FROM (
         "example",
         "atom"
       HAVING
-        SUM("n") > 0
+        CAST(SUM("terms"."n") AS INT128) > 0
     ) AS "a"
   ) AS "a"
   GROUP BY
@@ -185,7 +185,7 @@ JOIN (
   FROM (
     SELECT
       "example",
-      CAST(SUM("n") AS INT128) AS "n"
+      CAST(SUM("terms"."n") AS INT128) AS "n"
     FROM (
       SELECT
         "o12"."example" AS "example",
@@ -237,7 +237,7 @@ JOIN (
     GROUP BY
       "example"
     HAVING
-      SUM("n") > 0
+      CAST(SUM("terms"."n") AS INT128) > 0
   ) AS "f"
 ) AS "y"
   ON "x"."example" = "y"."example";
@@ -291,7 +291,7 @@ FROM (
       SELECT
         `example`,
         `atom`,
-        SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
       FROM (
         SELECT
           `o0`.`example` AS `example`,
@@ -344,7 +344,7 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(`n`) > 0
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
     ) AS `a`
     UNION ALL
     SELECT
@@ -354,7 +354,7 @@ FROM (
       SELECT
         `example`,
         `atom`,
-        SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
       FROM (
         SELECT
           `o6`.`example` AS `example`,
@@ -413,7 +413,7 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(`n`) > 0
+        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
     ) AS `a`
   ) AS `a`
   GROUP BY
@@ -427,7 +427,7 @@ JOIN (
   FROM (
     SELECT
       `example`,
-      SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
     FROM (
       SELECT
         `o12`.`example` AS `example`,
@@ -479,7 +479,7 @@ JOIN (
     GROUP BY
       `example`
     HAVING
-      SUM(`n`) > 0
+      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
   ) AS `f`
 ) AS `y`
   ON `x`.`example` = `y`.`example`;

@@ -95,7 +95,7 @@ WITH `m0` AS (
   FROM `memory`.`sqlrl`.`fact_Friends` AS `f1`
   GROUP BY
     `f1`.`a1`
-), `m0` AS (
+), `m0_2` AS (
   SELECT
     COUNT(*) AS `n`
   FROM (
@@ -142,7 +142,7 @@ FROM (
           -1
         ) AS DECIMAL(38, 0))) AS `n`
       FROM `memory`.`sqlrl`.`fact_Friends` AS `f1`
-      CROSS JOIN `m0` AS `m0`
+      CROSS JOIN `m0_2` AS `m0`
       UNION ALL
       SELECT
         SUM(CAST((

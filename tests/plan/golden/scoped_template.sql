@@ -157,7 +157,7 @@ WITH `m0` AS (
   GROUP BY
     `f0w`.`a2`,
     `f0w`.`a0`
-), `m0` AS (
+), `m0_2` AS (
   SELECT
     `d1`.`example` AS `s0`,
     COUNT(*) AS `n`
@@ -177,7 +177,7 @@ WITH `m0` AS (
   SELECT
     `m1`.`s1` AS `s0`,
     CAST(SUM(`m0`.`n` * `m1`.`n`) AS BIGINT) AS `n`
-  FROM `m0` AS `m0`
+  FROM `m0_2` AS `m0`
   INNER JOIN `m1` AS `m1`
     ON `m1`.`s0` = `m0`.`s0`
   GROUP BY
