@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.records import Records
-from sqlrl.database.keeping import added_statistics
+from sqlrl.database.statistics import added_statistics
 from sqlrl.database.training import NUMBERED, Learned, TrainingStream
 from sqlrl.engine.nodes import column
 from sqlrl.errors import ModelError

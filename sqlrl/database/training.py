@@ -18,7 +18,7 @@ from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.records import Kept, Records
 from sqlrl.catalog.sources import Source, open_source
-from sqlrl.database.keeping import learned_statistics, window_statistics
+from sqlrl.database.statistics import learned_statistics, window_statistics
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, InputError, SourceWarning, warn
@@ -308,11 +308,6 @@ class TrainingStream:
         self._whole: Window | None = None
         # Windows and steps that the database has: of the run before it was resumed, and of this one.
         self._done = self._saved_steps = self._saved_windows = 0
-
-    @property
-    def program(self) -> TrainingStream:
-        """The stream itself: what the database needs to make a model of it is here."""
-        return self
 
     def __len__(self) -> int:
         return len(self._windows)
