@@ -26,7 +26,7 @@ class _Kept(TrainingStream):
 
     def __init__(self, db: sqlrl.Database, program: Any) -> None:
         ids = db.example_ids()
-        super().__init__(program, db.records, db.console, [ids], size=max(len(ids), 1), limit=None)
+        super().__init__(program, db.session, [ids], size=max(len(ids), 1), limit=None)
         self.windows = list(super().__iter__())
 
     def __iter__(self) -> Iterator[Window]:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.deriving import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
-from sqlrl.catalog.records import Records
+from sqlrl.database.runs import LearnedModel, Run
 from sqlrl.database.session import Session, check_limit_option, verb
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
@@ -29,7 +29,6 @@ from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.plan.sources import table
-from sqlrl.report import Console
 from sqlrl.report.console import Progress
 from sqlrl.wording import counted
 
@@ -105,9 +104,7 @@ class InductionSession:
     components : Components
     model : Model
         Its rules come before those that are found.
-    records : Records
-    console : Console
-        Where progress is drawn.
+    session : Session
     """
 
     def __init__(
@@ -116,13 +113,11 @@ class InductionSession:
         source: TargetSource,
         components: Components,
         model: Model,
-        records: Records,
-        console: Console,
+        session: Session,
     ) -> None:
         self.source, self.components = source, components
-        self._program, self._model, self._records, self._console = program, model, records, console
+        self._program, self._model, self._console, self.run = program, model, session.console, Run(session.records)
         self._words: dict[str, list[str]] = {}
-        self.run: int | None = None
 
     @property
     def types(self) -> Mapping[str, tuple[str, ...]]:
@@ -160,22 +155,17 @@ class InductionSession:
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        self.run = self._records.begin_run(learner, parameters, seed)
-        return self.run
+        return self.run.begin(learner, parameters, seed)
 
     def keep(
         self, rules: Sequence[Rule], candidates: pa.Table, coverage: pa.Table, seconds: Mapping[str, float], status: str
     ) -> Model:
         """Keep what was found, all or nothing, and end the run; return the model with the rules added."""
-        assert self.run is not None, "the run has begun"
         model = self._model.with_rules((*self._model.rules, *rules))
-        with self._records.together():
-            number = self._records.save_model(
-                f"ILP run {self.run}", model, _clause_rows(model), _NO_SHAPES, origin="ILP"
-            )
-            self._records.append("candidate", self.run, candidates)
-            self._records.append("coverage", self.run, coverage)
-            self._records.end_run(self.run, status, model=number, timings=seconds)
+        rows = {"candidate": candidates, "coverage": coverage}
+        self.run.finish(
+            LearnedModel(model, _clause_rows(model), _NO_SHAPES), rows, origin="ILP", seconds=seconds, status=status
+        )
         return model
 
 
@@ -228,15 +218,9 @@ def induction(
         session.only(examples) as chosen,
     ):
         source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
-        opened = InductionSession(program, source, components, model, session.records, session.console)
-        with source.coverage:
-            try:
-                yield opened
-            except BaseException as error:
-                if opened.run is not None:
-                    stopped = isinstance(error, KeyboardInterrupt)
-                    session.records.end_run(opened.run, "interrupted" if stopped else "failed")
-                raise
+        opened = InductionSession(program, source, components, model, session)
+        with source.coverage, opened.run.ending():
+            yield opened
 
 
 def _derived(session: Session, target: str) -> Bias:

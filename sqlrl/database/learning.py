@@ -13,7 +13,6 @@ from sqlrl.catalog.fitting import warn_alike, warn_empty
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import TrainingStream
-from sqlrl.errors import EngineError, brief
 from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import OBSERVED
@@ -75,24 +74,13 @@ class Learning:
             random = np.random.default_rng(seed)
             orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
             if modes is None:
-                stream = TrainingStream(program, session.records, session.console, orders, size=size, limit=limit)
+                stream = TrainingStream(program, session, orders, size=size, limit=limit)
             else:
                 from sqlrl.database.growing import GrowingStream
 
-                stream = GrowingStream(
-                    program, session.records, session.console, orders, size=size, limit=limit, modes=modes
-                )
-            try:
-                with stream.drawing:
-                    yield stream
-            except BaseException as error:
-                stream.explain(error)
-                try:
-                    stream.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
-                except EngineError as refusal:
-                    # A full disk takes neither; what stopped the run is the news.
-                    error.add_note(f"the end of the run could not be recorded: {brief(refusal.reason)}")
-                raise
+                stream = GrowingStream(program, session, orders, size=size, limit=limit, modes=modes)
+            with stream.run.ending(), stream.drawing:
+                yield stream
 
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
         """Return the bias for a target: the given one, checked against the data, or one from types and keys."""
