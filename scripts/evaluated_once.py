@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sqlrl
-from sqlrl.database.inducing import Session
+from sqlrl.database.induction import InductionSession
 from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.components import Component, Components
@@ -59,7 +59,7 @@ class EvaluatedOnce:
             if known == bias:
                 return opened
         target = bias.head.predicate
-        opened = _Whole(self._stack.enter_context(self.db.induction(target, bias)), target)
+        opened = _Whole(self._stack.enter_context(self.db.learning.induction(target, bias)), target)
         self._opened.append((bias, opened))
         return opened
 
@@ -81,9 +81,14 @@ class Part:
     def __init__(self, once: EvaluatedOnce, labels: Mapping[tuple[str, ...], bool]) -> None:
         self._once, self._labels, self.saved = once, labels, 0.0
 
+    @property
+    def learning(self) -> Part:
+        """What learners ask for."""
+        return self
+
     def induction_bias(self, target: sqlrl.Model | str, bias: sqlrl.Bias | None) -> sqlrl.Bias:
         """Return the bias, checked against the data."""
-        return self._once.db.induction_bias(target, bias)
+        return self._once.db.learning.induction_bias(target, bias)
 
     @contextmanager
     def induction(self, target: sqlrl.Model | str, bias: sqlrl.Bias, **_: object) -> Iterator[_Session]:
@@ -97,7 +102,7 @@ class Part:
 class _Whole:
     """All atoms of a target, by the names of their constants, with what was evaluated at them in how many seconds."""
 
-    def __init__(self, session: Session, target: str) -> None:
+    def __init__(self, session: InductionSession, target: str) -> None:
         self.session, self.evaluated, self.seconds = session, set[Component](), 0.0
         names = [session.names(kind) for kind in session.types[target]]
         self.place = {
@@ -148,7 +153,7 @@ class _Source:
 class _Session:
     """A session of all atoms, but for its source: see `sqlrl.structure.ilp.protocols.InducingSession`."""
 
-    def __init__(self, whole: Session, source: _Source) -> None:
+    def __init__(self, whole: InductionSession, source: _Source) -> None:
         self._whole, self.source = whole, source
 
     @property

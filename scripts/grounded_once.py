@@ -26,7 +26,7 @@ class _Kept(TrainingStream):
 
     def __init__(self, db: sqlrl.Database, program: Any) -> None:
         ids = db.example_ids()
-        super().__init__(program, db.records, db.console, [ids], size=max(len(ids), 1), limit=None)
+        super().__init__(program, db.session, [ids], size=max(len(ids), 1), limit=None)
         self.windows = list(super().__iter__())
 
     def __iter__(self) -> Iterator[Window]:
@@ -80,18 +80,15 @@ class GroundedOnce:
         found: Made = self._made[key]
         return found
 
+    @property
+    def learning(self) -> GroundedOnce:
+        """What learners ask for."""
+        return self
+
     @contextmanager
     def training_windows(self, model: sqlrl.Model, **_: object) -> Iterator[_Kept]:
         """As a learner asks for them: all examples in one window."""
         yield self._stream(model)
-
-    def learned_model(self, program: Any, weights: FloatArray, record: TrainingRecord) -> sqlrl.Model:
-        """Make the learned model."""
-        return self.db.learned_model(program, weights, record)
-
-    def program_clauses(self, program: Any, weights: FloatArray, support: Any) -> Any:
-        """Return the clauses of a learned model."""
-        return self.db.program_clauses(program, weights, support)
 
     def _stream(self, model: sqlrl.Model) -> _Kept:
         if id(model) in self._streams:

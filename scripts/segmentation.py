@@ -22,7 +22,7 @@ from group_choice import Tried, attempts, choose
 from harness import Measured, Options, Row, publish, run_jobs
 
 import sqlrl
-from sqlrl.database.constrained import Mode
+from sqlrl.database.constrained_training import Mode
 from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.protocols import Order
 

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlrl.database.constrained import ConstrainedTraining
+    from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
     from sqlrl.database.marginals import Marginals
-    from sqlrl.database.prediction import Prediction
+    from sqlrl.database.predictions import Prediction
     from sqlrl.errors import SqlrlError
     from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
     from sqlrl.learn.batch.likelihood import Likelihood
@@ -30,7 +30,7 @@ _HOMES = {
     "AdaGrad": "sqlrl.learn",
     "Bias": "sqlrl.logic",
     "CDA": "sqlrl.learn",
-    "ConstrainedTraining": "sqlrl.database.constrained",
+    "ConstrainedTraining": "sqlrl.database.constrained_training",
     "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database.database",
     "ILP": "sqlrl.structure.ilp.estimator",
@@ -43,7 +43,7 @@ _HOMES = {
     "OSL": "sqlrl.structure.osl.estimator",
     "PSCG": "sqlrl.learn.batch.pscg",
     "Perceptron": "sqlrl.learn",
-    "Prediction": "sqlrl.database.prediction",
+    "Prediction": "sqlrl.database.predictions",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
     "Table": "sqlrl.report",

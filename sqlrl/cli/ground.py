@@ -27,15 +27,11 @@ def ground(
     sqlrl ground cite.duckdb --model chain.mln
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
-        from sqlrl.database.models import helper_limit
+        from sqlrl.database.session import Query
         from sqlrl.ground.assemble import ground_network
 
-        with (
-            job.run.working("grounding"),
-            job.db.program(job.model, limit=helper_limit(limit, job.examples)) as program,
-            job.db.only(job.examples) as chosen,
-        ):
-            program.expand(chosen)
+        asked = Query(job.model, job.examples, limit=limit)
+        with job.run.working("grounding"), job.db.session.expanded(asked) as (program, chosen):
             network = ground_network(program, chosen, limit=limit)
             summary = summarise(program, network)
         job.run.show(summary)

@@ -16,7 +16,7 @@ from sqlrl.cli.solution import Outside
 
 if TYPE_CHECKING:
     from sqlrl.database.marginals import Marginals
-    from sqlrl.database.prediction import Prediction
+    from sqlrl.database.predictions import Prediction
 
 Into = Annotated[
     str | None,
@@ -89,7 +89,7 @@ def infer(
 
 def tell(run: Session, prediction: Prediction, into: str) -> None:
     """Name the tables of the atoms predicted true."""
-    from sqlrl.database.inferred import into_tables
+    from sqlrl.database.inference import into_tables
 
     tables = into_tables(prediction.layout, into)
     if run.as_json:
@@ -99,7 +99,7 @@ def tell(run: Session, prediction: Prediction, into: str) -> None:
 
 def show_marginals(run: Session, found: Marginals, streamed: list[str], *, into: str | None) -> None:
     """Print probabilities, a table for each predicate, or name the tables that hold them."""
-    from sqlrl.database.inferred import into_tables
+    from sqlrl.database.inference import into_tables
 
     tables = {} if into is None else into_tables(found.layout, into)
     if into is None and run.as_json:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.cli.inputs import Job
-    from sqlrl.database.constrained import ConstrainedTraining
+    from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.learn import OnlineEstimator
     from sqlrl.learn.batch.estimator import BatchEstimator
     from sqlrl.learn.batch.problem import Iteration

@@ -14,7 +14,7 @@ from sqlrl.cli.choices import Constraints, Counts, Inference, LabelLoss, Learner
 from sqlrl.cli.options import FLAG, GROUNDING_LIMIT
 
 if TYPE_CHECKING:
-    from sqlrl.database.constrained import ConstrainedTraining
+    from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.learn import OnlineEstimator
     from sqlrl.learn.batch.estimator import BatchEstimator
 

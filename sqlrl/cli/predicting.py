@@ -12,7 +12,7 @@ from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import GROUNDING_LIMIT, Limit
 
 if TYPE_CHECKING:
-    from sqlrl.database.prediction import Prediction
+    from sqlrl.database.predictions import Prediction
     from sqlrl.solve.choose import Method as WorldMethod
 
 _SOLVER = "Solver"

@@ -14,7 +14,7 @@ from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import FLAG
 
 if TYPE_CHECKING:
-    from sqlrl.database.prediction import Prediction
+    from sqlrl.database.predictions import Prediction
 
 _PANEL = "World of another solver"
 

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.database.models import Models, check_limit_option, check_model
-from sqlrl.database.verb import verb
+from sqlrl.database.session import Query, Session, verb
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
-from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.factors import (
-    DENSITY,
-    GROWTH,
     FactorCounts,
     check_thresholds,
     factor_counts,
@@ -28,7 +23,7 @@ from sqlrl.ground.factors import (
 )
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
-from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.sources import table
@@ -72,121 +67,35 @@ class ClauseCost:
     inexpensive: bool
 
 
-class Constraints(Models):
-    """`Models`, and what their hard clauses cost.
+@verb
+def clause_costs(session: Session, asked: Query, *, growth: float, density: float) -> list[ClauseCost]:
+    """Return what each hard clause costs; `Database.constraint_costs` explains it."""
+    asked.check()
+    check_thresholds(growth, density)
+    model = asked.model
+    kept = drop_predicates(model, asked.drop).rules if asked.drop else model.rules
+    places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
+    if not places:
+        return []
+    working, hard = session.console.progress("counting"), _hard_program(session, asked, places)
+    with working, hard as (program, rules), session.only(asked.examples) as chosen:
+        program.expand(chosen)
+        counts = factor_counts(program, chosen, limit=asked.limit)
+        return list(_costs(program, counts, rules, chosen, growth, density))
 
-    Parameters
-    ----------
-    catalog : Catalog
-    console : Console, optional
-        As for `Data`.
-    """
 
-    @verb
-    def constraint_costs(
-        self,
-        model: Model,
-        examples: Any = None,
-        *,
-        growth: float = GROWTH,
-        density: float = DENSITY,
-        limit: int | None = GROUNDING_LIMIT,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
-    ) -> Table:
-        r"""Say what each hard clause costs, and which are inexpensive: factors times degree linear in the nodes.
-
-        Nodes and factors are counted in the database, for all examples of a shape of clause at once, as sums of products over
-        its literals; no ground clause leaves the database.
-
-        Parameters
-        ----------
-        model : Model
-        examples : list of names, query, relation or frame, optional
-        growth : float
-            The largest exponent of growth that counts as linear: a chain has 1, all pairs have 2.
-        density : float
-            The most factors for each node where examples do not differ in size: a chain has 1, a grid 2.
-        limit : int or None
-            The most ground clauses of one shape that may be listed inside the database, as some with quantifiers must be.
-        drop, query : iterable of str
-            As in `ground`.
-
-        Returns
-        -------
-        Table
-            A row for each hard clause: `rule` (from 0), `clause` (text), `examples` (in which it leaves something open), `nodes`,
-            `factors` (over all examples), `degree`, `growth` (NULL where examples do not differ in size by a factor of 2),
-            `inexpensive`, `counted` ("exact"; "at most" where ground clauses with the same literals are too many to be
-            compared; "block" for mutual exclusion, which makes its atoms one variable and costs nothing).
-
-        Raises
-        ------
-        InputError
-            A threshold is no positive number.
-        GroundingLimitError
-            Names the clause that would have to be listed.
-
-        Notes
-        -----
-        Source: Huynh (2011), section 7.2, which leaves open what counts as linear; `sqlrl.ground.factors` says what does here.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> db = sqlrl.connect()
-        >>> words = [(d, f"p{i}", "the") for d, n in (("d1", 5), ("d2", 20)) for i in range(n)]
-        >>> db.load("Word", words, types=["doc", "position", "word"], example="doc")
-        >>> db.load("Next", [(f"p{i}", f"p{i + 1}") for i in range(19)], types=["position", "position"])
-        >>> rules = "Word(doc, position, word)\nNext(position, position)\nName(doc, position)\nAge(doc, position)\n"
-        >>> rules += "Next(p, q) ^ Name(d, p) => !Age(d, q).\nName(d, p) ^ Age(d, q) => p = q."
-        >>> costs = db.constraint_costs(sqlrl.parse_mln(rules, query=["Name", "Age"]))
-        >>> costs["nodes"], costs["factors"], costs["inexpensive"]
-        ([46, 50], [23, 400], [True, False])
-        """
-        return cost_table(
-            self.clause_costs(model, examples, growth=growth, density=density, limit=limit, drop=drop, query=query)
-        )
-
-    def clause_costs(
-        self,
-        model: Model,
-        examples: Any = None,
-        *,
-        growth: float = GROWTH,
-        density: float = DENSITY,
-        limit: int | None = GROUNDING_LIMIT,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
-    ) -> list[ClauseCost]:
-        """Return what `constraint_costs` shows as values; parameters and errors are the same."""
-        check_model(model)
-        check_limit_option(limit)
-        check_thresholds(growth, density)
-        drop = tuple(drop)
-        kept = drop_predicates(model, drop).rules if drop else model.rules
-        places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
-        if not places:
-            return []
-        working, hard = self.console.progress("counting"), self._hard_program(model, places, drop, query)
-        with working, hard as (program, rules), self.only(examples) as chosen:
-            program.expand(chosen)
-            counts = factor_counts(program, chosen, limit=limit)
-            return list(_costs(program, counts, rules, chosen, growth, density))
-
-    @contextmanager
-    def _hard_program(
-        self, model: Model, places: Sequence[int], drop: tuple[str, ...], query: Iterable[str]
-    ) -> Iterator[tuple[Program, list[int]]]:
-        """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
-        layout = self.bind(model, training=not model.learned, drop=drop, query=query)
-        program = bind_program(
-            self.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)), known=self._compiled
-        )
-        try:
-            yield program, [places[i] for i in program.owners]
-        finally:
-            program.close()
+@contextmanager
+def _hard_program(session: Session, asked: Query, places: Sequence[int]) -> Iterator[tuple[Program, list[int]]]:
+    """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
+    model = asked.model
+    layout = session.bind(model, training=not model.learned, drop=asked.drop, query=asked.query)
+    program = bind_program(
+        session.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)), known=session.compiled
+    )
+    try:
+        yield program, [places[i] for i in program.owners]
+    finally:
+        program.close()
 
 
 def _costs(
@@ -249,7 +158,7 @@ def _block_size(program: Program, rule: Rule, examples: TableName | None) -> tup
 
 
 def cost_table(costs: Iterable[ClauseCost]) -> Table:
-    """Return the costs of clauses as a table; `Constraints.constraint_costs` says what its columns are.
+    """Return the costs of clauses as a table; `Database.constraint_costs` says what its columns are.
 
     Examples
     --------

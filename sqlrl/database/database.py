@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace as with_values
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.fitting import warn_alike, warn_empty
-from sqlrl.database.constraints import Constraints
-from sqlrl.database.counting import Counting
-from sqlrl.database.definitions import follow
-from sqlrl.database.exporting import Exports
-from sqlrl.database.inducing import Inducing
-from sqlrl.database.models import check_limit_option, check_model
-from sqlrl.database.predicting import Predicting
-from sqlrl.database.training import TrainingStream
+from sqlrl.catalog.deriving import CONSTANTS, derive_bias
+from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.loading import Sources, Types, chosen_sources
+from sqlrl.catalog.records import Records
+from sqlrl.catalog.store import PredicateRecord
+from sqlrl.database import counting, exports, marginals, predictions
+from sqlrl.database.constraints import clause_costs, cost_table
+from sqlrl.database.definitions import define, follow, read_definitions
+from sqlrl.database.explanations import Explanations, explain
+from sqlrl.database.exports import Exported
+from sqlrl.database.inference import Destination
+from sqlrl.database.learning import Learning
+from sqlrl.database.marginals import Marginals
+from sqlrl.database.named_atoms import check_atoms
+from sqlrl.database.predictions import Prediction
+from sqlrl.database.session import Query, Session
 from sqlrl.engine.connecting import connect as connect_engine
-from sqlrl.errors import EngineError, brief
-from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
-from sqlrl.learn.protocols import TrainingRecord
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.evaluate import Scores
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.counts import GROUNDING_LIMIT
+from sqlrl.ground.factors import DENSITY, GROWTH
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.logic.bias import Bias
+from sqlrl.logic.horn_parser import LOWER
 from sqlrl.logic.model import Model
-from sqlrl.plan.sources import OBSERVED
-from sqlrl.report import console_for
+from sqlrl.report import Console, Table, console_for
 
 if TYPE_CHECKING:
     import duckdb
 
-    from sqlrl.logic.modes import Modes
+    from sqlrl.solve.choose import Method
+    from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.exchange.wcnf import Dialect
+    from sqlrl.solve.marginal import Method as MarginalMethod
 
 
 def connect(
@@ -93,14 +111,21 @@ def connect(
     return Database(catalog, console_for(quiet=not shown))
 
 
-class Database(Exports, Counting, Predicting, Constraints, Inducing):
+class Database:
     """Data, models and results in one DuckDB database. Use `connect` to open one.
 
     Parameters
     ----------
     catalog : Catalog
     console : Console, optional
-        As for `Data`.
+        Where progress on anything longer than a second is drawn; nowhere by default.
+
+    Attributes
+    ----------
+    session : Session
+        What the verbs share.
+    engine, catalog, records, console
+        Its parts.
 
     Examples
     --------
@@ -114,72 +139,1372 @@ class Database(Exports, Counting, Predicting, Constraints, Inducing):
     Friends(person, person)  false      2  NULL     the tuples
     """
 
-    # ---- learning ---------------------------------------------------------------------------------------
+    def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
+        self.session = Session.open(catalog, console)
+        self._closed = False
+
+    @property
+    def engine(self) -> DuckDBEngine:
+        """What executes SQL."""
+        return self.session.engine
+
+    @property
+    def catalog(self) -> Catalog:
+        """Predicates and their tables."""
+        return self.session.catalog
+
+    @property
+    def records(self) -> Records:
+        """What is kept of models and runs."""
+        return self.session.records
+
+    @property
+    def console(self) -> Console:
+        """Where progress on anything longer than a second is drawn."""
+        return self.session.console
+
+    @console.setter
+    def console(self, console: Console) -> None:
+        self.session = with_values(self.session, console=console)
+
+    @property
+    def learning(self) -> Learning:
+        """What learners ask for."""
+        return Learning(self.session)
+
+    # ---- loading -------------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        predicate: str,
+        source: Any,
+        *,
+        columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None,
+        types: Sequence[str] | None = None,
+        example: str | int | None = None,
+        target: bool = False,
+        given: bool = False,
+        truth: str | int | None = None,
+        probability: str | int | None = None,
+        duplicates: str = "error",
+        nulls: str = "error",
+        empty: str = "error",
+        fold_case: bool = False,
+        constants: Mapping[str, str] | None = None,
+        header: bool = True,
+        delimiter: str | None = None,
+        quote: str = '"',
+    ) -> None:
+        """Load the facts of a predicate, in place of those loaded before in the same role (fact, label, given, soft).
+
+        Parameters
+        ----------
+        predicate : str
+        source : path, str, Arrow table, pandas or polars frame, DuckDB relation, or iterable of rows
+            Text is a Parquet or CSV file, the name of a table or view, or a query. The columns of a CSV file are read as text.
+            Rows are tuples, lists, arrays, or mappings, whose keys name the columns. None and NaN are missing values. A whole
+            number in a column of floats or decimals is the constant that an integer is. An empty tuple is the fact of a predicate
+            without arguments.
+        columns : sequence or mapping, optional
+            Columns of the arguments in order, by name or position from 0; or from argument (position, or type where
+            only one argument has it) to column. By default columns are arguments by their position.
+        types : sequence of str, optional
+            Types of the arguments. If neither they nor a model's declaration are there, the facts wait as text for the model.
+            Other types than before need a load that replaces all facts of the predicate.
+        example : str or int, optional
+            The type, the column or the position (from 0) of an argument whose constants are the examples, or a column
+            beside the arguments that holds the example.
+        target : bool
+            The predicate is to be predicted and the facts are its labels.
+        given : bool
+            The predicate is to be predicted and the facts are evidence about it.
+        truth : str or int, optional
+            A boolean column: false rows are facts known to be false. Of a target other tuples in its scope count as false as well.
+        probability : str or int, optional
+            A column of probabilities: soft evidence. 0 and 1 are hard evidence.
+        duplicates : {"error", "drop"}
+            What to do with facts that occur more than once.
+        nulls : {"error", "drop"}
+            What to do with rows that have NULL for an argument or the example; the log says how many were dropped.
+        empty : {"error", "allow"}
+            What to do with a source that has no rows.
+        fold_case : bool
+            Lower the case of all constants.
+        constants : mapping of str to str, optional
+            New names of constants (after `fold_case`).
+        header : bool
+            The first line of a CSV file names its columns; without a header they are chosen by position.
+        delimiter : str, optional
+            What separates the fields of a CSV file, one character; by default a tab in .tsv files, else a comma.
+        quote : str
+            What encloses fields of a CSV file that hold a delimiter, one character; "" if there is none.
+
+        Raises
+        ------
+        LoadError
+            With all faults, the rows and the remedy; nothing has changed then.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", None)], types=["person", "person"], nulls="drop")
+        >>> db.load("Smokes", [("Anna", 0.8), ("Bob", 0.5)], types=["person"], probability=1)
+        >>> db.predicates()["predicate"], db.predicates()["facts"]
+        (['Friends(person, person)', 'Smokes(person)'], [1, 2])
+        >>> db.load("Smokes", [("Anna",), ("Anna",)], types=["person"])
+        Traceback (most recent call last):
+        sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
+        """
+        with self.console.progress(f"loading {predicate}"):
+            self.catalog.load(
+                predicate,
+                source,
+                columns=columns,
+                types=types,
+                example=example,
+                target=target,
+                given=given,
+                truth=truth,
+                probability=probability,
+                duplicates=duplicates,
+                nulls=nulls,
+                empty=empty,
+                fold_case=fold_case,
+                constants={} if constants is None else constants,
+                header=header,
+                delimiter=delimiter,
+                quote=quote,
+            )
+
+    def load_evidence(
+        self,
+        source: Any,
+        model: Model,
+        *,
+        given: bool = False,
+        target: bool = False,
+        duplicates: str = "error",
+        empty: str = "error",
+        replace: bool = False,
+        drop: Iterable[str] = (),
+    ) -> None:
+        r"""Load evidence atoms (Alchemy's `.db` files); constants take the model's types.
+
+        A later call may load other predicates or roles. The same files again take the place of what they held before;
+        other files with facts of the same predicates and roles are refused, unless they are to replace them.
+
+        Parameters
+        ----------
+        source : path, list of paths, or iterable of EvidenceAtom
+            `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown. Several files count as one.
+        model : Model
+            Declares the predicates.
+        given : bool
+            Facts of open predicates are evidence, not labels.
+        target : bool
+            Every predicate in the files is to be predicted.
+        duplicates : {"error", "drop", "warn"}
+            What to do with atoms that stand more than once with the same value; "warn" drops them with a warning.
+        empty : {"error", "allow", "warn"}
+            What to do with a file that has no atoms.
+        replace : bool
+            Facts loaded before, of the same predicates and roles, are replaced.
+        drop : iterable of str
+            Predicates of the model whose facts are skipped.
+
+        Raises
+        ------
+        ParseError
+            A line does not parse.
+        LoadError, CatalogError
+            With all faults, their files and lines; nothing has changed then.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> from sqlrl.logic.evidence import parse_evidence
+        >>> model = sqlrl.parse_mln("Smokes(person)\n1 Smokes(x)")
+        >>> db = sqlrl.connect()
+        >>> db.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Anna)"), model)
+        Traceback (most recent call last):
+        sqlrl.errors.LoadError: the evidence: duplicate facts: Smokes(Anna) (lines 1 and 2): remove the repetitions or pass duplicates="drop"
+        >>> db.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Bob)"), model)
+        >>> db.predicates()["facts"]
+        [2]
+        """
+        with self.console.progress("loading evidence"):
+            self.catalog.load_evidence(
+                source,
+                model,
+                given=given,
+                target=target,
+                duplicates=duplicates,
+                empty=empty,
+                replace=replace,
+                drop=drop,
+            )
+
+    def load_all(
+        self,
+        sources: Sources,
+        types: Types | None = None,
+        *,
+        duplicates: str = "error",
+        nulls: str = "error",
+        empty: str = "error",
+        fold_case: bool = False,
+        constants: Mapping[str, str] | None = None,
+        header: bool = True,
+        delimiter: str | None = None,
+        quote: str = '"',
+    ) -> list[str]:
+        """Load the facts of several closed predicates, all or nothing.
+
+        Parameters
+        ----------
+        sources : folder, or mapping of str to what `load` takes
+            Of a folder the Parquet, CSV and TSV files, which are named after their predicates.
+        types : Bias or mapping of str to sequence of str, optional
+            The types of the arguments. With a bias only the predicates are loaded that its bodies have, with the types of their
+            modes; with a mapping those that it leaves out wait for a model to say their types, as with `load`.
+        duplicates, nulls, empty, fold_case, constants, header, delimiter, quote
+            For all of them, as for `load`.
+
+        Returns
+        -------
+        list of str
+            The predicates that were loaded.
+
+        Raises
+        ------
+        LoadError
+            As `load`; or a folder without such files, or types of a predicate that there is not.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> bias = sqlrl.parse_bias(
+        ...     "modeh(1, old(+person)). modeb(*, parent(+person,-person)). modeb(*, job(+person,#job))."
+        ... )
+        >>> db = sqlrl.connect()
+        >>> db.load_all({"parent": [("Ann", "Bob")], "job": [("Ann", "smith")], "other": [("x",)]}, bias)
+        ['parent', 'job']
+        """
+        with self.session.verb(), self.console.progress("loading") as task, self.catalog.store.writing():
+            chosen = chosen_sources(sources, types)
+            for predicate, (source, known) in chosen.items():
+                task.advance(0, note=predicate)
+                self.load(
+                    predicate,
+                    source,
+                    types=known,
+                    duplicates=duplicates,
+                    nulls=nulls,
+                    empty=empty,
+                    fold_case=fold_case,
+                    constants=constants,
+                    header=header,
+                    delimiter=delimiter,
+                    quote=quote,
+                )
+                task.advance()
+        return list(chosen)
+
+    def scope(self, predicate: str, source: Any) -> None:
+        r"""Set which tuples of an open predicate have atoms.
+
+        Parameters
+        ----------
+        predicate : str
+        source : query, table, path, frame, tuples or None
+            One column for each argument; None for all tuples of the right types.
+
+        Raises
+        ------
+        LoadError
+            The source cannot be read, or a constant is NULL.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.scope("Likes", "select 'Anna', 'Bob'")
+        >>> rule = "1 Friends(x, y) => Likes(x, y)"
+        >>> model = sqlrl.parse_mln("Friends(person, person)\nLikes(person, person)\n" + rule)
+        >>> db.bind(model).predicates["Likes"].atom_count
+        1
+        """
+        with self.console.progress(f"setting the scope of {predicate}"):
+            self.catalog.scope(predicate, source)
+
+    def examples_from(self, type_name: str | None) -> None:
+        r"""Name the type whose constants are the examples; None makes all data one example.
+
+        `load(example=...)` does so, too.
+
+        Parameters
+        ----------
+        type_name : str or None
+
+        Raises
+        ------
+        CatalogError
+            Examples come from a column of the data.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"])
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> db.examples_from("doc")
+        >>> db.bind(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)")).example_count
+        2
+        """
+        self.catalog.examples(argument_type=type_name)
+
+    def set_local(self, type_name: str, local: bool | None) -> None:
+        r"""Make a type local or global.
+
+        The domain of a local type in an example is the constants that occur in that example's facts; that of a global type is
+        all its constants.
+
+        Parameters
+        ----------
+        type_name : str
+        local : bool or None
+            None: as it is by default, which is local where the type stands beside the example in a closed predicate.
+
+        Raises
+        ------
+        CatalogError
+            There is no such type.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+        >>> db.load("Bold", [("d1", "a")], types=["doc", "word"], target=True)
+        >>> model = sqlrl.parse_mln("Word(doc, word)\nBold(doc, word)\n1 Word(d, w) => Bold(d, w)")
+        >>> db.bind(model).predicates["Bold"].atom_count
+        2
+        >>> db.set_local("word", False)
+        >>> db.bind(model).predicates["Bold"].atom_count
+        4
+        """
+        self.catalog.set_local(type_name, local)
+
+    def set_numeric(self, type_name: str) -> None:
+        """Declare that the constants of a type are numbers, so that `1` and `1.0` are one; before data of the type are loaded.
+
+        Parameters
+        ----------
+        type_name : str
+
+        Raises
+        ------
+        CatalogError
+            The type has constants already.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.set_numeric("year")
+        >>> db.load("Old", [("1",), ("2.50",)], types=["year"])
+        >>> db.sql("select name from sqlrl.dictionary_year order by id").fetchall()
+        [('1',), ('2.5',)]
+        """
+        self.catalog.set_numeric(type_name)
+
+    def refresh(self) -> list[str]:
+        """Load again what changed at its source.
+
+        Each source is read and compared with what was loaded. Without it a file or table whose size, time or number of rows differs
+        is refused; a change of a view or a query, or of rows in place, is not noticed, and the rows of the last loading are used.
+
+        Returns
+        -------
+        list of str
+            The predicates that were loaded.
+
+        Raises
+        ------
+        LoadError
+            A source is gone or its new content cannot be loaded; nothing has changed then.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> people = db.sql("create table people as select 'Anna' as name")
+        >>> db.load("Smokes", "people", types=["person"])
+        >>> more = db.sql("insert into people values ('Bob')")
+        >>> db.refresh()
+        ['Smokes']
+        """
+        with self.session.verb(), self.console.progress("loading what changed"):
+            return self.catalog.refresh()
+
+    # ---- defining ------------------------------------------------------------------------------------------
+
+    def define(self, definitions: str | Path, *, variables: str = LOWER) -> None:
+        r"""Define closed predicates by Horn rules `head :- literal, literal.` over others.
+
+        Literals are atoms, negated atoms (`!p(x)`, `not p(x)`, `\+ p(x)`; `_` for any constant) and the comparisons `=` and
+        `!=`. Rules may be recursive, but not through a negation; they become one query for each predicate, a recursive one
+        where needed. Types follow from the bodies. A later definition of a predicate replaces an earlier one; when a
+        predicate that a body uses is loaded again (also by `refresh`), what was defined from it is evaluated again.
+        Where it can be chosen, write one recursive literal in a rule: several make it much slower (`ancestor(x, y),
+        ancestor(y, z)` derives each pair once for each y).
+
+        Parameters
+        ----------
+        definitions : str or Path
+            The rules, or a file of them.
+        variables : {"lower", "upper"}
+            Which names are variables. "lower", as in models: those that begin with a small letter; other names, quoted ones
+            and numbers are constants. "upper", as in Prolog and Aleph's background files: those that begin with a capital
+            or `_`.
+
+        Raises
+        ------
+        ParseError, UnsupportedError, ModelError
+            The text does not parse or its rules do not fit each other or the predicates; the message shows the literal.
+        CatalogError
+            A predicate has facts that were loaded; a body uses one that is open or whose types are unknown; a constant is
+            unknown; only some rules say to which example they belong.
+        LoadError
+            A name that no model can write.
+
+        Warns
+        -----
+        LoadWarning
+            A defined predicate has no facts.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("parent", [("Ann", "Bob"), ("Bob", "Cid"), ("Cid", "Dan")], types=["person", "person"])
+        >>> db.define("ancestor(x, y) :- parent(x, y).  ancestor(x, z) :- parent(x, y), ancestor(y, z).")
+        >>> db.sql("select count(*) from sqlrl.named_ancestor").fetchall()
+        [(6,)]
+        >>> db.define("founder(X) :- parent(X, _), not parent(_, X).", variables="upper")
+        >>> db.sql("from sqlrl.named_founder").fetchall()
+        [('Ann',)]
+        """
+        rules = read_definitions(definitions, variables)
+        with self.console.progress("defining"):
+            define(self.catalog.store, rules)
+
+    def derive_bias(self, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
+        """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.deriving`.
+
+        An argument that determines the others is an input, the others are outputs; without such a key each argument in turn
+        is the input, and brings in ten facts at the most. Outputs with few values may also be constants.
+
+        Parameters
+        ----------
+        target : str
+            The predicate to learn.
+        body : collection of str, optional
+            Predicates that bodies may have; by default all closed ones with facts.
+        constants : int
+            The most values of an argument that may be a constant; 0 for no constants.
+
+        Returns
+        -------
+        Bias
+
+        Raises
+        ------
+        CatalogError
+            An unknown predicate, a body predicate that is open or the target itself, unknown types, or no closed predicate.
+        InputError
+            `constants` is negative.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Ann", "Bob"), ("Ann", "Cid"), ("Bob", "Cid")], types=["person", "person"])
+        >>> db.load("Smokes", [("Ann",)], types=["person"], target=True)
+        >>> print(db.derive_bias("Smokes"), end="")
+        :- modeh(1, Smokes(+person)).
+        :- modeb(10, Friends(+person,-person)).
+        :- modeb(10, Friends(-person,+person)).
+        :- modeb(1, Friends(+person,+person)).
+        """
+        with self.session.verb(), self.console.progress("deriving a bias"):
+            return derive_bias(self.catalog.store, target, body=body, constants=constants)
+
+    # ---- looking -------------------------------------------------------------------------------------------
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Run SQL on the same database.
+
+        Parameters
+        ----------
+        query : str
+
+        Returns
+        -------
+        duckdb.DuckDBPyRelation
+            None for a statement that returns nothing.
+
+        Raises
+        ------
+        EngineError
+            If DuckDB refuses the query, with its message.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"])
+        >>> db.sql('from sqlrl."dictionary_person" order by id').fetchall()
+        [(0, 'Anna'), (1, 'Bob')]
+        """
+        self.catalog.store.forget()
+        return self.engine.relation(query)
+
+    def predicates(self) -> Table:
+        """Return the predicates.
+
+        Returns
+        -------
+        Table
+            Columns `predicate` (with its types), `open`, `facts`, `example` (where it stands), `source`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"])
+        >>> db.predicates()["predicate"], db.predicates()["facts"]
+        (['Smokes(person)'], [2])
+        """
+        return _predicate_table(self.catalog.predicates())
+
+    def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
+        r"""Return ids of examples.
+
+        Parameters
+        ----------
+        examples : list of names, query, relation or frame, optional
+            All examples by default.
+
+        Returns
+        -------
+        int64 array
+            In the order given, or in that of the data.
+
+        Raises
+        ------
+        CatalogError
+            There is no example of a name, or a name occurs twice.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "a"), ("d2", "b")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> layout = db.bind(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)"))
+        >>> db.example_ids(["d2", "d1"]).tolist()
+        [1, 0]
+        """
+        return self.session.example_ids(examples)
+
+    def model(self, number: int | None = None) -> Model:
+        r"""Return a model that a learner or `predict(keep=True)` kept.
+
+        Parameters
+        ----------
+        number : int, optional
+            A number of `sqlrl.model`; the newest one by default.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        CatalogError
+            There is no such model.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> prediction = db.predict(model, keep=True)
+        >>> sqlrl.models_equal(db.model(), model)
+        True
+        """
+        return self.records.model(number)
+
+    # ---- holding a model against the data ------------------------------------------------------------------
+
+    def bind(
+        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+    ) -> Layout:
+        r"""Check that model and data fit, and build the tables of query atoms.
+
+        Parameters
+        ----------
+        model, training, drop, query
+            As for `program`.
+
+        Returns
+        -------
+        Layout
+
+        Raises
+        ------
+        CatalogError
+            With everything that does not fit; also if no predicate is open.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> db.bind(model).predicates["Smokes"].atom_count
+        3
+        """
+        return self.session.bind(model, training=training, drop=drop, query=query)
 
     @contextmanager
-    def training_windows(
+    def program(
+        self,
+        model: Model,
+        *,
+        training: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        closed: bool = False,
+        limit: int | None = None,
+        planned: bool = False,
+        growing: bool = False,
+    ) -> Iterator[Program]:
+        r"""Hold a model against the data while the context is open; its scratch tables go when it closes.
+
+        Parameters
+        ----------
+        model : Model
+        training : bool
+            True if the model is new: a constant of a rule that the data do not have is then an error.
+        drop, query : iterable of str
+            As in `ground`.
+        closed : bool
+            Whether there may be nothing to predict.
+        limit : int, optional
+            The most helper atoms of a quantifier over several open literals, over all examples; no more than the most atoms of a
+            predicate in any case.
+        planned : bool
+            Whether helper atoms are planned and not listed, which is enough to explain a model.
+        growing : bool
+            Whether the rules are yet to be found.
+
+        Yields
+        ------
+        Program
+
+        Raises
+        ------
+        CatalogError
+            As for `bind`.
+        GroundingLimitError
+            A quantifier needs more helper atoms; names the rule, where it stands, and their number.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> with db.program(model) as program:
+        ...     program.clause_count
+        1
+        """
+        with self.session.program(
+            model,
+            training=training,
+            drop=drop,
+            query=query,
+            closed=closed,
+            limit=limit,
+            planned=planned,
+            growing=growing,
+        ) as program:
+            yield program
+
+    def ground(
         self,
         model: Model,
         *,
         examples: Any = None,
-        size: int | None = None,
-        order: str = "file",
-        seed: int = 0,
-        passes: int = 1,
         limit: int | None = GROUNDING_LIMIT,
-        modes: Modes | None = None,
-    ) -> Iterator[TrainingStream]:
-        """Show the training examples as a stream of grounded windows while the context is open.
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Network:
+        r"""Ground a model: one SQL query for each shape of clause.
 
-        `sqlrl.learn.protocols.Ordering` says what the parameters mean; with `modes` the windows have what path finding
-        needs. A run that an error or Ctrl-C ends is kept with that status.
+        Parameters
+        ----------
+        model : Model
+        examples : list of names, query, relation or frame, optional
+        limit : int or None
+            The most ground clauses of one shape.
+        drop : iterable of str
+            Predicates that may lack data; rules that mention them are left out.
+        query : iterable of str
+            Predicates to predict, beside those of the model and the data.
+
+        Returns
+        -------
+        Network
+
+        Raises
+        ------
+        GroundingLimitError
+            Names the clause, where it stands, and the number of groundings.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> network = db.ground(model)
+        >>> network.atoms.tolist(), network.literals.tolist()
+        ([1, 2, 3], [-1, 2, -2, 3])
         """
-        check_model(model)
-        check_limit_option(limit)
-        self.catalog.store.check_writable()
-        # A path may start at a target that no rule of the model mentions yet.
-        labelled = {name for name, role in self.catalog.store.sources() if role == "label"}
-        labelled &= set(model.predicates)
-        targets = [name for name in modes.in_paths() if name in labelled] if modes else []
-        if modes and not targets and not model.rules:
-            # What the modes lack is said where they are checked against the targets.
-            targets = sorted(labelled)
-        with (
-            self.catalog.store.verb(),
-            self.program(model, training=True, query=targets, growing=modes is not None) as program,
-        ):
-            ids = self.example_ids(examples)
-            with program.only(ids) as chosen:
-                # At the end of a run all clauses are counted: what cannot be is refused before the first step.
-                check_counts(program, [OBSERVED], chosen, limit=limit)
-                warn_empty(program.engine, program.public_layout, chosen)
-                warn_alike(program.engine, program.public_layout, chosen)
-            random = np.random.default_rng(seed)
-            orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
-            if modes is None:
-                stream = TrainingStream(program, self.records, self.console, orders, size=size, limit=limit)
-            else:
-                from sqlrl.database.growing import GrowingStream
+        asked = Query(model, examples, drop, query, limit)
+        asked.check()
+        working = self.console.progress("grounding")
+        with self.session.verb(), working, self.session.expanded(asked) as (program, chosen):
+            return ground_network(program, chosen, limit=limit)
 
-                stream = GrowingStream(program, self.records, self.console, orders, size=size, limit=limit, modes=modes)
-            try:
-                with stream.drawing:
-                    yield stream
-            except BaseException as error:
-                stream.explain(error)
-                try:
-                    stream.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
-                except EngineError as refusal:
-                    # A full disk takes neither; what stopped the run is the news.
-                    error.add_note(f"the end of the run could not be recorded: {brief(refusal.reason)}")
-                raise
+    def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> Explanations:
+        r"""Say how a model would be grounded, before any work.
 
-    def learned_model(self, program: Any, weights: npt.NDArray[np.float64], record: TrainingRecord) -> Model:
-        """Make the model with learned weights and keep the run in the database (called by learners)."""
-        stream: TrainingStream = program
-        return stream.model(weights, record)
+        Parameters
+        ----------
+        model : Model
+        drop, query : iterable of str
+            As in `ground`.
 
-    def program_clauses(self, program: Any, weights: npt.NDArray[np.float64], support: pa.Table) -> pa.Table:
-        """Return the clauses of a learned model, the strongest first (called by learners)."""
-        stream: TrainingStream = program
-        return stream.clauses(weights, support)
+        Returns
+        -------
+        Explanations
+            For each shape of clause its size, SQL and plan. It prints as a table; `print(found[0])` shows SQL and plan.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> found = db.explain(sqlrl.parse_mln(text, query=["Smokes"]))
+        >>> found[0].clauses, "JOIN" in found[0].sql
+        (1, True)
+        """
+        working = self.console.progress("planning")
+        held = self.session.program(model, drop=drop, query=query, planned=True)
+        with self.session.verb(), working, held as program:
+            return Explanations(explain(program))
+
+    def export(
+        self,
+        model: Model,
+        path: str | Path,
+        *,
+        format: Format | None = None,
+        dialect: Dialect = "classic",
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Exported:
+        r"""Write the ground network of a model with its weights to a file that other solvers read. Labels are never read.
+
+        A table beside it, with the ending `.atoms.tsv`, lists the atom of each variable; `read_solution` makes a
+        prediction of what a solver answers.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        path : str or Path
+        format : {"wcnf", "lp", "uai"}, optional
+            Weighted partial MaxSAT, an integer program in CPLEX LP format, or a Markov network; by default the ending of
+            the path. WCNF rounds weights to integers, LP is exact, UAI rounds exp(weight); each file says how much is lost.
+        dialect : {"classic", "2022"}
+            Of WCNF: with a line `p wcnf`, or as in the MaxSAT Evaluations from 2022 on.
+        examples : list of names, query, relation or frame, optional
+        limit, drop, query
+            As in `ground`.
+
+        Returns
+        -------
+        Exported
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; the path's ending names no format; the file cannot be written.
+        NumericError
+            The format cannot hold weights so far apart, or so large.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     exported = db.export(model, Path(folder, "smokers.lp"))
+        ...     print(exported.map.read_text())
+        # the score of a world is 9.0 - objective
+        variable    atom    predicate       constants
+        a1  1       Smokes  Anna
+        a2  2       Smokes  Bob
+        a3  3       Smokes  Chris
+        """
+        return exports.export(
+            self.session, Query(model, examples, drop, query, limit), path, format=format, dialect=dialect
+        )
+
+    def constraint_costs(
+        self,
+        model: Model,
+        examples: Any = None,
+        *,
+        growth: float = GROWTH,
+        density: float = DENSITY,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        r"""Say what each hard clause costs, and which are inexpensive: factors times degree linear in the nodes.
+
+        Nodes and factors are counted in the database, for all examples of a shape of clause at once, as sums of products over
+        its literals; no ground clause leaves the database.
+
+        Parameters
+        ----------
+        model : Model
+        examples : list of names, query, relation or frame, optional
+        growth : float
+            The largest exponent of growth that counts as linear: a chain has 1, all pairs have 2.
+        density : float
+            The most factors for each node where examples do not differ in size: a chain has 1, a grid 2.
+        limit : int or None
+            The most ground clauses of one shape that may be listed inside the database, as some with quantifiers must be.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            A row for each hard clause: `rule` (from 0), `clause` (text), `examples` (in which it leaves something open), `nodes`,
+            `factors` (over all examples), `degree`, `growth` (NULL where examples do not differ in size by a factor of 2),
+            `inexpensive`, `counted` ("exact"; "at most" where ground clauses with the same literals are too many to be
+            compared; "block" for mutual exclusion, which makes its atoms one variable and costs nothing).
+
+        Raises
+        ------
+        InputError
+            A threshold is no positive number.
+        GroundingLimitError
+            Names the clause that would have to be listed.
+
+        Notes
+        -----
+        Source: Huynh (2011), section 7.2, which leaves open what counts as linear; `sqlrl.ground.factors` says what does here.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> words = [(d, f"p{i}", "the") for d, n in (("d1", 5), ("d2", 20)) for i in range(n)]
+        >>> db.load("Word", words, types=["doc", "position", "word"], example="doc")
+        >>> db.load("Next", [(f"p{i}", f"p{i + 1}") for i in range(19)], types=["position", "position"])
+        >>> rules = "Word(doc, position, word)\nNext(position, position)\nName(doc, position)\nAge(doc, position)\n"
+        >>> rules += "Next(p, q) ^ Name(d, p) => !Age(d, q).\nName(d, p) ^ Age(d, q) => p = q."
+        >>> costs = db.constraint_costs(sqlrl.parse_mln(rules, query=["Name", "Age"]))
+        >>> costs["nodes"], costs["factors"], costs["inexpensive"]
+        ([46, 50], [23, 400], [True, False])
+        """
+        return cost_table(
+            clause_costs(self.session, Query(model, examples, drop, query, limit), growth=growth, density=density)
+        )
+
+    # ---- counting ------------------------------------------------------------------------------------------
+
+    def count(
+        self,
+        model: Model,
+        *,
+        world: Any = "observed",
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        r"""Count the true groundings of every clause in a world, exactly and without enumerating them where that can be avoided.
+
+        Parameters
+        ----------
+        model : Model
+        world : "observed", Prediction, source or mapping of predicate to source
+            "observed" is the labels. A source is anything that `load` takes, with the column `atom` (ids of the true query
+            atoms), or with the arguments of the true query atoms as `predict(into=...)` writes them; of several open
+            predicates a mapping has such a source for each: `{"Smokes": ..., "Cancer": ...}`. A column `truth`
+            beside the arguments marks the true ones.
+        examples : list of names, query, relation or frame, optional
+            By default those of a prediction that is the world, else all.
+        limit : int or None
+            The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers.
+
+        Raises
+        ------
+        InputError
+            The world has rows that are no query atoms, query atoms have no label, or the prediction is of other examples.
+        GroundingLimitError
+            Names the clause, where it stands, and the number of groundings.
+
+        Notes
+        -----
+        What counts is the formula as written, but for a hard one with quantifiers inside. That is taken apart into the clauses of
+        its normal form, since all that matters is whether they hold, and that costs no helper atoms: a FORALL inside gives them
+        grounding variables, so that `groundings` may be more than those of the formula, and n is what is left of them when each
+        ground clause that the world violates takes one away, which may be below 0. It is all of them exactly where the formula
+        holds everywhere. To count such a formula as written, give it a weight.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> db.count(model, world=[("Anna",)])["n"]
+        Traceback (most recent call last):
+        sqlrl.errors.InputError: a world of Smokes has the columns person, as predict(into=...) writes them, not column0
+        >>> db.count(model, world="select 'Anna' as person")["n"]
+        [8]
+        """
+        return counting.count(self.session, Query(model, examples, drop, query, limit), world)
+
+    def count_difference(
+        self,
+        model: Model,
+        world: Any,
+        other: Any = "observed",
+        *,
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Table:
+        r"""Count delta n of every clause: n in one world minus n in another, touching only groundings of atoms that differ.
+
+        Parameters
+        ----------
+        model : Model
+        world, other : "observed", Prediction, source or mapping of predicate to source
+            As in `count`.
+        examples : list of names, query, relation or frame, optional
+            By default those of a prediction that is one of the worlds, else all.
+        limit : int or None
+            As in `count`.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            Columns `clause`, `text`, `delta_n`, `weight`; delta n is an exact integer. See `count` for hard formulas with
+            quantifiers inside.
+
+        Raises
+        ------
+        InputError, GroundingLimitError
+            As in `count`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> anna, nobody = "select 'Anna' as person", "select 'Anna' as person where false"
+        >>> db.count_difference(model, anna, nobody)["delta_n"]
+        [-1]
+        """
+        return counting.count_difference(self.session, Query(model, examples, drop, query, limit), world, other)
+
+    # ---- inference -----------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        into: str | None = None,
+        replace: bool = False,
+        method: Method | Literal["cutting-plane"] = "auto",
+        limit: int | None = GROUNDING_LIMIT,
+        deterministic_limit: float | None = None,
+        seed: int = 0,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Prediction:
+        r"""Predict the most probable world. Labels are never read.
+
+        Many examples are grounded and solved in windows, of which one is held at a time.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        examples : list of names, query, relation or frame, optional
+        into : str, optional
+            A table to create with the true atoms of the open predicate (of several: `into`_predicate).
+        replace : bool
+            Whether tables of that name may be replaced.
+        method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat", "cutting-plane"}
+            "auto" takes for each connected component the cheapest one that is exact for it; see `sqlrl.solve.mpe.mpe`.
+            "cutting-plane" finds the same optimum, but grounds only what some best world so far does not meet: for networks
+            that are too large to ground.
+        limit : int or None
+            The most ground clauses of one shape in a window, which is one example at least; of "cutting-plane": that a round may
+            return. Also the most groundings that counting may enumerate, which "cutting-plane" and `keep` do where many positive
+            literals of a clause share variables.
+        deterministic_limit : float, optional
+            CP-SAT's limit for each connected component, in its deterministic seconds.
+        seed : int
+        keep : bool
+            Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
+            predicted atom has a label, `evaluate` adds the counts of the observed world.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; or the table cannot be created, which is noticed before anything is solved.
+        GroundingLimitError
+            Names the clause, where it stands, and the number of groundings.
+        InfeasibleError
+            Hard clauses cannot all hold; shows a conflicting set.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> prediction.table()["person"]
+        ['Bob', 'Chris']
+        """
+        return predictions.predict(
+            self.session, Query(model, examples, drop, query, limit), Destination(into, replace, keep),
+            method=method, deterministic_limit=deterministic_limit, seed=seed,
+        )  # fmt: skip
+
+    def read_solution(
+        self,
+        model: Model,
+        path: str | Path,
+        *,
+        format: Format | None = None,
+        exported: str | Path | None = None,
+        bound: bool = False,
+        examples: Any = None,
+        into: str | None = None,
+        replace: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Prediction:
+        r"""Make a prediction of the world that an outside solver found for an exported model.
+
+        Parameters
+        ----------
+        model : Model
+            The one that was exported, and the same `examples`, `drop` and `query`.
+        path : str or Path
+            What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
+            UAI competitions.
+        format : {"wcnf", "lp", "uai"}, optional
+            How the model was exported; by default the words of the file tell.
+        exported : str or Path, optional
+            The exported file: the table beside it must list the atoms that the data have now.
+        bound : bool
+            Bound the gap by the linear relaxation; else it is infinite, since nothing that the solver says is taken over.
+        examples, into, replace, limit, keep, drop, query
+            As in `predict`.
+
+        Raises
+        ------
+        InputError
+            With the line: the file is damaged or belongs to another network; with the ground clause: its world violates a
+            hard one.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)"
+        >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2 3 0\n")
+        ...     prediction = db.read_solution(model, Path(folder, "answer"))
+        >>> prediction.table()["person"], prediction.objective
+        (['Anna', 'Bob', 'Chris'], 10.5)
+        """
+        return predictions.read_solution(
+            self.session, Query(model, examples, drop, query, limit), Destination(into, replace, keep),
+            path, format=format, exported=exported, bound=bound,
+        )  # fmt: skip
+
+    def evaluate(self, prediction: Prediction, *, outside: str = "missed") -> Scores:
+        r"""Compare a prediction with the labels.
+
+        Parameters
+        ----------
+        prediction : Prediction
+        outside : {"missed", "ignore"}
+            What a true label outside the scope counts as, which has no query atom: as missed, or not at all, as where a scope splits one
+            network into a part to learn from and a part to predict.
+
+        Returns
+        -------
+        Scores
+            Over atoms that have a label.
+
+        Raises
+        ------
+        InputError
+            No predicted atom has a label, `outside` is another word, or the prediction was made in another database.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+        >>> print(db.evaluate(db.predict(rules)))
+        F1 100.00 (precision 100.00, recall 100.00); 2 of 2 examples all right
+        >>> import warnings
+        >>> db.scope("Liked", [("d2",)])
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     prediction = db.predict(rules)
+        >>> [db.evaluate(prediction, outside=each).total.false_negatives for each in ("missed", "ignore")]
+        [1, 0]
+        """
+        with self.session.verb():
+            prediction.check_current(self.engine)
+            return prediction.evaluate(outside=outside)
+
+    def marginals(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        method: MarginalMethod = "auto",
+        samples: int = 1000,
+        burn_in: int = 100,
+        chains: int = 4,
+        seed: int = 0,
+        into: str | None = None,
+        samples_into: str | None = None,
+        means_into: str | None = None,
+        replace: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        keep: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> Marginals:
+        r"""Find the probability of each query atom. Labels are never read.
+
+        Many examples are grounded and solved in windows, of which one is held at a time.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        examples : list of names, query, relation or frame, optional
+        method : {"auto", "exact", "gibbs", "mcsat"}
+            "auto" is exact where closed forms or tables of elimination allow it, and samples elsewhere: by Gibbs sampling, or by
+            MC-SAT where clauses are hard or nearly so. "exact" refuses what it would have to sample.
+        samples, burn_in, chains, seed : int
+            Samples of each chain, after those it forgets.
+        into : str, optional
+            A table to create with the probabilities of the open predicate (of several: `into`_predicate).
+        samples_into : str, optional
+            A table to create with the sampled worlds while they are drawn: `chain`, `sample`, `atom` (as text) of each true
+            atom; NULL for a world in which none is true. With this or `means_into` all examples are one window.
+        means_into : str, optional
+            A table to create with running means: `chain`, `samples` (so far), `atom` (as text), `mean`.
+        replace : bool
+            Whether tables of those names may be replaced.
+        limit : int or None
+            The most ground clauses of one shape in a window, which is one example at least.
+        keep : bool
+            Keep the probabilities in `sqlrl.marginal`.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Marginals
+            Probabilities with their Monte Carlo errors, and warnings where they cannot be trusted.
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; an option is out of range; "exact" or "gibbs" cannot treat the model; a table cannot be created.
+        InfeasibleError
+            Hard clauses cannot all hold; shows a conflicting set.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> found = db.marginals(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> found.table()["probability"]
+        [0.650245, 0.650245]
+        """
+        return marginals.marginals(
+            self.session, Query(model, examples, drop, query, limit), Destination(into, replace, keep),
+            method=method, samples=samples, burn_in=burn_in, chains=chains, seed=seed, samples_into=samples_into,
+            means_into=means_into,
+        )  # fmt: skip
+
+    def check_atoms(
+        self,
+        model: Model,
+        atoms: Iterable[str],
+        *,
+        examples: Any = None,
+        example: str | None = None,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+    ) -> None:
+        r"""Refuse texts that name no query atom of some examples, which `Prediction.why` would refuse after all the work.
+
+        Parameters
+        ----------
+        model : Model
+        atoms : iterable of str
+            Each a predicate with constants, as `Prediction.why` takes it.
+        examples : list of names, query, relation or frame, optional
+            Those that are to be predicted.
+        example : str, optional
+            The example of the atoms, where their arguments do not say.
+        drop, query : iterable of str
+            As in `ground`.
+
+        Raises
+        ------
+        InputError
+            With the atom, and those that are nearest to it.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> model = sqlrl.parse_mln(text, query=["Smokes"])
+        >>> db.check_atoms(model, ["Smokes(Bob)"])
+        >>> db.check_atoms(model, ["Smokes(Bo)"])
+        Traceback (most recent call last):
+        sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
+        """
+        check_atoms(self.session, Query(model, examples, drop, query), atoms, example)
+
+    # ---- opening, closing and showing -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the database; a connection of yours stays open."""
+        self._closed = True
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return f"{type(self).__name__}({self.engine.path!r}), closed"
+        # Where a user's own schema or database is called sqlrl, ours is not.
+        schema = "" if self.engine.schema == "sqlrl" else f", tables and views in the schema {self.engine.schema}"
+        return f"{type(self).__name__}({self.engine.path!r}){schema}\n{self.predicates()!r}"
+
+    def _repr_html_(self) -> str:
+        head = markup.paragraph(repr(self).split("\n", maxsplit=1)[0])
+        return head if self._closed else head + self.predicates()._repr_html_()
+
+
+def _predicate_table(records: Mapping[str, PredicateRecord]) -> Table:
+    """Return what is recorded of predicates, as a table."""
+    rows = [
+        {
+            "predicate": str(f"{name}({', '.join(kind or '?' for kind in record.types)})"),
+            "open": record.open,
+            "facts": record.rows,
+            "example": record.example,
+            "source": record.source,
+        }
+        for name, record in records.items()
+    ]
+    schema = pa.schema(
+        [
+            ("predicate", pa.string()),
+            ("open", pa.bool_()),
+            ("facts", pa.int64()),
+            ("example", pa.string()),
+            ("source", pa.string()),
+        ]
+    )
+    return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 from sqlglot import exp
@@ -24,6 +25,7 @@ from sqlrl.errors import CatalogError, LoadWarning, warn
 from sqlrl.logic.horn import Component, Definitions, HornAtom, HornRule, components
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.horn_types import infer_types
+from sqlrl.logic.lexer import read_text
 from sqlrl.logic.terms import Constant, Variable
 from sqlrl.plan.definitions import DefinitionPlan, Relation
 
@@ -34,8 +36,16 @@ _Constants = dict[tuple[str, str], int]
 """Ids by type and name."""
 
 
+def read_definitions(definitions: str | Path, variables: str) -> Definitions:
+    """Return definitions that are given as text or as a file; `Database.define` explains them."""
+    if isinstance(definitions, Path):
+        text = read_text(definitions, parse="define as a str")
+        return parse_definitions(text, variables=variables, path=str(definitions))
+    return parse_definitions(definitions, variables=variables)
+
+
 def define(store: Store, definitions: Definitions) -> None:
-    """Define predicates; `Defining.define` explains it.
+    """Define predicates; `Database.define` explains it.
 
     Parameters
     ----------

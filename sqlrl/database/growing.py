@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.catalog.records import Records
-from sqlrl.database.keeping import added_statistics
-from sqlrl.database.training import NUMBERED, Learned, TrainingStream
+from sqlrl.database.runs import Provisional
+from sqlrl.database.session import Session
+from sqlrl.database.statistics import added_statistics
+from sqlrl.database.training import CountedModel, TrainingStream
 from sqlrl.engine.nodes import column
 from sqlrl.errors import ModelError
 from sqlrl.ground.atoms import read_facts
@@ -22,13 +22,10 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, shape_table
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.learn.protocols import Checkpoint, TrainingRecord
-from sqlrl.logic.model import Model
 from sqlrl.logic.modes import Modes, format_modes
 from sqlrl.logic.shapes import Shape, parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.plan.sources import table
-from sqlrl.report import Console
 from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
 from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
 from sqlrl.structure.osl.protocols import GrowingWindow
@@ -44,7 +41,7 @@ class GrowingStream(TrainingStream):
 
     Parameters
     ----------
-    program, records, console, passes, size, limit
+    program, session, passes, size, limit
         As for `TrainingStream`.
     modes : Modes
     """
@@ -52,15 +49,15 @@ class GrowingStream(TrainingStream):
     def __init__(
         self,
         program: Program,
-        records: Records,
-        console: Console,
+        session: Session,
         passes: list[IntArray],
         *,
         size: int | None,
         limit: int | None,
         modes: Modes,
     ) -> None:
-        super().__init__(program, records, console, passes, size=size, limit=limit)
+        provisional = Provisional(FIRST, lambda: program.clause_count)
+        super().__init__(program, session, passes, size=size, limit=limit, provisional=provisional)
         shown = program.public_layout.predicates
         # The database may have predicates that the model does not declare: they need no mode.
         declared = [name for name in shown if name in program.model.predicates]
@@ -81,38 +78,6 @@ class GrowingStream(TrainingStream):
     def types(self) -> dict[str, tuple[str, ...]]:
         """The types of the arguments of each predicate."""
         return {name: info.types for name, info in self._program.public_layout.predicates.items()}
-
-    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
-        """Record that the run has begun, with the text of the modes; return its number."""
-        return super().begin(learner, {**parameters, "modes": format_modes(self.modes)}, seed)
-
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Go on with a run that was saved; the modes must be the same, whatever file they come from."""
-        return super().resume(run, learner, {**parameters, "modes": format_modes(self.modes)})
-
-    def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
-        """Make the learned model and keep it with the run; of the modes the text is kept, not the name of their file."""
-        parameters = {**record.parameters, "modes": format_modes(self.modes)}
-        return super().model(weights, replace(record, parameters=parameters))
-
-    def stop(self, status: str) -> None:
-        """Record that the run has ended, and give added clauses their ids in the history: those after the model's so far."""
-        if self.run is None:
-            return
-        count = self._program.clause_count
-        with self._records.together():
-            self._records.renumber("weight_history", self.run, first=FIRST, by=count - FIRST)
-            if self._saved_windows:
-                self._records.save_state(self.run, {NUMBERED: count})
-            super().stop(status)
-
-    def _renumbered(self, first: int) -> None:
-        """Give added clauses their provisional ids again: the model may still grow."""
-        if first < 0 or self.run is None:
-            return
-        with self._records.together():
-            self._records.renumber("weight_history", self.run, first=first, by=FIRST - first)
-            self._records.save_state(self.run, {NUMBERED: -1})
 
     @property
     def clause_count(self) -> int:
@@ -167,7 +132,7 @@ class GrowingStream(TrainingStream):
 
     # ---- what is kept ---------------------------------------------------------------------------------------
 
-    def _learned(self, weights: FloatArray, support: pa.Table) -> Learned:
+    def _learned(self, weights: FloatArray, support: pa.Table) -> CountedModel:
         """Return the model with the added clauses as rules; their ids follow those of the program's clauses."""
         program, count = self._program, self._program.clause_count
         base = super()._learned(weights[:count], support.slice(0, count))
@@ -189,7 +154,7 @@ class GrowingStream(TrainingStream):
         listed = _replaced(listed, clause=ids, rule=listed.column("rule").to_numpy() + len(base.model.rules))
         clauses = pa.concat_tables([base.clauses, listed.append_column("step", steps)], promote_options="default")
         shapes = _replaced(shapes, shape=shapes.column("shape").to_numpy() + len(base.shapes))
-        return Learned(
+        return CountedModel(
             base.model.with_rules((*base.model.rules, *rules)),
             clauses.sort_by("clause"),
             pa.concat_tables([base.shapes, shapes]),
@@ -211,10 +176,13 @@ class GrowingStream(TrainingStream):
             }
         )
 
-    def _keep(self, run: int) -> None:
-        """Keep what caused each clause that was added, and give added clauses their ids in the history."""
+    def _parameters(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
+        """Add the text of the modes: they must be the same when a run goes on, whatever file they come from."""
+        return {**parameters, "modes": format_modes(self.modes)}
+
+    def _rows(self) -> Mapping[str, pa.Table]:
+        """Return what caused each clause that was added."""
         assert self._causes is not None, "the model was made"
-        self._records.renumber("weight_history", run, first=FIRST, by=self._program.clause_count - FIRST)
         rows = {
             "clause": self._causes.column("id"),
             "step": self._causes.column("step"),
@@ -224,7 +192,7 @@ class GrowingStream(TrainingStream):
             "horn": pa.array([x.horn for x in self.additions], pa.bool_()),
             "delta_n": self._causes.column("delta_n"),
         }
-        self._records.append("added_clause", run, pa.table(rows))
+        return {"added_clause": pa.table(rows)}
 
     def added(self, weights: FloatArray) -> pa.Table:
         """Return what caused each clause that was added."""

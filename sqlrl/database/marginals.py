@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.catalog.layout import Layout
-from sqlrl.catalog.records import Records
-from sqlrl.database.inferred import Inferred
+from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
+from sqlrl.database.session import Query, Session, verb
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.ground.expanding import Unseen
-from sqlrl.ground.network import FloatArray, IntArray, NetworkAtoms
+from sqlrl.ground.clauses import atom_texts, clause_table, describer, shape_table, stated_model
+from sqlrl.ground.network import FloatArray, IntArray, Network
+from sqlrl.ground.program import Program
+from sqlrl.ground.rows import MOST_ENTRIES
+from sqlrl.ground.windows import divided
 from sqlrl.report import Table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.database.samples import SampleTables
+    from sqlrl.solve.marginal import Method
     from sqlrl.solve.sampling.belief import MarginalResult
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Marginals(Inferred):
     r"""The probability of each query atom, and how well it is known.
 
     Parameters
     ----------
-    engine : DuckDBEngine
+    session : Session
+    asked : Query
+        The model and its examples.
     layout : Layout
         Without helper predicates.
     network_atoms : NetworkAtoms
         The n query atoms and the helper atoms.
     result : MarginalResult
         Of all of them.
-    unseen : Unseen
-        Combinations of template constants that no training example had, and how many query atoms they touch.
-    seconds : dict of str to float
-        Wall time of grounding and inference.
-    records : Records
-    built : str
-        What the query atoms were built from: `records.atoms()` at the time.
-    examples : int64 array
-        Ids of the examples, also of those without atoms.
-    foreign : int
-        Constants in the clauses of the model that these data do not have; their clauses have no groundings.
-    run : int, optional
-        The number in `sqlrl.run`, if they were kept.
+    unseen, seconds, built, examples, foreign, run
+        As in `Inferred`.
 
     Examples
     --------
@@ -66,17 +64,7 @@ class Marginals(Inferred):
     all      Chris      0.650245      0  elimination
     """
 
-    engine: DuckDBEngine
-    layout: Layout
-    network_atoms: NetworkAtoms
     result: MarginalResult
-    unseen: Unseen
-    seconds: dict[str, float]
-    records: Records
-    built: str
-    examples: IntArray
-    foreign: int = 0
-    run: int | None = None
 
     @cached_property
     def visible(self) -> MarginalResult:
@@ -211,3 +199,105 @@ def _two_digits(error: FloatArray) -> FloatArray:
     scale = 10.0 ** (1 - np.floor(np.log10(error[some])))
     found[some] = np.round(np.ceil(np.round(error[some] * scale, 9)) / scale, 15)
     return found
+
+
+# ---- finding them ------------------------------------------------------------------------------------
+
+
+@verb
+def marginals(
+    session: Session,
+    asked: Query,
+    destination: Destination,
+    *,
+    method: Method,
+    samples: int,
+    burn_in: int,
+    chains: int,
+    seed: int,
+    samples_into: str | None,
+    means_into: str | None,
+) -> Marginals:
+    """Find the probability of each query atom; `Database.marginals` explains it."""
+    from sqlrl.solve.marginal import marginals as probabilities
+    from sqlrl.solve.sampling.belief import joined
+    from sqlrl.solve.sampling.chains import Effort
+
+    asked.check(weighted=True)
+    effort = Effort(samples, burn_in, chains, seed, _threads(session))
+    streamed = [name for name in (samples_into, means_into) if name is not None]
+
+    def sampled(asking: Inference) -> Iterator[tuple[IntArray, Network, MarginalResult]]:
+        """Ground window by window, and find probabilities."""
+        program, done = asking.program, 0
+        # A sampled world is one of all examples, so that it needs them together.
+        entries = None if streamed else MOST_ENTRIES
+        for window, network in divided(program, np.sort(asking.ids), asking.chosen, limit=asked.limit, entries=entries):
+            with _sink(program, network, samples_into, means_into) as sink:
+                result = probabilities(
+                    network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,
+                    chains=effort.chains, seed=_seed(effort.seed, done), threads=effort.threads, sink=sink,
+                    describe=describer(program, network),
+                )  # fmt: skip
+            yield window, network, result
+            del network  # or else it would be there while the next is grounded
+            done += len(window)
+
+    with inference(session, asked, destination, "finding probabilities", beside=streamed) as asking:
+        atoms, order, results = collected(sampled(asking), asking.task, len(asking.ids))
+        result = joined(results, order)
+        found = Marginals(**asking.found(atoms, inference=result.seconds), result=result)
+        options = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
+        return asking.deliver(found, lambda: _keep(found, asking.program, options, seed))
+
+
+def _threads(session: Session) -> int:
+    """Return how many threads the database may use; samplers use no more."""
+    setting = exp.Anonymous(this="current_setting", expressions=[exp.convert("threads")])
+    return int(session.engine.fetch(exp.select(setting), step="read a setting").column(0)[0].as_py())
+
+
+@contextmanager
+def _sink(program: Program, network: Network, samples: str | None, means: str | None) -> Iterator[SampleTables | None]:
+    """Show the tables for samples; if an error or Ctrl-C ends the context they leave no trace."""
+    if samples is None and means is None:
+        yield None
+        return
+    from sqlrl.database.samples import SampleTables
+
+    engine = program.engine
+    assert isinstance(engine, DuckDBEngine), "programs are held against a catalog, which DuckDB keeps"
+    atoms = network.atoms[~network.helper]
+    texts = atom_texts(program, atoms)
+    with engine.transaction():
+        yield SampleTables(engine, [texts[i] for i in atoms.tolist()], ~network.helper, samples, means)
+
+
+def _seed(seed: int, done: int) -> int:
+    """Return the seed of a window: those of the same seed shall not draw alike, or else errors of like examples would be the same.
+
+    Examples
+    --------
+    >>> _seed(7, 0), _seed(7, 100) == _seed(7, 200)
+    (7, False)
+    """
+    return seed if done == 0 else int(np.random.SeedSequence([seed, done]).generate_state(1)[0]) >> 1
+
+
+def _keep(found: Marginals, program: Program, parameters: Mapping[str, object], seed: int) -> int:
+    """Keep the model and the probabilities of query atoms; return the number of the run."""
+    atoms, records = found.network_atoms, found.session.records
+    run = records.begin_run("marginals", parameters, seed)
+    with records.ending(run):
+        model = records.save_model(
+            "marginals", stated_model(program), clause_table(program), shape_table(program), origin="given"
+        )
+        for name in found.open_predicates:
+            mine = found.of_predicate(name)
+            rows = {"atom": atoms.ids[mine], "example": atoms.example[mine]}
+            rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
+            method = method_names(found.result).filter(pa.array(mine))
+            names = pa.array([name] * int(mine.sum()), pa.string())
+            records.append("marginal", run, pa.table({"predicate": names, **rows, "method": method}))
+        records.end_run(run, "done", model=model, timings=found.seconds)
+    return run

@@ -1,149 +1,35 @@
-"""What a learner is given: windows of a stream of examples, and groups of atoms; what is kept of a run, and whether it can go on."""
+"""What a learner of weights is given: windows of a stream of examples, and groups of atoms."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.catalog.records import Kept, Records
 from sqlrl.catalog.sources import Source, open_source
-from sqlrl.database.keeping import learned_statistics, window_statistics
+from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
+from sqlrl.database.session import Session
+from sqlrl.database.statistics import learned_statistics, window_statistics
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import CheckpointWarning, InputError, SourceWarning, warn
+from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import Window, Windows
-from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, TrainingRecord
+from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
-from sqlrl.logic.saving import model_to_json
 from sqlrl.plan.sources import table
-from sqlrl.report import Console
 from sqlrl.report.console import said
 from sqlrl.wording import counted
-
-STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
-"""Names of what is saved beside the learner's own arrays: how far the stream is, and what the run is of."""
-
-NUMBERED = "numbered"
-"""From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
-
-
-# ---- runs that were stopped --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class RunKey:
-    """What makes a run the one that it is, apart from the data.
-
-    Parameters
-    ----------
-    learner : str
-        Name of the estimator.
-    parameters : mapping of str to object
-        Its constructor's arguments.
-    model : Model
-    examples : int64 array
-        The examples of all passes, in order.
-    """
-
-    learner: str
-    parameters: Mapping[str, object]
-    model: Model
-    examples: npt.NDArray[np.int64]
-
-    def saved(self) -> dict[str, Kept]:
-        """Return what is saved once, with the first window."""
-        return {MODEL: _plain(model_to_json(self.model)), EXAMPLES: self.examples}
-
-
-def _plain(value: object) -> Any:
-    """Return a value as it comes back from JSON."""
-    return json.loads(json.dumps(value, default=str))
-
-
-def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
-    """Return what a stopped run saved, if it is the run that `key` describes, on the same data.
-
-    Parameters
-    ----------
-    records : Records
-    run : int
-    key : RunKey
-
-    Raises
-    ------
-    InputError
-        There is no such run, it saved nothing, or it is done; or something differs: the message says what.
-    """
-    row = records.run(run)
-    if row is None:
-        raise InputError(f"there is no run {run} to resume: the table sqlrl.run lists those that are there")
-    if row["status"] == "done":
-        raise InputError(f"run {run} is done: there is nothing to resume")
-    saved = records.state(run)
-    if STREAM not in saved:
-        raise InputError(
-            f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save each window"
-        )
-    for problem in _differences(records, row, saved, key):
-        raise InputError(f"run {run} cannot be resumed: {problem}")
-    return saved
-
-
-def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, Any], key: RunKey) -> Iterator[str]:
-    """Yield what differs between a run and what it is to be resumed as, the plainest thing first."""
-    if row["learner"] != key.learner:
-        yield f"it is a run of {row['learner']}, not of {key.learner}"
-    before, now = row["parameters"], _plain(dict(key.parameters))
-    for name in sorted({*before, *now}):
-        if before.get(name) != now.get(name):
-            yield f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
-    model = _plain(model_to_json(key.model))
-    if model != saved[MODEL]:
-        yield _model_difference(saved[MODEL], model)
-    same = records.same_data(row["run"], row["fingerprint"])
-    if same is None:
-        warn(
-            f"run {row['run']} was begun with an earlier version of DuckDB, whose fingerprint of the data this one cannot compute: "
-            "whether they are the same was not checked",
-            SourceWarning,
-        )
-    elif not same:
-        yield (
-            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {records.data()} now: other facts, labels, "
-            "scopes or examples): bring them back, or start anew"
-        )
-    if not np.array_equal(saved[EXAMPLES], key.examples):
-        before_, now_ = (counted(len(np.unique(x)), "example") for x in (saved[EXAMPLES], key.examples))
-        how = f"{before_} then, {now_} now" if before_ != now_ else "as many, but others or in another order"
-        yield f"its examples differ ({how}): give the same examples="
-
-
-def _model_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return where two models differ first, as `model_to_json` writes them."""
-    old, new = before.get("rules", []), now.get("rules", [])
-    for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
-        if a != b:
-            same = a.get("formula") == b.get("formula")
-            shown = "in its weight or options" if same else f"{a.get('formula')} then, {b.get('formula')} now"
-            return f"its model differs in rule {number}: {shown}"
-    if len(old) != len(new):
-        return f"its model had {counted(len(old), 'rule')}, this one has {len(new)}"
-    return "its model differs in its declarations"
-
 
 # ---- groups of query atoms ---------------------------------------------------------------------------
 
@@ -247,21 +133,17 @@ def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
-    """A learned model and what is kept of it.
+class CountedModel(LearnedModel):
+    """A learned model, and what was counted of its clauses.
 
     Parameters
     ----------
-    model : Model
-    clauses, shapes : pyarrow.Table
-        As `Records.save_model` takes them.
+    model, clauses, shapes
+        As in `LearnedModel`.
     statistics : pyarrow.Table
         Rows of `sqlrl.clause_statistics`, without the run.
     """
 
-    model: Model
-    clauses: pa.Table
-    shapes: pa.Table
     statistics: pa.Table
 
 
@@ -271,48 +153,40 @@ class TrainingStream:
     Parameters
     ----------
     program : Program
-    records : Records
-        Where the run is kept.
-    console : Console
-        Where progress is drawn.
+    session : Session
     passes : list of int64 array
         For each pass the examples in order.
     size : int or None
         Examples in a window; see `Windows`.
     limit : int or None
         The most ground clauses of one shape in a window.
+    provisional : Provisional, optional
+        As for `Run`.
     """
 
     def __init__(
         self,
         program: Program,
-        records: Records,
-        console: Console,
+        session: Session,
         passes: list[IntArray],
         *,
         size: int | None,
         limit: int | None,
+        provisional: Provisional | None = None,
     ) -> None:
-        self._program, self._records, self._console = program, records, console
+        self._program, self._console, self.run = program, session.console, Run(session.records, provisional)
         self._limit = limit
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
         self.drawing = ExitStack()
         self._windows = Windows(program, passes, size, limit)
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
-        self.run: int | None = None
-        self._key: RunKey | None = None
         self._clauses: pa.Table | None = None
         self._open = np.zeros(0, dtype=object)
         # The window that holds all examples, if there is one: it has all counts.
         self._whole: Window | None = None
-        # Windows and steps that the database has: of the run before it was resumed, and of this one.
-        self._done = self._saved_steps = self._saved_windows = 0
-
-    @property
-    def program(self) -> TrainingStream:
-        """The stream itself: what the database needs to make a model of it is here."""
-        return self
+        # Windows of the run before it was resumed.
+        self._done = 0
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -362,7 +236,7 @@ class TrainingStream:
 
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
-        file = self._records.forgotten_beside()
+        file = self.run.forgotten_beside()
         if file is not None:
             warn(
                 f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
@@ -373,93 +247,51 @@ class TrainingStream:
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        self.run = self._records.begin_run(learner, parameters, seed)
-        self._key = RunKey(learner, parameters, self._program.model, self._ordered)
-        return self.run
+        parameters = self._parameters(parameters)
+        return self.run.begin(learner, parameters, seed, self._key(learner, parameters))
 
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved; see `learn.protocols.TrainingStream`."""
-        key = RunKey(learner, parameters, self._program.model, self._ordered)
-        saved: dict[str, Any] = _read_run(self._records, run, key)
-        stream = saved[STREAM]
-        self._open, self._done = np.array(stream["open"], dtype=object), stream["windows"]
+        checkpoint, stream = self.run.resume(run, self._key(learner, self._parameters(parameters)))
+        self._open, self._done = np.array(stream["open"], dtype=object), checkpoint.windows
         self._windows.first, self._windows.later = stream["first"], stream["window"]
-        steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
-        self._saved_steps = len(steps)
-        arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
-        self._records.end_run(run, "running")
-        self.run, self._key, self._saved_windows = run, key, self._done
-        self._renumbered(saved.get(NUMBERED, -1))
-        return Checkpoint(self._done, arrays, steps, pa.table({}), stream["seconds"])
+        return checkpoint
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a window."""
-        run, key = self._begun(), self._key
-        stream = {
-            "windows": checkpoint.windows,
-            "open": [int(n) for n in self._open],
-            "first": self._windows.first,
-            "window": self._windows.later,
-            "seconds": dict(checkpoint.seconds),
-        }
-        with self._records.together():
-            if key is not None and checkpoint.windows == 1:
-                self._records.save_state(run, key.saved())
-            self._records.save_state(run, {**checkpoint.arrays, STREAM: stream})
-            self._records.append("step", run, checkpoint.steps)
-            if len(checkpoint.changes):
-                self._records.append("weight_history", run, checkpoint.changes)
-        self._saved_steps += len(checkpoint.steps)
-        self._saved_windows = checkpoint.windows
-
-    def explain(self, error: BaseException) -> None:
-        """Add to an error or Ctrl-C how to go on, if the run is saved."""
-        if self._saved_windows:
-            error.add_note(f"run {self.run} is saved after window {self._saved_windows}: resume={self.run} goes on")
-
-    def stop(self, status: str) -> None:
-        """Record that an error or Ctrl-C has ended the run, if it has begun."""
-        if self.run is not None:
-            self._records.end_run(self.run, status)
-
-    def _renumbered(self, first: int) -> None:
-        """Undo what `stop` did to the history of a run that goes on."""
+        opened = [int(n) for n in self._open]
+        self.run.save(checkpoint, {"open": opened, "first": self._windows.first, "window": self._windows.later})
 
     def history(self) -> History:
         """Open the place where changes are stored."""
-        return History(self._records, self._begun())
-
-    def _begun(self) -> int:
-        if self.run is None:
-            raise InputError("the run has not begun: call begin() before windows are learned")
-        return self.run
+        return self.run.history()
 
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters, steps and clause statistics, all or nothing."""
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
         with said(self._console, "keeping the model"):
-            return self._kept(weights, record)
-
-    def _kept(self, weights: FloatArray, record: TrainingRecord) -> Model:
-        """Make and keep the learned model."""
-        found, run = self._learned(weights, record.support), self._begun()
-        with self._records.together():
-            number = self._records.save_model(
-                f"{record.learner} run {run}", found.model, found.clauses, found.shapes, origin=record.learner
-            )
-            self._records.append("step", run, record.steps.slice(self._saved_steps))
-            for name, rows in (("iteration", record.iterations), ("tuning", record.tuning)):
-                if len(rows):
-                    self._records.append(name, run, rows)
-            self._records.append("clause_statistics", run, found.statistics)
-            self._keep(run)
-            self._records.end_run(
-                run, "done", model=number, timings=record.seconds, learner=record.learner, parameters=record.parameters, seed=record.seed
+            found = self._learned(weights, record.support)
+            rows = {"step": record.steps, "iteration": record.iterations, "tuning": record.tuning}
+            rows = {name: data for name, data in rows.items() if name == "step" or len(data)}
+            self.run.finish(
+                found, {**rows, "clause_statistics": found.statistics, **self._rows()}, origin=record.learner,
+                seconds=record.seconds, learner=record.learner, parameters=self._parameters(record.parameters), seed=record.seed,
             )  # fmt: skip
         self._clauses = found.clauses
         return found.model
 
-    def _learned(self, weights: FloatArray, support: pa.Table) -> Learned:
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        return RunKey(learner, parameters, self._program.model, self._ordered)
+
+    def _parameters(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the parameters of a run as they are kept."""
+        return parameters
+
+    def _rows(self) -> Mapping[str, pa.Table]:
+        """Return what else is kept of the run, by table."""
+        return {}
+
+    def _learned(self, weights: FloatArray, support: pa.Table) -> CountedModel:
         """Make the learned model and what is kept of it."""
         program = self._program
         full = np.zeros(program.clause_count)
@@ -471,10 +303,7 @@ class TrainingStream:
         else:
             with program.only(self.examples) as chosen:
                 statistics = learned_statistics(program, chosen, self._open, support, shown, limit=self._limit)
-        return Learned(learned_model(program, full), clauses, shape_table(program), statistics)
-
-    def _keep(self, run: int) -> None:
-        """Keep what else is known of the run, in the same transaction."""
+        return CountedModel(learned_model(program, full), clauses, shape_table(program), statistics)
 
     def _count_open(self, window: Window) -> None:
         """Add the open groundings of a window; a clause that is not known yet has none in it."""
@@ -502,20 +331,3 @@ class TrainingStream:
             }
         )
         return data.take(pa.array(np.lexsort((ids, -strength))))
-
-
-class History:
-    """Stores what the steps of a run changed, in `sqlrl.weight_history`.
-
-    Parameters
-    ----------
-    records : Records
-    run : int
-    """
-
-    def __init__(self, records: Records, run: int) -> None:
-        self._records, self._run = records, run
-
-    def write(self, changes: pa.Table) -> None:
-        """Append the changes of a window: columns step, clause, delta_n, weight."""
-        self._records.append("weight_history", self._run, changes)

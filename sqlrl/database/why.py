@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,10 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.catalog.records import Records
+from sqlrl.database.named_atoms import find_atom
 from sqlrl.engine.nodes import column
+from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.network import BoolArray, Network
@@ -23,6 +27,9 @@ from sqlrl.report.text import cell_text
 from sqlrl.solve.choose import Options
 from sqlrl.solve.differing import flipped
 from sqlrl.solve.weighed import weigh
+
+if TYPE_CHECKING:
+    from sqlrl.database.predictions import Prediction
 
 FOR, AGAINST, NEUTRAL = "for", "against", "neutral"
 
@@ -110,6 +117,27 @@ class _Row:
     weight: float | None
     times: int
     contribution: float
+
+
+def why(prediction: Prediction, atom: str, *, example: str | None, neutral: bool) -> Reasons:
+    """Explain an atom of a prediction; `Prediction.why` explains how."""
+    session, atoms = prediction.session, prediction.network_atoms
+    network, world = prediction.network, prediction.result.world
+    key = find_atom(session.catalog, prediction.layout, atom, atoms.visible, example)
+    limit, seed = prediction.options.get("deterministic_limit"), prediction.options.get("seed", 0)
+    with session.console.progress("explaining"), prediction.held() as (program, chosen):
+        if network is None or prediction.partial:
+            # Examples are independent: its own says all that there is to say.
+            with program.only(np.array([key.columns["example"]])) as one:
+                network = ground_network(program, one)
+            world = world[np.searchsorted(atoms.ids, network.atoms)]
+        options = Options(deterministic_limit=limit, seed=seed)
+        found = reasons(
+            program, network, world, key, gap=prediction.gap, options=options, examples=chosen, neutral=neutral
+        )
+    if prediction.run is not None and session.engine.writable:
+        keep_reasons(session.records, prediction.run, key, found)
+    return found
 
 
 def reasons(
@@ -251,3 +279,21 @@ def _of_block(program: Program, network: Network, world: BoolArray, atom: int, p
     contribution = math.inf if holds and not after else 0.0
     found.append(_Row(_side(contribution), f"a block of {predicate}", text, None, 1, contribution))
     return found
+
+
+def keep_reasons(records: Records, run: int, key: AtomKey, reasons: Reasons) -> None:
+    """Keep why an atom is predicted as it is, in place of what an earlier call kept of it: rows of `explained` and `reason`."""
+    head = {
+        "atom": pa.array([key.atom], pa.int64()),
+        "example": pa.array([key.columns["example"]], pa.int32()),
+        "name": pa.array([reasons.atom], pa.string()),
+        "truth": pa.array([reasons.truth], pa.bool_()),
+        "margin": pa.array([reasons.margin], pa.float64()),
+        "gap": pa.array([reasons.gap], pa.float64()),
+    }
+    rows = reasons.table.to_arrow()
+    times = rows.column("times").cast(pa.decimal128(38))
+    rows = rows.set_column(rows.column_names.index("times"), "times", times)
+    rows = rows.append_column("atom", pa.array([key.atom] * len(rows), pa.int64()))
+    records.replace("explained", run, pa.table(head), key="atom", value=key.atom)
+    records.replace("reason", run, rows, key="atom", value=key.atom)

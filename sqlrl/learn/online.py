@@ -473,9 +473,8 @@ class OnlineEstimator(Fitted):
             support, steps = learner.support(), run.all_steps()
             record = TrainingRecord(name, self.recorded(), parameters.seed, started, run.seconds, steps, support)
             start = time.perf_counter()
-            learned = db.learned_model(stream.program, weights, record)
+            learned = stream.model(weights, record)
             run.seconds["statistics"] = time.perf_counter() - start
-            program = stream.program
             self._note(stream, weights)
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
@@ -487,7 +486,7 @@ class OnlineEstimator(Fitted):
         self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
         self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number
         self.infeasible_ = learner.infeasible
-        self._table = db.program_clauses(program, weights, support)
+        self._table = stream.clauses(weights, support)
         return self
 
     # ---- what structure learners do otherwise -------------------------------------------------------------------
@@ -496,7 +495,7 @@ class OnlineEstimator(Fitted):
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
     ) -> AbstractContextManager[TrainingStream]:
         """Return the windows to learn from."""
-        return db.training_windows(model, examples=examples, **order)
+        return db.learning.training_windows(model, examples=examples, **order)
 
     def _learner(
         self,

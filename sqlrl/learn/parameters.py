@@ -173,15 +173,13 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(f"{name}={value!r}: choose {', '.join(first)}{' or ' if first else ''}{last}")
 
 
-def check_database(db: object, ask: str = "training_windows") -> None:
+def check_database(db: object) -> None:
     """Refuse to learn from anything but an open database.
 
     Parameters
     ----------
     db : object
         What `fit` was given.
-    ask : str
-        The method that the learner will call.
 
     Raises
     ------
@@ -193,7 +191,7 @@ def check_database(db: object, ask: str = "training_windows") -> None:
     Traceback (most recent call last):
     sqlrl.errors.InputError: fit learns from a database, not from 'cite.duckdb': open it with sqlrl.connect('cite.duckdb') and pass what that returns first
     """
-    if hasattr(db, ask):
+    if hasattr(db, "learning"):
         return
     what = repr(db) if db is None or isinstance(db, str) else f"an object of type {type(db).__name__}"
     how = f"sqlrl.connect({db!r})" if isinstance(db, str) else "sqlrl.connect(...)"

@@ -21,7 +21,7 @@ Order = Literal["file", "shuffle"]
 
 
 class Ordering(TypedDict):
-    """How examples come in windows, and how large they may be; keywords of `TrainingDatabase.training_windows`.
+    """How examples come in windows, and how large they may be; keywords of `TrainingData.training_windows`.
 
     Parameters
     ----------
@@ -127,11 +127,6 @@ class Checkpoint:
 class TrainingStream(Protocol):
     """The windows of all passes over the training examples."""
 
-    @property
-    def program(self) -> object:
-        """The model held against the data; learners only hand it back."""
-        ...
-
     def __len__(self) -> int:
         """Number of windows of all passes."""
         ...
@@ -200,6 +195,37 @@ class TrainingStream(Protocol):
         """Open the place where changes are stored. Called at most once, only with `record_history`, and not by a run that `save`s."""
         ...
 
+    def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
+        """Make the model with learned weights and keep the run; called before the stream is left.
+
+        Parameters
+        ----------
+        weights : float array, shape (m,)
+            Weights (log-odds) by clause id; 0 for hard clauses. May be shorter than the number of clauses if the last
+            ones occur in no window: their weights are 0.
+        record : TrainingRecord
+            What to keep of the run.
+        """
+        ...
+
+    def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
+        """Return the clauses as a table for reading; must work after the stream was left.
+
+        Parameters
+        ----------
+        weights
+            As for `model`.
+        support : pyarrow.Table
+            As in `TrainingRecord`.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row for each clause: `clause` (text), `weight` (null if hard), `hard`, the columns of `support`, `id`; the
+            strongest first.
+        """
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
@@ -238,8 +264,8 @@ class TrainingRecord:
     tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
 
 
-class TrainingDatabase(Protocol):
-    """What `fit` needs of its database."""
+class TrainingData(Protocol):
+    """Data that weights are learned from."""
 
     def training_windows(
         self, model: Model, *, examples: object, **order: Unpack[Ordering]
@@ -263,37 +289,13 @@ class TrainingDatabase(Protocol):
         """
         ...
 
-    def learned_model(self, program: object, weights: FloatArray, record: TrainingRecord) -> Model:
-        """Make the model with learned weights and keep the run; called before the stream is left.
 
-        Parameters
-        ----------
-        program : object
-            `TrainingStream.program`.
-        weights : float array, shape (m,)
-            Weights (log-odds) by clause id; 0 for hard clauses. May be shorter than the number of clauses if the last
-            ones occur in no window: their weights are 0.
-        record : TrainingRecord
-            What to keep of the run.
-        """
-        ...
+class TrainingDatabase(Protocol):
+    """What `fit` needs of its database."""
 
-    def program_clauses(self, program: object, weights: FloatArray, support: pa.Table) -> pa.Table:
-        """Return the clauses as a table for reading; must work after the stream was left.
-
-        Parameters
-        ----------
-        program, weights
-            As for `learned_model`.
-        support : pyarrow.Table
-            As in `TrainingRecord`.
-
-        Returns
-        -------
-        pyarrow.Table
-            One row for each clause: `clause` (text), `weight` (null if hard), `hard`, the columns of `support`, `id`; the
-            strongest first.
-        """
+    @property
+    def learning(self) -> TrainingData:
+        """The data that weights are learned from."""
         ...
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.database.constrained import ENFORCED, ConstrainedTraining
+from sqlrl.database.constrained_training import ENFORCED, ConstrainedTraining
 from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning, InputError, NotFittedError
 from sqlrl.ground.factors import growth_exponent, is_inexpensive
 from sqlrl.learn.protocols import Progress

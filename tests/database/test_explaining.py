@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.database.explaining import Explanations
+from sqlrl.database.explanations import Explanations
 
 PEOPLE = 40
 
@@ -46,7 +46,7 @@ def test_the_number_of_ground_clauses_is_a_bound(rule: str, exact: bool) -> None
 
 def test_what_is_not_counted_is_what_the_database_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     triangle = "1 Friends(x, y) ^ Friends(y, z) ^ Friends(x, z) ^ Smokes(x) => Cancer(z)"
-    monkeypatch.setattr("sqlrl.database.explaining.SMALL", 1000)
+    monkeypatch.setattr("sqlrl.database.explanations.SMALL", 1000)
     db, model = people(triangle)
     (found,) = db.explain(model)
     assert not found.at_most

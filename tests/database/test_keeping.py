@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.database.keeping import added_statistics, learned_statistics
+from sqlrl.database.statistics import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.assemble import decided_false, ground_network
 from sqlrl.ground.oracle import ProgramOracle
@@ -190,10 +190,10 @@ def test_learning_refuses_before_its_first_step_what_it_could_not_count(monkeypa
     db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
     with (
         pytest.raises(GroundingLimitError, match=r"Likes\(x, y0\) v .* is counted by enumerating 59,049 groundings"),
-        db.training_windows(model, limit=5000),
+        db.learning.training_windows(model, limit=5000),
     ):
         pytest.fail("the first window was offered")
-    with db.training_windows(model, limit=100_000) as stream:
+    with db.learning.training_windows(model, limit=100_000) as stream:
         assert len(stream.examples) == 1
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.database.explaining import Explanations
+from sqlrl.database.explanations import Explanations
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NotFittedError
 from sqlrl.evaluate import score
 

@@ -69,7 +69,7 @@ def model(chosen: list[tuple[str, float]]) -> sqlrl.Model:
 
 def small(monkeypatch: pytest.MonkeyPatch, entries: int = 40) -> None:
     """Let a window have so many atoms and literals."""
-    monkeypatch.setattr("sqlrl.database.predicting.divided", partial(divided, entries=entries))
+    monkeypatch.setattr("sqlrl.database.predictions.divided", partial(divided, entries=entries))
 
 
 @settings(max_examples=10)
@@ -174,9 +174,9 @@ def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, 
     rules = model([(RULES[0], 1.0), (RULES[1], 1.5), (RULES[2], 0.7), (RULES[3], -0.6), (RULES[5], 0.0)])
     whole = db.marginals(rules)
     assert whole.visible.exact.all()
-    monkeypatch.setattr("sqlrl.database.asking.MOST_ENTRIES", 100)
+    monkeypatch.setattr("sqlrl.database.marginals.MOST_ENTRIES", 100)
     drawn: list[int] = []
-    monkeypatch.setattr("sqlrl.database.asking.divided", lambda *args, **options: noted(drawn, *args, **options))
+    monkeypatch.setattr("sqlrl.database.marginals.divided", lambda *args, **options: noted(drawn, *args, **options))
     found = db.marginals(rules, method=method, keep=True, samples=500)
     assert len(drawn) > 2
     assert (found.network_atoms.ids == whole.network_atoms.ids).all()
@@ -204,7 +204,7 @@ def test_an_error_in_a_later_window_names_its_clause(monkeypatch: pytest.MonkeyP
 
 def test_a_limit_of_ground_clauses_divides_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
-    monkeypatch.setattr("sqlrl.database.predicting.divided", lambda *args, **options: noted(drawn, *args, **options))
+    monkeypatch.setattr("sqlrl.database.predictions.divided", lambda *args, **options: noted(drawn, *args, **options))
     db, rules = database([["W4"]] * 12), model([("0.5 Label(d, k, p) v Label(d, l, q)", 0.0)])
     whole = db.predict(rules)
     # A page of n places has (3 n)^2 groundings: 81 of the one that all constants are on, 9 of the others.

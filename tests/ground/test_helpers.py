@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.database.explaining import explain
+from sqlrl.database.explanations import explain
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connecting import connect
 from sqlrl.errors import GroundingLimitError
@@ -190,7 +190,7 @@ def test_no_more_helper_atoms_than_atoms_of_a_predicate(monkeypatch: pytest.Monk
     db, model = people(APART)
     # Helper atoms are of all examples: a limit on some examples' ground clauses is none on them, and the fixed one holds.
     assert db.ground(model, examples=["all"], limit=4000).helper.sum() == 2 * PEOPLE * PEOPLE
-    for module in ("sqlrl.database.models", "sqlrl.ground.helpers"):
+    for module in ("sqlrl.database.session", "sqlrl.ground.helpers"):
         monkeypatch.setattr(f"{module}.ATOM_LIMIT", 1000)
     with pytest.raises(GroundingLimitError, match=r"limit of 1,000: .*; join it, or narrow a scope$"):
         db.ground(model)

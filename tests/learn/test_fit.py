@@ -140,7 +140,7 @@ def test_relaxed_inference_learns_too(db: sqlrl.Database, name: str) -> None:
 def test_steps_from_given_windows(db: sqlrl.Database, name: str) -> None:
     """`learn_many` without a database gives what `fit` gives."""
     learner = ESTIMATORS[name].learner()
-    with db.training_windows(MODEL, size=5) as windows:
+    with db.learning.training_windows(MODEL, size=5) as windows:
         windows.begin("windows", {}, 0)
         for window in windows:
             learner.learn_many(window)

@@ -28,8 +28,9 @@ MODEL = Model({})
 class Stream:
     windows: list[Window]
     written: list[pa.Table] = field(default_factory=list)
-    program: object = "program"
     begun: tuple[str, dict[str, object], int] | None = None
+    record: TrainingRecord | None = None
+    closed: bool = False
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -59,6 +60,14 @@ class Stream:
     def write(self, changes: pa.Table) -> None:
         self.written.append(changes)
 
+    def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
+        assert not self.closed
+        self.record = record
+        return Model({}, {"learned": tuple(map(str, weights))})
+
+    def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
+        return support.append_column("weight", pa.array(weights))
+
 
 @dataclass
 class Data:
@@ -66,8 +75,10 @@ class Data:
 
     whole: Window
     stream: Stream | None = None
-    record: TrainingRecord | None = None
-    closed: bool = False
+
+    @property
+    def learning(self) -> Data:
+        return self
 
     @contextmanager
     def training_windows(
@@ -83,15 +94,7 @@ class Data:
         try:
             yield self.stream
         finally:
-            self.closed = True
-
-    def learned_model(self, program: object, weights: FloatArray, record: TrainingRecord) -> Model:
-        assert not self.closed
-        self.record = record
-        return Model({}, {"learned": tuple(map(str, weights))})
-
-    def program_clauses(self, program: object, weights: FloatArray, support: pa.Table) -> pa.Table:
-        return support.append_column("weight", pa.array(weights))
+            self.stream.closed = True
 
 
 def test_fit_is_the_learner_over_the_windows() -> None:
@@ -112,11 +115,11 @@ def test_fit_is_the_learner_over_the_windows() -> None:
     assert set(fit.seconds_) == {"grounding", "learning", "statistics"}
     assert data.stream is not None
     assert sum(changes.num_rows for changes in data.stream.written) == sum(fit.support_["updates"].to_pylist())
-    assert data.record is not None
-    assert data.record.parameters == fit.get_params()
-    assert data.stream.begun == (data.record.learner, fit.get_params(), data.record.seed)
-    assert data.record.steps == fit.steps_
-    assert data.closed
+    assert data.stream.record is not None
+    assert data.stream.record.parameters == fit.get_params()
+    assert data.stream.begun == (data.stream.record.learner, fit.get_params(), data.stream.record.seed)
+    assert data.stream.record.steps == fit.steps_
+    assert data.stream.closed
 
 
 def test_progressive_loss_falls() -> None:
@@ -198,5 +201,6 @@ def test_ctrl_c_closes_the_stream() -> None:
     data, learner = Data(chain_window(4)), AdaGrad(window=2)
     with pytest.raises(KeyboardInterrupt):
         learner.fit(data, MODEL, on_window=stop)
-    assert data.closed
+    assert data.stream is not None
+    assert data.stream.closed
     assert not hasattr(learner, "model_")

@@ -28,7 +28,7 @@ def db(monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database:
 
 def sizes(db: sqlrl.Database, entries: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(module, "ENTRIES", entries)
-    with db.training_windows(model(), passes=2) as stream:
+    with db.learning.training_windows(model(), passes=2) as stream:
         stream.begin("sizes", {}, 0)
         windows = list(stream)
         assert len(stream) == len(windows)
@@ -45,7 +45,7 @@ def test_small_examples_come_in_larger_windows(db: sqlrl.Database, monkeypatch: 
 def test_a_window_of_average_examples_stays_below_the_bound(
     db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with db.training_windows(model(), size=4) as stream:
+    with db.learning.training_windows(model(), size=4) as stream:
         stream.begin("sizes", {}, 0)
         network = next(iter(stream)).network
     entries = len(network.atoms) + len(network.literals) + network.units.nnz
@@ -89,7 +89,7 @@ def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: in
 def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database:
     """16 documents would be the first window, but there is room for a quarter of them."""
     monkeypatch.setattr(module, "FIRST", 16)
-    with db.training_windows(model(), size=4) as stream:
+    with db.learning.training_windows(model(), size=4) as stream:
         stream.begin("sizes", {}, 0)
         network = next(iter(stream)).network
     monkeypatch.setattr(module, "MOST_ENTRIES", 2 * (len(network.atoms) + len(network.literals) + network.units.nnz))
@@ -99,7 +99,7 @@ def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database
 def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes(dense, 10_000, monkeypatch) == [4] * 20
     monkeypatch.setattr(module, "MOST_ENTRIES", 2)
-    with dense.training_windows(model()) as stream:
+    with dense.learning.training_windows(model()) as stream:
         stream.begin("sizes", {}, 0)
         assert [len(window.examples) for window in stream] == [1] * 40
 

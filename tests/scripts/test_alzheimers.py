@@ -389,7 +389,7 @@ def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: py
             assert np.ptp(again) > 0
         assert len(calls) == 1
         assert shared.saved > 0
-        with shared.training_windows(model) as stream:
+        with shared.learning.training_windows(model) as stream:
             (window,) = stream
         counted = window.network.units.toarray()
         assert counted.shape == (len(task.pairs), 6)

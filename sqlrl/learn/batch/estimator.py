@@ -185,7 +185,7 @@ class BatchEstimator(Fitted):
             if on_iteration is not None:
                 on_iteration(iteration)
 
-        with db.training_windows(model, examples=examples, **order) as stream:
+        with db.learning.training_windows(model, examples=examples, **order) as stream:
             if all(rule.hard for rule in model.rules):
                 raise InputError(
                     f"the model has no rules with a weight, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
@@ -210,15 +210,14 @@ class BatchEstimator(Fitted):
                 name, self.recorded(), self.seed, started, seconds, steps, support, table, self._tuning()
             )
             start = time.perf_counter()
-            learned = db.learned_model(stream.program, weights, record)
+            learned = stream.model(weights, record)
             seconds["statistics"] = time.perf_counter() - start
-            program = stream.program
             if len(infeasible.clause):
                 skipped = self.on_infeasible_truth == "skip"
                 warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
         self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
         self.infeasible_, self.seconds_, self.run_ = infeasible, seconds, number
-        self._table = db.program_clauses(program, weights, support)
+        self._table = stream.clauses(weights, support)
         return self
 
     def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:

@@ -382,13 +382,13 @@ class ILP(Configured):
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
         clock = Clock()
-        check_database(db, "induction_bias")
+        check_database(db)
         check_callback("on_seed", on_seed)
-        bias = db.induction_bias(target, self._bias(target))
+        bias = db.learning.induction_bias(target, self._bias(target))
         _check_bodies(bias)
         parameters = resolved(given, bias.settings)
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
-        with db.induction(target, bias, examples=examples, limit=self.limit) as session:
+        with db.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
             _check_labels(session.source.truth, bias.head.predicate)
             said = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
             run = session.begin("ILP", said, parameters.seed)

@@ -161,8 +161,8 @@ class InducingSession(Protocol):
         ...
 
 
-class InducingDatabase(Protocol):
-    """A database that clauses can be learned from."""
+class InducingData(Protocol):
+    """Data that clauses can be learned from."""
 
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
         """Return the bias for a target: the given one, checked against the data, or one from types and keys."""
@@ -181,4 +181,13 @@ class InducingDatabase(Protocol):
         limit : int, optional
             The most bindings of a layer of components, and facts around seeds.
         """
+        ...
+
+
+class InducingDatabase(Protocol):
+    """A database that clauses can be learned from."""
+
+    @property
+    def learning(self) -> InducingData:
+        """The data that clauses are learned from."""
         ...

@@ -157,7 +157,9 @@ class OSL(OnlineEstimator):
     ) -> AbstractContextManager[TrainingStream]:
         # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
         order["size"] = order["size"] or FIRST
-        return cast(GrowingDatabase, db).training_windows(model, examples=examples, modes=self._modes(), **order)
+        return cast(GrowingDatabase, db).learning.training_windows(
+            model, examples=examples, modes=self._modes(), **order
+        )
 
     def _learner(
         self,

@@ -74,11 +74,20 @@ class GrowingStream(TrainingStream, Protocol):
         ...
 
 
-class GrowingDatabase(Protocol):
-    """What OSL needs of its database besides what weight learners need."""
+class GrowingData(Protocol):
+    """Data that OSL learns from."""
 
     def training_windows(
         self, model: Model, *, examples: object, modes: Modes, **order: Unpack[Ordering]
     ) -> AbstractContextManager[GrowingStream]:
-        """Hold a model against the data and stream the examples in windows; see `TrainingDatabase`."""
+        """Hold a model against the data and stream the examples in windows; see `TrainingData`."""
+        ...
+
+
+class GrowingDatabase(Protocol):
+    """What OSL needs of its database besides what weight learners need."""
+
+    @property
+    def learning(self) -> GrowingData:
+        """The data that clauses and weights are learned from."""
         ...

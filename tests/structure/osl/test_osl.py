@@ -186,7 +186,7 @@ def test_parameters_make_the_same_estimator(folder: Path) -> None:
 
 def test_a_window_is_learned_example_by_example(folder: Path) -> None:
     db, model, modes = loaded(folder), sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
-    with db.training_windows(model, examples=TRAIN[:6], modes=modes) as stream:
+    with db.learning.training_windows(model, examples=TRAIN[:6], modes=modes) as stream:
         types = dict(stream.types)  # type: ignore[attr-defined]
         whole, single = learner().learner(types), learner().learner(types)
         for window in stream:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names, numeric_name
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.database.session import Query, Session
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import InputError
@@ -16,6 +19,15 @@ from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.sources import argument_columns, table
 from sqlrl.plan.touching import AtomKey
+
+
+def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:
+    """Refuse texts that name no query atom of some examples; `Database.check_atoms` explains it."""
+    layout = session.bind(asked.model, drop=asked.drop, query=asked.query)
+    with session.only(asked.examples) as chosen:
+        ids = atoms_of(session.engine, layout, chosen)
+    for text in atoms:
+        find_atom(session.catalog, layout, text, ids, example)
 
 
 def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, example: str | None = None) -> AtomKey:

@@ -1,9 +1,8 @@
-"""What is kept of runs in the database: worlds, and exact statistics of clauses."""
+"""Exact statistics of clauses, as `sqlrl.clause_statistics` keeps them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,82 +10,15 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
-from sqlrl.database.marginals import Marginals, method_names
-from sqlrl.database.prediction import Prediction
-from sqlrl.database.solved import Counts, WorldCounts
 from sqlrl.ground import counts
 from sqlrl.ground.assemble import decided_false, observed_counts
-from sqlrl.ground.clauses import clause_table, shape_table, stated_model
+from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
-from sqlrl.plan.touching import AtomKey
 from sqlrl.solve.counts import counts as counts_in
 
-if TYPE_CHECKING:
-    from sqlrl.database.why import Reasons
-
-
-def keep_prediction(
-    prediction: Prediction, counted: WorldCounts, program: Program, parameters: Mapping[str, object]
-) -> int:
-    """Keep the model, the true atoms and exact statistics of a prediction; return the number of the run.
-
-    Groundings that hold an atom and its negation count as satisfied by the evidence. No label is read: what labels say is
-    added by `add_observed`.
-    """
-    atoms, records = prediction.network_atoms, prediction.records
-    run = records.begin_run("predict", parameters, None)
-    with records.ending(run):
-        listed = clause_table(program)
-        shown = listed.column("clause").to_numpy()
-        model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
-        for name in prediction.open_predicates:
-            mine = prediction.result.world & prediction.of_predicate(name)
-            true = {"atom": atoms.ids[mine], "example": atoms.example[mine], "truth": np.ones(mine.sum(), bool)}
-            names = pa.array([name] * int(mine.sum()), pa.string())
-            records.append("prediction", run, pa.table({"predicate": names, **true}))
-        found = by_evidence(program, counted.total, counted.open, counted.evidence_violated)
-        found["n_predicted"] = counted.predicted
-        records.append("clause_statistics", run, statistics_table(shown, found))
-        records.end_run(run, "done", model=model, timings=prediction.seconds)
-    return run
-
-
-def keep_marginals(found: Marginals, program: Program, parameters: Mapping[str, object], seed: int) -> int:
-    """Keep the model and the probabilities of query atoms; return the number of the run."""
-    atoms, records = found.network_atoms, found.records
-    run = records.begin_run("marginals", parameters, seed)
-    with records.ending(run):
-        model = records.save_model(
-            "marginals", stated_model(program), clause_table(program), shape_table(program), origin="given"
-        )
-        for name in found.open_predicates:
-            mine = found.of_predicate(name)
-            rows = {"atom": atoms.ids[mine], "example": atoms.example[mine]}
-            rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
-            method = method_names(found.result).filter(pa.array(mine))
-            names = pa.array([name] * int(mine.sum()), pa.string())
-            records.append("marginal", run, pa.table({"predicate": names, **rows, "method": method}))
-        records.end_run(run, "done", model=model, timings=found.seconds)
-    return run
-
-
-def keep_reasons(records: Records, run: int, key: AtomKey, reasons: Reasons) -> None:
-    """Keep why an atom is predicted as it is, in place of what an earlier call kept of it: rows of `explained` and `reason`."""
-    head = {
-        "atom": pa.array([key.atom], pa.int64()),
-        "example": pa.array([key.columns["example"]], pa.int32()),
-        "name": pa.array([reasons.atom], pa.string()),
-        "truth": pa.array([reasons.truth], pa.bool_()),
-        "margin": pa.array([reasons.margin], pa.float64()),
-        "gap": pa.array([reasons.gap], pa.float64()),
-    }
-    rows = reasons.table.to_arrow()
-    times = rows.column("times").cast(pa.decimal128(38))
-    rows = rows.set_column(rows.column_names.index("times"), "times", times)
-    rows = rows.append_column("atom", pa.array([key.atom] * len(rows), pa.int64()))
-    records.replace("explained", run, pa.table(head), key="atom", value=key.atom)
-    records.replace("reason", run, rows, key="atom", value=key.atom)
+Counts = npt.NDArray[np.object_]
+"""Exact counts of clauses."""
 
 
 def add_observed(

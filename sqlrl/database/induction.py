@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.deriving import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
-from sqlrl.catalog.records import Records
-from sqlrl.database.defining import Defining
-from sqlrl.database.models import Models, check_limit_option
-from sqlrl.database.verb import verb
+from sqlrl.database.runs import LearnedModel, Run
+from sqlrl.database.session import Session, check_limit_option, verb
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.clauses import atom_texts
@@ -30,7 +29,6 @@ from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.plan.sources import table
-from sqlrl.report import Console
 from sqlrl.report.console import Progress
 from sqlrl.wording import counted
 
@@ -96,7 +94,7 @@ class TargetSource:
         return self.coverage.evaluate(layer, keep=keep)
 
 
-class Session:
+class InductionSession:
     """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`.
 
     Parameters
@@ -106,9 +104,7 @@ class Session:
     components : Components
     model : Model
         Its rules come before those that are found.
-    records : Records
-    console : Console
-        Where progress is drawn.
+    session : Session
     """
 
     def __init__(
@@ -117,13 +113,11 @@ class Session:
         source: TargetSource,
         components: Components,
         model: Model,
-        records: Records,
-        console: Console,
+        session: Session,
     ) -> None:
         self.source, self.components = source, components
-        self._program, self._model, self._records, self._console = program, model, records, console
+        self._program, self._model, self._console, self.run = program, model, session.console, Run(session.records)
         self._words: dict[str, list[str]] = {}
-        self.run: int | None = None
 
     @property
     def types(self) -> Mapping[str, tuple[str, ...]]:
@@ -161,129 +155,116 @@ class Session:
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        self.run = self._records.begin_run(learner, parameters, seed)
-        return self.run
+        return self.run.begin(learner, parameters, seed)
 
     def keep(
         self, rules: Sequence[Rule], candidates: pa.Table, coverage: pa.Table, seconds: Mapping[str, float], status: str
     ) -> Model:
         """Keep what was found, all or nothing, and end the run; return the model with the rules added."""
-        assert self.run is not None, "the run has begun"
         model = self._model.with_rules((*self._model.rules, *rules))
-        with self._records.together():
-            number = self._records.save_model(
-                f"ILP run {self.run}", model, _clause_rows(model), _NO_SHAPES, origin="ILP"
-            )
-            self._records.append("candidate", self.run, candidates)
-            self._records.append("coverage", self.run, coverage)
-            self._records.end_run(self.run, status, model=number, timings=seconds)
+        rows = {"candidate": candidates, "coverage": coverage}
+        self.run.finish(
+            LearnedModel(model, _clause_rows(model), _NO_SHAPES), rows, origin="ILP", seconds=seconds, status=status
+        )
         return model
 
 
-class Inducing(Models, Defining):
-    """`Models`, and what learners of clauses need.
+@verb
+def induction_bias(session: Session, target: Model | str, bias: Bias | None) -> Bias:
+    """Return the bias for a target: the given one, checked against the data, or one from types and keys.
 
-    Parameters
-    ----------
-    catalog : Catalog
-    console : Console, optional
-        As for `Data`.
+    Raises
+    ------
+    InputError
+        The target is neither a name nor a model, is not that of the bias, or a model has several.
+    ModelError, CatalogError
+        Bias and data do not fit.
     """
-
-    @verb
-    def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
-        """Return the bias for a target: the given one, checked against the data, or one from types and keys (called by learners).
-
-        Raises
-        ------
-        InputError
-            The target is neither a name nor a model, is not that of the bias, or a model has several.
-        ModelError, CatalogError
-            Bias and data do not fit.
-        """
-        if isinstance(target, Model):
-            self.catalog.declare(target)
-        name = self._target(target, bias)
-        if bias is None:
-            return self.derive_bias(name)
-        sources = self.catalog.store.sources()
-        named = {mode.predicate for mode in (bias.head, *bias.body)}
-        records = self.catalog.predicates().items()
-        # Unknown types of a predicate that the bias names are an error that says how to tell them.
-        bias.check(
-            {name: record.known_types() for name, record in records if name in named or None not in record.types}
-        )
-        for mode in bias.body:
-            if mode.predicate == name or (mode.predicate, "fact") in sources:
-                continue
-            if any(predicate == mode.predicate for predicate, _ in sources):
-                raise CatalogError(
-                    f"{mode.predicate} is open, and a body has closed predicates only: leave its modes out, or load its facts "
-                    "without target=True"
-                )
+    if isinstance(target, Model):
+        session.catalog.declare(target)
+    name = _target(session, target, bias)
+    if bias is None:
+        return _derived(session, name)
+    sources = session.catalog.store.sources()
+    named = {mode.predicate for mode in (bias.head, *bias.body)}
+    records = session.catalog.predicates().items()
+    # Unknown types of a predicate that the bias names are an error that says how to tell them.
+    bias.check({name: record.known_types() for name, record in records if name in named or None not in record.types})
+    for mode in bias.body:
+        if mode.predicate == name or (mode.predicate, "fact") in sources:
+            continue
+        if any(predicate == mode.predicate for predicate, _ in sources):
             raise CatalogError(
-                f"{mode.predicate} has no facts that bodies could have: load them, or leave its modes out"
+                f"{mode.predicate} is open, and a body has closed predicates only: leave its modes out, or load its facts "
+                "without target=True"
             )
-        return bias
+        raise CatalogError(f"{mode.predicate} has no facts that bodies could have: load them, or leave its modes out")
+    return bias
 
-    @contextmanager
-    def induction(
-        self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
-    ) -> Iterator[Session]:
-        """Open a target with its data while the context is open; see `sqlrl.structure.ilp.protocols` (called by learners)."""
-        check_limit_option(limit)
-        self.catalog.store.check_writable()
-        declared = self._declared(target, bias)
-        # Who learns weights for the clauses must know what is open, also where the facts were loaded as evidence.
-        model = replace(declared, query=declared.query | {bias.head.predicate})
-        components = Components(bias.head.arity)
-        with self.program(model, training=True, query=[bias.head.predicate]) as program, self.only(examples) as chosen:
-            source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
-            session = Session(program, source, components, model, self.records, self.console)
-            with source.coverage:
-                try:
-                    yield session
-                except BaseException as error:
-                    if session.run is not None:
-                        stopped = isinstance(error, KeyboardInterrupt)
-                        self.records.end_run(session.run, "interrupted" if stopped else "failed")
-                    raise
 
-    def _target(self, target: object, bias: Bias | None) -> str:
-        """Return the name of a target."""
-        if isinstance(target, str):
-            if bias is not None and bias.head.predicate != target:
-                raise InputError(f"the modes of {bias.path} are for {bias.head.predicate}, not for {target}")
-            return target
-        if not isinstance(target, Model):
-            raise InputError(
-                f"the target is {target!r}: give the name of a predicate, or a model that declares it (sqlrl.parse_mln)"
-            )
-        if bias is not None:
-            return bias.head.predicate
-        labelled = {name for name, role in self.catalog.store.sources() if role == "label"}
-        found = sorted((labelled | target.query) & set(target.predicates))
-        if len(found) != 1:
-            listed = f"{len(found)} of its predicates are: {', '.join(found)}" if found else "none of its predicates is"
-            raise InputError(f"which predicate of the model is to be learned? {listed} open; give its name, or a bias")
-        return found[0]
+@contextmanager
+def induction(
+    session: Session, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
+) -> Iterator[InductionSession]:
+    """Open a target with its data while the context is open; see `sqlrl.structure.ilp.protocols`."""
+    check_limit_option(limit)
+    session.catalog.store.check_writable()
+    declared = _declared(session, target, bias)
+    # Who learns weights for the clauses must know what is open, also where the facts were loaded as evidence.
+    model = replace(declared, query=declared.query | {bias.head.predicate})
+    components = Components(bias.head.arity)
+    with (
+        session.program(model, training=True, query=[bias.head.predicate]) as program,
+        session.only(examples) as chosen,
+    ):
+        source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
+        opened = InductionSession(program, source, components, model, session)
+        with source.coverage, opened.run.ending():
+            yield opened
 
-    def _declared(self, target: Model | str, bias: Bias) -> Model:
-        """Return a model that declares the predicates of a bias, with the rules of the given one."""
-        records = self.catalog.predicates()
-        found = {
-            name: Predicate(
-                name,
-                tuple(
-                    Argument(kind, x.block)
-                    for kind, x in zip(records[name].known_types(), records[name].arguments, strict=True)
-                ),
-            )
-            for name in (bias.head.predicate, *bias.predicates())
-        }
-        if isinstance(target, str):
-            return Model(found)
-        return replace(target, predicates={**found, **target.predicates})
+
+def _derived(session: Session, target: str) -> Bias:
+    """Return the bias that types and keys suggest; `Database.derive_bias` explains it."""
+    with session.console.progress("deriving a bias"):
+        return derive_bias(session.catalog.store, target, body=None, constants=CONSTANTS)
+
+
+def _target(session: Session, target: object, bias: Bias | None) -> str:
+    """Return the name of a target."""
+    if isinstance(target, str):
+        if bias is not None and bias.head.predicate != target:
+            raise InputError(f"the modes of {bias.path} are for {bias.head.predicate}, not for {target}")
+        return target
+    if not isinstance(target, Model):
+        raise InputError(
+            f"the target is {target!r}: give the name of a predicate, or a model that declares it (sqlrl.parse_mln)"
+        )
+    if bias is not None:
+        return bias.head.predicate
+    labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
+    found = sorted((labelled | target.query) & set(target.predicates))
+    if len(found) != 1:
+        listed = f"{len(found)} of its predicates are: {', '.join(found)}" if found else "none of its predicates is"
+        raise InputError(f"which predicate of the model is to be learned? {listed} open; give its name, or a bias")
+    return found[0]
+
+
+def _declared(session: Session, target: Model | str, bias: Bias) -> Model:
+    """Return a model that declares the predicates of a bias, with the rules of the given one."""
+    records = session.catalog.predicates()
+    found = {
+        name: Predicate(
+            name,
+            tuple(
+                Argument(kind, x.block)
+                for kind, x in zip(records[name].known_types(), records[name].arguments, strict=True)
+            ),
+        )
+        for name in (bias.head.predicate, *bias.predicates())
+    }
+    if isinstance(target, str):
+        return Model(found)
+    return replace(target, predicates={**found, **target.predicates})
 
 
 _NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()

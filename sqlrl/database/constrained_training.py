@@ -8,8 +8,8 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 
 from sqlrl import markup
-from sqlrl.database.constraints import ClauseCost, cost_table
-from sqlrl.database.models import check_model
+from sqlrl.database.constraints import ClauseCost, clause_costs, cost_table
+from sqlrl.database.session import Query, check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.factors import DENSITY, GROWTH, check_thresholds
@@ -160,7 +160,8 @@ class ConstrainedTraining(Configured):
         costs: list[ClauseCost] | None = None
         if "inexpensive" in (training, predicting):
             limit = options.get("limit", GROUNDING_LIMIT)
-            costs = db.clause_costs(model, examples, growth=self.growth, density=self.density, limit=limit)
+            asked = Query(model, examples, limit=limit)
+            costs = clause_costs(db.session, asked, growth=self.growth, density=self.density)
         seconds = {"selecting": time.perf_counter() - start}
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))

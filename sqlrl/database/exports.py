@@ -1,0 +1,107 @@
+"""Models as files for outside solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.database.session import Query, Session, verb
+from sqlrl.errors import InputError
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.network import Network
+from sqlrl.ground.program import Program
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.exchange.text import Names
+    from sqlrl.solve.exchange.wcnf import Dialect
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A ground network that was written to a file.
+
+    Parameters
+    ----------
+    path, map : Path
+        The file, and the table beside it that lists what each variable is.
+    atoms, clauses : int
+        How many query atoms it has, and ground clauses of two or more literals (equal ones merged) or that are hard.
+
+    Examples
+    --------
+    >>> Exported(Path("a.wcnf"), Path("a.wcnf.atoms.tsv"), 1, 2)
+    a.wcnf: 1 atom, 2 ground clauses; a.wcnf.atoms.tsv lists the atoms
+    """
+
+    path: Path
+    map: Path
+    atoms: int
+    clauses: int
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(self.atoms, 'atom')}, {counted(self.clauses, 'ground clause')}"
+        return f"{self.path}: {sizes}; {self.map} lists the atoms"
+
+
+@verb
+def export(session: Session, asked: Query, path: str | Path, *, format: Format | None, dialect: Dialect) -> Exported:
+    """Write the ground network of a model with its weights to a file; `Database.export` explains it."""
+    from sqlrl.solve.exchange import wcnf
+    from sqlrl.solve.exchange.lpfile import write_lp
+    from sqlrl.solve.exchange.solutions import format_of
+    from sqlrl.solve.exchange.text import map_path
+    from sqlrl.solve.exchange.uai import write_uai
+    from sqlrl.solve.weighed import weigh
+
+    kind = format_of(path, format)
+    if dialect not in ("classic", "2022"):
+        raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")
+    asked.check(weighted=True)
+    with session.console.progress("exporting"), session.expanded(asked) as (program, chosen):
+        network = ground_network(program, chosen, limit=asked.limit)
+        names, weighed = names_of(program, network), weigh(network, program.weights())
+        if kind == "wcnf":
+            wcnf.write_wcnf(weighed, path, dialect=dialect, names=names)
+        elif kind == "lp":
+            write_lp(weighed, path, names=names)
+        else:
+            write_uai(weighed, path, names=names)
+    return Exported(Path(path), map_path(path), len(weighed.atoms), len(weighed.cost))
+
+
+def names_of(program: Program, network: Network) -> Names:
+    """Return the ids and names of a network's atoms, for files.
+
+    Parameters
+    ----------
+    program : Program
+    network : Network
+
+    Returns
+    -------
+    Names
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> names_of(program, ground_network(program)).texts(np.array([2]))
+    [('Smokes', 'Bob')]
+    """
+    from sqlrl.solve.exchange.text import Names
+
+    def texts(ids: npt.NDArray[np.int64]) -> Sequence[tuple[str, str]]:
+        """Return predicate and constants of each atom."""
+        found = atom_texts(program, ids)
+        parts = (found[i].partition("(") for i in ids.tolist())
+        return [(predicate, constants.removesuffix(")")) for predicate, _, constants in parts]
+
+    return Names(network.atoms, texts)

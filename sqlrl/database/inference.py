@@ -1,0 +1,338 @@
+"""What predictions and probabilities share: how they are asked for, window by window, and query atoms with their names."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.readable import unique_name
+from sqlrl.database.session import Query, Session
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column
+from sqlrl.errors import InputError
+from sqlrl.ground.clauses import named_atoms
+from sqlrl.ground.expanding import Unseen, unseen
+from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
+from sqlrl.ground.program import Program, shown_rows
+from sqlrl.plan.sources import table
+from sqlrl.report.console import Progress
+from sqlrl.wording import counted
+
+Result = TypeVar("Result")
+Found = TypeVar("Found", bound="Inferred")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inferred:
+    """What inference found about the query atoms of some examples.
+
+    Parameters
+    ----------
+    session : Session
+    asked : Query
+    layout : Layout
+        Without helper predicates.
+    network_atoms : NetworkAtoms
+        The n query atoms and the helper atoms.
+    unseen : Unseen
+        Combinations of template constants that no training example had, and how many query atoms they touch.
+    seconds : dict of str to float
+        Wall time of grounding, and of what came after it.
+    built : str
+        What the query atoms were built from: `records.atoms()` at the time.
+    examples : int64 array
+        Ids of the examples, also of those without atoms.
+    foreign : int
+        Constants in the clauses of the model that these data do not have; their clauses have no groundings.
+    run : int, optional
+        The number in `sqlrl.run`, if it was kept.
+    """
+
+    session: Session
+    asked: Query
+    layout: Layout
+    network_atoms: NetworkAtoms
+    unseen: Unseen
+    seconds: dict[str, float]
+    built: str
+    examples: IntArray
+    foreign: int
+    run: int | None = None
+
+    @property
+    def engine(self) -> DuckDBEngine:
+        """Of the database in which the query atoms are."""
+        return self.session.engine
+
+    def write(self, into: str, *, replace: bool = False) -> None:
+        """Create a table for each open predicate."""
+        raise NotImplementedError
+
+    @property
+    def open_predicates(self) -> list[str]:
+        """The predicates that were predicted, sorted."""
+        return [info.name for info in self._predicates]
+
+    def of_predicate(self, predicate: str) -> BoolArray:
+        """Return which of the atoms, helper atoms among them, belong to a predicate, shape (n,)."""
+        mine: BoolArray = np.isin(self.network_atoms.ids, self._ids(self._choose(predicate)))
+        return mine
+
+    def check_current(self, engine: DuckDBEngine | None = None) -> None:
+        """Refuse to go on if the query atoms were numbered anew since.
+
+        Parameters
+        ----------
+        engine : DuckDBEngine, optional
+            Of the database whose query atoms these should be.
+
+        Raises
+        ------
+        InputError
+        """
+        if engine is not None and not engine.same_database(self.engine):
+            raise InputError(
+                "the prediction was made in another database, whose query atoms have other ids: predict in this one, or give the "
+                "atoms by the names of their constants, as prediction.atoms() returns them"
+            )
+        if self.session.records.atoms() != self.built:
+            raise InputError(
+                "the data, or which predicates are open, changed after this prediction, so that its atoms have other ids "
+                "now: predict again, or read predicted atoms (into=...) before the change"
+            )
+
+    @cached_property
+    def _predicates(self) -> list[PredicateInfo]:
+        return sorted((p for p in self.layout.predicates.values() if p.open), key=lambda p: p.name)
+
+    def _choose(self, predicate: str | None) -> PredicateInfo:
+        """Return the predicate of a name, or the only one."""
+        names = [p.name for p in self._predicates]
+        if predicate is None and len(names) == 1:
+            return self._predicates[0]
+        if predicate not in names:
+            raise InputError(f"name one of the open predicates {', '.join(names)}, not {predicate!r}")
+        return self._predicates[names.index(predicate)]
+
+    def _ids(self, info: PredicateInfo) -> IntArray:
+        assert info.atoms is not None
+        data = self.engine.fetch(exp.select(column("atom")).from_(table(info.atoms)), step="read atoms")
+        ids: IntArray = data.column(0).to_numpy()
+        return ids
+
+    def _named(self, predicate: str | None, atoms: IntArray, columns: Mapping[str, pa.Array]) -> pa.Table:
+        """Return values of atoms with the names of those of one predicate: `example`, the arguments, `columns`; ordered by atom."""
+        self.check_current()
+        info = self._choose(predicate)
+        query = named_atoms(self.layout, info)
+        with shown_rows(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
+            query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+            query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
+            return self.engine.fetch(query, step=f"name the atoms of {info.name}")
+
+    def _write(self, into: str, rows_of: Callable[[str], pa.Table], *, replace: bool) -> None:
+        """Create a table for each open predicate; all are checked before the first is written."""
+        names = into_tables(self.layout, into)
+        self.engine.check_free(names.values(), replace=replace)
+        for predicate, name in names.items():
+            self.engine.write_table(name, rows_of(predicate), replace=replace)
+
+    def _notes(self) -> list[str]:
+        """Return what a user should know of how far the model fits these examples."""
+        notes = []
+        if self.unseen.combinations:
+            were = "was" if self.unseen.combinations == 1 else "were"
+            touch = "it touches" if self.unseen.combinations == 1 else "they touch"
+            notes.append(
+                f"{counted(self.unseen.combinations, 'combination')} of constants {were} never seen in training; "
+                f"{touch} {counted(self.unseen.atoms, 'query atom')}"
+            )
+        if self.foreign:
+            do = "does" if self.foreign == 1 else "do"
+            notes.append(f"{counted(self.foreign, 'constant')} of the model's clauses {do} not occur in these data")
+        return notes
+
+
+def into_tables(layout: Layout, into: str) -> dict[str, str]:
+    """Return, by open predicate, the tables into which predictions are written.
+
+    The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
+    """
+    names = sorted(info.name for info in layout.predicates.values() if info.open)
+    taken = set[str]()
+    return {name: into if len(names) == 1 else unique_name(f"{into}_{name}", taken) for name in names}
+
+
+# ---- how it is found ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where it goes beside the result.
+
+    Parameters
+    ----------
+    into : str or None
+        A table to create for each open predicate; see `into_tables`.
+    replace : bool
+        Whether tables of those names may be replaced.
+    keep : bool
+        Whether to keep it as a run.
+    """
+
+    into: str | None
+    replace: bool
+    keep: bool
+
+    def names(self, layout: Layout) -> list[str]:
+        """Return the names of the tables."""
+        return [] if self.into is None else list(into_tables(layout, self.into).values())
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """A model held against some examples, of whose query atoms something is to be found.
+
+    Parameters
+    ----------
+    session : Session
+    asked : Query
+    destination : Destination
+    program : Program
+        Expanded over the examples.
+    chosen : TableName or None
+        The examples; None for all.
+    ids : int64 array
+        Their ids, in their order.
+    unseen : Unseen
+    task : Progress
+    start : float
+        When it began, by `time.perf_counter`.
+    """
+
+    session: Session
+    asked: Query
+    destination: Destination
+    program: Program
+    chosen: TableName | None
+    ids: IntArray
+    unseen: Unseen
+    task: Progress
+    start: float
+
+    def found(self, atoms: NetworkAtoms, **seconds: float) -> dict[str, Any]:
+        """Return the fields of `Inferred`; `seconds` are those of the stage that was not grounding."""
+        grounding = time.perf_counter() - self.start - sum(seconds.values())
+        return {
+            "session": self.session,
+            "asked": self.asked,
+            "layout": self.program.public_layout,
+            "network_atoms": atoms,
+            "unseen": self.unseen,
+            "seconds": {"grounding": grounding, **seconds},
+            "built": self.session.records.atoms(),
+            "examples": self.ids,
+            "foreign": self.program.constants.foreign,
+        }
+
+    def deliver(self, found: Found, keep: Callable[[], int]) -> Found:
+        """Write and keep what was found, as far as that was asked for; `keep` returns the number of the run."""
+        if self.destination.into is not None:
+            found.write(self.destination.into, replace=self.destination.replace)
+        return dataclasses.replace(found, run=keep()) if self.destination.keep else found
+
+
+@contextmanager
+def inference(
+    session: Session,
+    asked: Query,
+    destination: Destination,
+    title: str,
+    *,
+    beside: Iterable[str] = (),
+    listed: bool = True,
+) -> Iterator[Inference]:
+    """Hold a model with weights against some examples; what could not be written or kept is refused before any work.
+
+    Parameters
+    ----------
+    session : Session
+    asked : Query
+    destination : Destination
+    title : str
+        Of the progress.
+    beside : iterable of str
+        Tables that are written meanwhile.
+    listed : bool
+        Whether every ground clause is listed, so that the limit holds for helper atoms.
+    """
+    asked.check(weighted=True)
+    beside = list(beside)
+    if destination.keep or destination.into is not None or beside:
+        session.catalog.store.check_writable()
+    start, limit = time.perf_counter(), asked.helper_limit if listed else None
+    held = session.program(asked.model, drop=asked.drop, query=asked.query, limit=limit)
+    with session.console.progress(title) as task, held as program:
+        names = [*destination.names(program.public_layout), *beside]
+        _check_distinct(names)
+        if names:
+            session.engine.check_free(names, replace=destination.replace)
+        with session.only(asked.examples) as chosen:
+            program.expand(chosen)
+            missing, ids = unseen(program, chosen), session.ids(chosen)
+            yield Inference(session, asked, destination, program, chosen, ids, missing, task, start)
+
+
+def collected(
+    windows: Iterable[tuple[IntArray, Network, Result]],
+    task: Progress,
+    examples: int,
+    take: Callable[[IntArray, Network, Result], None] | None = None,
+) -> tuple[NetworkAtoms, IntArray, list[Result]]:
+    """Return the atoms of all windows, their order, and the results; a network is let go before the next is asked for.
+
+    Parameters
+    ----------
+    windows : iterable of (int64 array, Network, result)
+        At least one: its examples, its network, and what was found.
+    task : Progress
+        Told how many examples are done.
+    examples : int
+        How many there are in all.
+    take : callable, optional
+        Called with each window.
+    """
+    atoms: list[NetworkAtoms] = []
+    results: list[Result] = []
+    done = 0
+    for window, network, result in windows:
+        atoms.append(network.network_atoms)
+        results.append(result)
+        if take is not None:
+            take(window, network, result)
+        del network  # or else it would be there while the next is grounded
+        done += len(window)
+        if done < examples:
+            task.advance(0, note=f"{done:,} of {examples:,} examples")
+    whole, order = NetworkAtoms.joined(atoms)
+    return whole, order, results
+
+
+def _check_distinct(names: list[str]) -> None:
+    """Refuse to write two results into one table; DuckDB ignores case."""
+    folded = [name.casefold() for name in names]
+    twice = next((name for i, name in enumerate(names) if folded[i] in folded[:i]), None)
+    if twice is not None:
+        raise InputError(
+            f"two results would go to one table, {twice}: give into=, samples_into= and means_into= different names"
+        )

@@ -1,0 +1,93 @@
+"""What learners ask of a session: windows of examples for weights, and targets with their facts for clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sqlrl.catalog.fitting import warn_alike, warn_empty
+from sqlrl.database.induction import InductionSession, induction, induction_bias
+from sqlrl.database.session import Query, Session
+from sqlrl.database.training import TrainingStream
+from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
+from sqlrl.logic.model import Model
+from sqlrl.plan.sources import OBSERVED
+
+if TYPE_CHECKING:
+    from sqlrl.logic.bias import Bias
+    from sqlrl.logic.modes import Modes
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """What learners are given of a database; `sqlrl.learn.protocols` and those of `sqlrl.structure` say what each part does.
+
+    Parameters
+    ----------
+    session : Session
+    """
+
+    session: Session
+
+    @contextmanager
+    def training_windows(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        size: int | None = None,
+        order: str = "file",
+        seed: int = 0,
+        passes: int = 1,
+        limit: int | None = GROUNDING_LIMIT,
+        modes: Modes | None = None,
+    ) -> Iterator[TrainingStream]:
+        """Show the training examples as a stream of grounded windows while the context is open.
+
+        `sqlrl.learn.protocols.Ordering` says what the parameters mean; with `modes` the windows have what path finding
+        needs. A run that an error or Ctrl-C ends is kept with that status.
+        """
+        session = self.session
+        Query(model, examples, limit=limit).check()
+        session.catalog.store.check_writable()
+        # A path may start at a target that no rule of the model mentions yet.
+        labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
+        labelled &= set(model.predicates)
+        targets = [name for name in modes.in_paths() if name in labelled] if modes else []
+        if modes and not targets and not model.rules:
+            # What the modes lack is said where they are checked against the targets.
+            targets = sorted(labelled)
+        with (
+            session.verb(),
+            session.program(model, training=True, query=targets, growing=modes is not None) as program,
+        ):
+            ids = session.example_ids(examples)
+            with program.only(ids) as chosen:
+                # At the end of a run all clauses are counted: what cannot be is refused before the first step.
+                check_counts(program, [OBSERVED], chosen, limit=limit)
+                warn_empty(program.engine, program.public_layout, chosen)
+                warn_alike(program.engine, program.public_layout, chosen)
+            random = np.random.default_rng(seed)
+            orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
+            if modes is None:
+                stream = TrainingStream(program, session, orders, size=size, limit=limit)
+            else:
+                from sqlrl.database.growing import GrowingStream
+
+                stream = GrowingStream(program, session, orders, size=size, limit=limit, modes=modes)
+            with stream.run.ending(), stream.drawing:
+                yield stream
+
+    def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
+        """Return the bias for a target: the given one, checked against the data, or one from types and keys."""
+        return induction_bias(self.session, target, bias)
+
+    def induction(
+        self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
+    ) -> AbstractContextManager[InductionSession]:
+        """Open a target with its data while the context is open."""
+        return induction(self.session, target, bias, examples=examples, limit=limit)

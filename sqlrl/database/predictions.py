@@ -1,0 +1,491 @@
+"""Predictions: the most probable world of a model, found by our solvers or read from what an outside solver answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl import markup
+from sqlrl.catalog.fitting import labels_outside
+from sqlrl.catalog.layout import TableName
+from sqlrl.database.exports import names_of
+from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
+from sqlrl.database.session import Query, Session, verb
+from sqlrl.database.statistics import Counts, add_observed, by_evidence, statistics_table
+from sqlrl.errors import InputError
+from sqlrl.evaluate import Scores, score
+from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
+from sqlrl.ground.counts import check_any_world
+from sqlrl.ground.network import IntArray, Network, NetworkAtoms
+from sqlrl.ground.program import Program
+from sqlrl.ground.windows import divided
+from sqlrl.report import Table
+from sqlrl.report.console import Progress
+from sqlrl.solve.counts import counts
+from sqlrl.solve.result import MPEResult, Status, joined
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.database.why import Reasons
+    from sqlrl.solve.choose import Method
+    from sqlrl.solve.exchange.solutions import Format
+
+Window = tuple[IntArray, Network, MPEResult]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prediction(Inferred):
+    r"""A predicted world and what is proved about it.
+
+    Parameters
+    ----------
+    session : Session
+    asked : Query
+        The model and its examples.
+    layout : Layout
+        Without helper predicates.
+    network_atoms : NetworkAtoms
+        The n query atoms and the helper atoms.
+    network : Network or None
+        None if the examples were grounded in several windows, of which only one is held at a time.
+    result : MPEResult
+        Of all of them.
+    options : mapping of str to object
+        How it was found, as `sqlrl.run` keeps it.
+    partial : bool
+        Whether `network` lacks ground clauses that cutting planes did not need.
+    unseen, seconds, built, examples, foreign, run
+        As in `Inferred`.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> db.load("Smokes", [("Anna",)], given=True)
+    >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+    >>> prediction.status.value, prediction.objective
+    ('optimal', 9.0)
+    >>> prediction.atoms(every=True)["person"].to_pylist()
+    ['Bob', 'Chris']
+    """
+
+    network: Network | None
+    result: MPEResult
+    options: Mapping[str, Any]
+    partial: bool = False
+
+    @property
+    def status(self) -> Status:
+        """How well the world is proved."""
+        return self.result.status
+
+    @property
+    def objective(self) -> float:
+        """Sum of weight times n over the weighted clauses, in log-odds.
+
+        A template without clauses of its own, whose weight was given and not learned, has a clause for each combination of
+        constants that these examples leave open. Combinations that the evidence decides everywhere would add the same to
+        every world, and are not in the sum.
+        """
+        return self.result.objective
+
+    @property
+    def bound(self) -> float:
+        """No world has a greater objective."""
+        return self.result.bound
+
+    @property
+    def gap(self) -> float:
+        """Bound minus objective, absolute."""
+        return self.result.gap
+
+    def atoms(self, predicate: str | None = None, *, every: bool = False) -> pa.Table:
+        """Return predicted atoms of one predicate with names.
+
+        Parameters
+        ----------
+        predicate : str, optional
+            Required if the model has several open predicates.
+        every : bool
+            Also those predicted false; `truth` tells.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `example` (name), the arguments (named by their types), `truth`; ordered by atom.
+
+        Raises
+        ------
+        InputError
+            The predicate is not open, or atoms have been numbered anew since the prediction.
+        """
+        ids = self.network_atoms.ids
+        shown = np.ones(len(ids), bool) if every else self.result.world
+        return self._named(predicate, ids[shown], {"truth": pa.array(self.result.world[shown])})
+
+    def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
+        """Return `atoms` as a table that prints; parameters and errors are the same."""
+        info = self._choose(predicate)
+        return Table(self.atoms(info.name, every=every), title=f"{info.name}: predicted")
+
+    def write(self, into: str, *, replace: bool = False) -> None:
+        """Create a table with the true atoms (of several open predicates: a table for each, named `into_predicate`).
+
+        Parameters
+        ----------
+        into : str
+            The name of the table, in the current schema of the connection.
+        replace : bool
+            Whether a table of that name may be replaced.
+
+        Raises
+        ------
+        InputError
+            The table exists and may not be replaced, or the database can only be read.
+        """
+        self._write(into, lambda predicate: self.atoms(predicate).drop(["truth"]), replace=replace)
+
+    def why(self, atom: str, *, example: str | None = None, neutral: bool = False) -> Reasons:
+        r"""Say why an atom is predicted as it is.
+
+        Parameters
+        ----------
+        atom : str
+            A query atom with its constants, as a line of evidence: `Smokes(Anna)`, `InField("b 1", Title, 3)`.
+        example : str, optional
+            Its example, where the arguments do not say.
+        neutral : bool
+            Whether to list also the ground clauses that other atoms decide.
+
+        Returns
+        -------
+        Reasons
+            The ground clauses for and against the predicted value, with constants, weights and what each contributes, and the
+            margin: how much the best world's score falls when the atom must have the other value. Those of a prediction
+            that was kept are kept too, in `sqlrl.explanation`.
+
+        Raises
+        ------
+        InputError
+            There is no such query atom, or atoms have been numbered anew since the prediction.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+        >>> prediction.why("Smokes(Bob)").table["ground_clause"]
+        ['!Friends(Anna, Bob) v !Smokes(Anna) v Smokes(Bob)']
+        """
+        self.check_current()
+        from sqlrl.database.why import why
+
+        return why(self, atom, example=example, neutral=neutral)
+
+    def evaluate(self, *, outside: str = "missed") -> Scores:
+        """Compare with the labels.
+
+        Parameters
+        ----------
+        outside : {"missed", "ignore"}
+            What a true label outside the scope counts as, which has no query atom: as missed, or not at all.
+
+        Returns
+        -------
+        Scores
+            Over atoms that have a label.
+
+        Raises
+        ------
+        InputError
+            No atom has one.
+        """
+        if outside not in ("missed", "ignore"):
+            raise InputError(f"outside={outside!r} must be 'missed' or 'ignore'.")
+        with self.session.console.progress("evaluating"):
+            return self._scores(outside)
+
+    def _scores(self, counted: str) -> Scores:
+        """Do what `evaluate` does."""
+        self.check_current()
+        real, atoms = ~self.network_atoms.helper, self.network_atoms.visible
+        truth, labelled = read_labels(self.engine, self.layout, atoms, None)
+        names = self.open_predicates
+        examples = self.examples if counted == "missed" else np.zeros(0, np.int64)
+        missed = [labels_outside(self.engine, self.layout, name, examples) for name in names]
+        outside = np.concatenate(missed) if missed else np.zeros(0, np.int64)
+        if not labelled.any() and not len(outside):
+            raise InputError(
+                "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
+                "that have them"
+            )
+        kind = np.full(len(atoms), -1, np.int64)
+        for i, name in enumerate(names):
+            kind[self.of_predicate(name)[real]] = i
+        if self.run is not None and labelled.all():
+            with self.held() as (program, chosen):
+                add_observed(self.session.records, self.run, program, chosen, limit=self.asked.limit)
+        none = np.zeros(len(outside), bool)
+        return score(
+            np.concatenate([truth[labelled], ~none]),
+            np.concatenate([self.result.world[real][labelled], none]),
+            np.concatenate([self.network_atoms.example[real][labelled], outside]),
+            predicate=np.concatenate([kind[labelled], np.repeat(np.arange(len(names)), [len(m) for m in missed])]),
+            names=names,
+            outside=len(outside),
+        )
+
+    @contextmanager
+    def held(self) -> Iterator[tuple[Program, TableName]]:
+        """Hold the model against the same examples once more, while the context is open."""
+        asked = self.asked
+        with (
+            self.session.program(asked.model, drop=asked.drop, query=asked.query) as program,
+            program.only(self.examples) as chosen,
+        ):
+            program.expand(chosen)
+            yield program, chosen
+
+    def _title(self) -> str:
+        real = ~self.network_atoms.helper
+        true = int((self.result.world & real).sum())
+        names = ", ".join(self.open_predicates)
+        return f"Prediction of {names}: {true:,} of {counted(int(real.sum()), 'query atom')} true"
+
+    def __repr__(self) -> str:
+        lines = [*str(self.result.report).splitlines(), *self._notes()]
+        return "\n".join([self._title(), *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        report = markup.preformatted(str(self.result.report))
+        return markup.paragraph(self._title()) + report + "".join(map(markup.paragraph, self._notes()))
+
+
+# ---- finding them ------------------------------------------------------------------------------------
+
+
+@verb
+def predict(
+    session: Session,
+    asked: Query,
+    destination: Destination,
+    *,
+    method: Method | Literal["cutting-plane"],
+    deterministic_limit: float | None,
+    seed: int,
+) -> Prediction:
+    """Predict the most probable world by our solvers; `Database.predict` explains it."""
+    from sqlrl.ground.oracle import ProgramOracle
+    from sqlrl.solve.choose import Method
+    from sqlrl.solve.cutting import cutting_planes, recounted
+    from sqlrl.solve.mpe import mpe
+
+    methods = (*get_args(Method), "cutting-plane")
+    if method not in methods:
+        raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, methods))}")
+
+    def solve(asking: Inference) -> Iterator[Window]:
+        """Ground and solve window by window."""
+        assert method != "cutting-plane"
+        program = asking.program
+        for window, network in divided(program, np.sort(asking.ids), asking.chosen, limit=asked.limit):
+            result = mpe(
+                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+                describe=describer(program, network),
+            )  # fmt: skip
+            yield window, network, result
+            del network  # or else it would be there while the next is grounded
+
+    def cut(asking: Inference) -> Iterator[Window]:
+        """Ground and solve by cutting planes."""
+        oracle = ProgramOracle(asking.program, asking.chosen, limit=asked.limit)
+        found = cutting_planes(oracle, asking.program.weights(), deterministic_limit=deterministic_limit, seed=seed)
+        yield asking.ids, recounted(oracle, found) if destination.keep else found.network, found.result
+
+    options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
+    # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
+    cutting = method == "cutting-plane"
+    return _predicted(session, asked, destination, cut if cutting else solve, options, partial=cutting)
+
+
+@verb
+def read_solution(
+    session: Session,
+    asked: Query,
+    destination: Destination,
+    path: str | Path,
+    *,
+    format: Format | None,
+    exported: str | Path | None,
+    bound: bool,
+) -> Prediction:
+    """Make a prediction of the world that an outside solver found; `Database.read_solution` explains it."""
+    from sqlrl.solve.exchange import solutions
+    from sqlrl.solve.weighed import weigh
+
+    def read(asking: Inference) -> Iterator[Window]:
+        """Take the world that the file names."""
+        program = asking.program
+        network = ground_network(program, asking.chosen, limit=asked.limit)
+        yield asking.ids, network, solutions.read_solution(
+            weigh(network, program.weights()), path, format, names=names_of(program, network), exported=exported,
+            describe=describer(program, network), bound=bound,
+        )  # fmt: skip
+
+    return _predicted(session, asked, destination, read, {"method": "file", "path": str(path), "bound": bound})
+
+
+def _predicted(
+    session: Session,
+    asked: Query,
+    destination: Destination,
+    solve: Callable[[Inference], Iterator[Window]],
+    options: Mapping[str, Any],
+    *,
+    partial: bool = False,
+) -> Prediction:
+    """Write and keep the world that `solve` finds for some examples; with `partial` it grounds only what it needs."""
+    with inference(session, asked, destination, "predicting", listed=not partial) as asking:
+        if destination.keep:
+            check_any_world(asking.program, asking.chosen, limit=asked.limit)
+        found = put_together(solve(asking), asking.task, examples=len(asking.ids), counted=destination.keep)
+        stages = found.result.report.seconds
+        solving = sum(taken for stage, taken in stages.items() if stage != "ground")
+        prediction = Prediction(
+            **asking.found(found.atoms, solving=solving),
+            network=found.network,
+            result=found.result,
+            options=options,
+            partial=partial,
+        )
+        return asking.deliver(prediction, lambda: _keep(prediction, found.counts, asking.program))
+
+
+# ---- windows put together ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class WorldCounts:
+    """Exact counts of m clauses over the examples of a prediction; object arrays of int, shape (m,).
+
+    Parameters
+    ----------
+    total, open, evidence_violated
+        As in `Network`.
+    predicted
+        n in the predicted world.
+    """
+
+    total: Counts
+    open: Counts
+    evidence_violated: Counts
+    predicted: Counts
+
+    def __add__(self, other: WorldCounts) -> WorldCounts:
+        """Return the counts over the examples of both."""
+        return WorldCounts(
+            self.total + other.total,
+            self.open + other.open,
+            self.evidence_violated + other.evidence_violated,
+            self.predicted + other.predicted,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A predicted world over all windows.
+
+    Parameters
+    ----------
+    atoms : NetworkAtoms
+        The n atoms of all windows.
+    result : MPEResult
+        Of all of them.
+    network : Network or None
+        None if there were several windows, of which only one is held at a time.
+    counts : WorldCounts or None
+        If they were asked for.
+    """
+
+    atoms: NetworkAtoms
+    result: MPEResult
+    network: Network | None
+    counts: WorldCounts | None
+
+
+def put_together(windows: Iterable[Window], task: Progress, *, examples: int, counted: bool) -> Solved:
+    """Put the worlds of windows together; a network is let go before the next is asked for.
+
+    Parameters
+    ----------
+    windows : iterable of (int64 array, Network, MPEResult)
+        At least one: its examples, its network, and the world that was found.
+    task : Progress
+        Told how many examples are done.
+    examples : int
+        How many there are in all.
+    counted : bool
+        Whether to count all clauses in the world.
+
+    Examples
+    --------
+    >>> from sqlrl.report import QuietConsole
+    >>> from sqlrl.solve.mpe import mpe
+    >>> from sqlrl.solve.sample import network
+    >>> parts = [network(1, [(0, [1])]), network(2, [(0, [-1, 2])])]
+    >>> windows = ((np.array([i]), part, mpe(part, [2.0])) for i, part in enumerate(parts))
+    >>> found = put_together(windows, QuietConsole().progress(""), examples=2, counted=True)
+    >>> found.result.objective, found.counts.predicted.tolist(), found.network is None
+    (4.0, [2], True)
+    """
+    total: WorldCounts | None = None
+    kept: Network | None = None
+
+    def take(window: IntArray, network: Network, result: MPEResult) -> None:
+        """Count the clauses, and keep the network if it is the only one."""
+        nonlocal total, kept
+        kept = network if len(window) == examples else None
+        if counted:
+            found = WorldCounts(network.total, network.open, network.evidence_violated, counts(network, result.world))
+            total = found if total is None else total + found
+
+    atoms, order, results = collected(windows, task, examples, take)
+    return Solved(atoms, joined(results, order), kept, total)
+
+
+def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program) -> int:
+    """Keep the model, the true atoms and exact statistics of a prediction; return the number of the run.
+
+    Groundings that hold an atom and its negation count as satisfied by the evidence. No label is read: what labels say is
+    added by `add_observed`.
+    """
+    assert counted is not None, "clauses were counted"
+    atoms, records = prediction.network_atoms, prediction.session.records
+    run = records.begin_run("predict", prediction.options, None)
+    with records.ending(run):
+        listed = clause_table(program)
+        shown = listed.column("clause").to_numpy()
+        model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
+        for name in prediction.open_predicates:
+            mine = prediction.result.world & prediction.of_predicate(name)
+            true = {"atom": atoms.ids[mine], "example": atoms.example[mine], "truth": np.ones(mine.sum(), bool)}
+            names = pa.array([name] * int(mine.sum()), pa.string())
+            records.append("prediction", run, pa.table({"predicate": names, **true}))
+        found = by_evidence(program, counted.total, counted.open, counted.evidence_violated)
+        found["n_predicted"] = counted.predicted
+        records.append("clause_statistics", run, statistics_table(shown, found))
+        records.end_run(run, "done", model=model, timings=prediction.seconds)
+    return run

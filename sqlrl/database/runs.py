@@ -1,0 +1,327 @@
+"""Runs of learners as the database keeps them: begun, saved window by window, gone on with, and finished with a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.catalog.records import Kept, Records
+from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
+from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint
+from sqlrl.logic.model import Model
+from sqlrl.logic.saving import model_to_json
+from sqlrl.wording import counted
+
+STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
+"""Names of what is saved beside the learner's own arrays: how far the stream is, and what the run is of."""
+
+NUMBERED = "numbered"
+"""From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """A learned model and what is kept of it.
+
+    Parameters
+    ----------
+    model : Model
+    clauses, shapes : pyarrow.Table
+        As `Records.save_model` takes them.
+    """
+
+    model: Model
+    clauses: pa.Table
+    shapes: pa.Table
+
+
+@dataclass(frozen=True)
+class Provisional:
+    """Ids that clauses which a learner adds have in the history until the run ends: those of the model may still grow.
+
+    Parameters
+    ----------
+    first : int
+        The first of them.
+    count : callable
+        Returns how many clauses the model has so far, after which the added ones are numbered.
+    """
+
+    first: int
+    count: Callable[[], int]
+
+
+class Run:
+    """One run of a learner; what `sqlrl.learn.protocols.TrainingStream` says of runs is done here.
+
+    Parameters
+    ----------
+    records : Records
+        Where it is kept.
+    provisional : Provisional, optional
+        If the learner adds clauses.
+    """
+
+    def __init__(self, records: Records, provisional: Provisional | None = None) -> None:
+        self._records, self._provisional = records, provisional
+        self.number: int | None = None
+        self._key: RunKey | None = None
+        # Windows and steps that the database has: of the run before it was resumed, and of this one.
+        self._windows = self._steps = 0
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int, key: RunKey | None = None) -> int:
+        """Record that the run has begun; return its number. One that `save`s needs a key, by which it is known again."""
+        self.number, self._key = self._records.begin_run(learner, parameters, seed), key
+        return self.number
+
+    def forgotten_beside(self) -> str | None:
+        """Return the file in use if runs are not kept in any, None otherwise."""
+        return self._records.forgotten_beside()
+
+    def resume(self, run: int, key: RunKey) -> tuple[Checkpoint, Mapping[str, Any]]:
+        """Go on with a run that was saved; return what the learner saved, and what the stream did."""
+        saved: dict[str, Any] = _read_run(self._records, run, key)
+        stream = saved[STREAM]
+        steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
+        arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
+        self._records.end_run(run, "running")
+        self.number, self._key = run, key
+        self._windows, self._steps = stream["windows"], len(steps)
+        self._unsettle(saved.get(NUMBERED, -1))
+        return Checkpoint(self._windows, arrays, steps, pa.table({}), stream["seconds"]), stream
+
+    def save(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
+        """Save the run after a window, with how far its stream is."""
+        run, key = self.begun(), self._key
+        with self._records.together():
+            if key is not None and checkpoint.windows == 1:
+                self._records.save_state(run, key.saved())
+            state = {"windows": checkpoint.windows, **stream, "seconds": dict(checkpoint.seconds)}
+            self._records.save_state(run, {**checkpoint.arrays, STREAM: state})
+            self._records.append("step", run, checkpoint.steps)
+            if len(checkpoint.changes):
+                self._records.append("weight_history", run, checkpoint.changes)
+        self._steps += len(checkpoint.steps)
+        self._windows = checkpoint.windows
+
+    def history(self) -> History:
+        """Open the place where changes are stored."""
+        return History(self._records, self.begun())
+
+    def finish(
+        self,
+        learned: LearnedModel,
+        rows: Mapping[str, pa.Table],
+        *,
+        origin: str,
+        seconds: Mapping[str, float],
+        status: str = "done",
+        **record: Any,
+    ) -> None:
+        """Keep the model with rows of tables, and end the run, all or nothing; steps that were saved are passed over.
+
+        Parameters
+        ----------
+        learned : LearnedModel
+        rows : mapping of str to pyarrow.Table
+            By table.
+        origin : str
+            What put the clauses into the model.
+        seconds : mapping of str to float
+        status : {"done", "interrupted", "failed"}
+        **record
+            What else `Records.end_run` takes.
+        """
+        run = self.begun()
+        with self._records.together():
+            name = f"{origin} run {run}"
+            model = self._records.save_model(name, learned.model, learned.clauses, learned.shapes, origin=origin)
+            self._settle(run)
+            for table, data in rows.items():
+                self._records.append(table, run, data.slice(self._steps) if table == "step" else data)
+            self._records.end_run(run, status, model=model, timings=seconds, **record)
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Record that an error or Ctrl-C has ended the run, if it has begun; say how to go on, if it is saved."""
+        try:
+            yield
+        except BaseException as error:
+            if self._windows:
+                error.add_note(f"run {self.number} is saved after window {self._windows}: resume={self.number} goes on")
+            try:
+                self._stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            except EngineError as refusal:
+                # A full disk takes neither; what stopped the run is the news.
+                error.add_note(f"the end of the run could not be recorded: {brief(refusal.reason)}")
+            raise
+
+    def begun(self) -> int:
+        """Return the number of the run.
+
+        Raises
+        ------
+        InputError
+            It has not begun.
+        """
+        if self.number is None:
+            raise InputError("the run has not begun: call begin() before windows are learned")
+        return self.number
+
+    def _stop(self, status: str) -> None:
+        """End the run, and give added clauses their ids in the history: those after the model's so far."""
+        if self.number is None:
+            return
+        if self._provisional is None:
+            self._records.end_run(self.number, status)
+            return
+        with self._records.together():
+            count = self._settle(self.number)
+            if self._windows:
+                self._records.save_state(self.number, {NUMBERED: count})
+            self._records.end_run(self.number, status)
+
+    def _settle(self, run: int) -> int:
+        """Give added clauses their ids in the history; return the first."""
+        if self._provisional is None:
+            return 0
+        first, count = self._provisional.first, self._provisional.count()
+        self._records.renumber("weight_history", run, first=first, by=count - first)
+        return count
+
+    def _unsettle(self, count: int) -> None:
+        """Give added clauses their provisional ids again."""
+        if count < 0 or self._provisional is None:
+            return
+        run, first = self.begun(), self._provisional.first
+        with self._records.together():
+            self._records.renumber("weight_history", run, first=count, by=first - count)
+            self._records.save_state(run, {NUMBERED: -1})
+
+
+class History:
+    """Stores what the steps of a run changed, in `sqlrl.weight_history`.
+
+    Parameters
+    ----------
+    records : Records
+    run : int
+    """
+
+    def __init__(self, records: Records, run: int) -> None:
+        self._records, self._run = records, run
+
+    def write(self, changes: pa.Table) -> None:
+        """Append the changes of a window: columns step, clause, delta_n, weight."""
+        self._records.append("weight_history", self._run, changes)
+
+
+# ---- runs that were stopped --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RunKey:
+    """What makes a run the one that it is, apart from the data.
+
+    Parameters
+    ----------
+    learner : str
+        Name of the estimator.
+    parameters : mapping of str to object
+        Its constructor's arguments.
+    model : Model
+    examples : int64 array
+        The examples of all passes, in order.
+    """
+
+    learner: str
+    parameters: Mapping[str, object]
+    model: Model
+    examples: npt.NDArray[np.int64]
+
+    def saved(self) -> dict[str, Kept]:
+        """Return what is saved once, with the first window."""
+        return {MODEL: _plain(model_to_json(self.model)), EXAMPLES: self.examples}
+
+
+def _plain(value: object) -> Any:
+    """Return a value as it comes back from JSON."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
+    """Return what a stopped run saved, if it is the run that `key` describes, on the same data.
+
+    Parameters
+    ----------
+    records : Records
+    run : int
+    key : RunKey
+
+    Raises
+    ------
+    InputError
+        There is no such run, it saved nothing, or it is done; or something differs: the message says what.
+    """
+    row = records.run(run)
+    if row is None:
+        raise InputError(f"there is no run {run} to resume: the table sqlrl.run lists those that are there")
+    if row["status"] == "done":
+        raise InputError(f"run {run} is done: there is nothing to resume")
+    saved = records.state(run)
+    if STREAM not in saved:
+        raise InputError(
+            f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save each window"
+        )
+    for problem in _differences(records, row, saved, key):
+        raise InputError(f"run {run} cannot be resumed: {problem}")
+    return saved
+
+
+def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, Any], key: RunKey) -> Iterator[str]:
+    """Yield what differs between a run and what it is to be resumed as, the plainest thing first."""
+    if row["learner"] != key.learner:
+        yield f"it is a run of {row['learner']}, not of {key.learner}"
+    before, now = row["parameters"], _plain(dict(key.parameters))
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            yield f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
+    model = _plain(model_to_json(key.model))
+    if model != saved[MODEL]:
+        yield _model_difference(saved[MODEL], model)
+    same = records.same_data(row["run"], row["fingerprint"])
+    if same is None:
+        warn(
+            f"run {row['run']} was begun with an earlier version of DuckDB, whose fingerprint of the data this one cannot compute: "
+            "whether they are the same was not checked",
+            SourceWarning,
+        )
+    elif not same:
+        yield (
+            f"the data have changed since it began (fingerprint {row['fingerprint']} then, {records.data()} now: other facts, labels, "
+            "scopes or examples): bring them back, or start anew"
+        )
+    if not np.array_equal(saved[EXAMPLES], key.examples):
+        before_, now_ = (counted(len(np.unique(x)), "example") for x in (saved[EXAMPLES], key.examples))
+        how = f"{before_} then, {now_} now" if before_ != now_ else "as many, but others or in another order"
+        yield f"its examples differ ({how}): give the same examples="
+
+
+def _model_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return where two models differ first, as `model_to_json` writes them."""
+    old, new = before.get("rules", []), now.get("rules", [])
+    for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
+        if a != b:
+            same = a.get("formula") == b.get("formula")
+            shown = "in its weight or options" if same else f"{a.get('formula')} then, {b.get('formula')} now"
+            return f"its model differs in rule {number}: {shown}"
+    if len(old) != len(new):
+        return f"its model had {counted(len(old), 'rule')}, this one has {len(new)}"
+    return "its model differs in its declarations"

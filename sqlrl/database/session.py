@@ -1,0 +1,300 @@
+"""A database at work: what its verbs share, and how a model is held against its data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from sqlrl.catalog.atoms import ATOM_LIMIT
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.records import Records
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column
+from sqlrl.errors import CatalogError, InputError
+from sqlrl.ground.binding import CompiledRules, bind_program
+from sqlrl.ground.counts import GROUNDING_LIMIT
+from sqlrl.ground.program import Program
+from sqlrl.logic.dropping import drop_predicates
+from sqlrl.logic.model import Model
+from sqlrl.plan.sources import table
+from sqlrl.report import Console, QuietConsole
+from sqlrl.wording import shortened
+
+_Asked = ParamSpec("_Asked")
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """What the verbs of a database share; one for each cursor.
+
+    Parameters
+    ----------
+    engine : DuckDBEngine
+    catalog : Catalog
+    records : Records
+    console : Console
+        Where progress on anything longer than a second is drawn.
+    compiled : CompiledRules
+        Rules that were compiled, for the next model that has them.
+    """
+
+    engine: DuckDBEngine
+    catalog: Catalog
+    records: Records
+    console: Console
+    compiled: CompiledRules = field(default_factory=CompiledRules, repr=False)
+
+    @classmethod
+    def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
+        """Begin a session; runs of processes that were killed are recorded as interrupted."""
+        records = Records(catalog.store)
+        records.end_killed()
+        return cls(catalog.engine, catalog, records, console or QuietConsole())
+
+    def verb(self) -> AbstractContextManager[None]:
+        """Read the catalog's records once in this context, whatever it consists of; see `Store.verb`."""
+        return self.catalog.store.verb()
+
+    def layout(
+        self,
+        model: Model,
+        *,
+        training: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        closed: bool = False,
+        growing: bool = False,
+    ) -> Layout:
+        """Check that model and data fit, and build the tables of query atoms; `Database.bind` explains it.
+
+        With `closed` there may be no open predicate, with `growing` no rule yet.
+        """
+        check_model(model)
+        drop = tuple(drop)
+        layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
+        if not closed and not any(p.open for p in layout.predicates.values()):
+            if not model.rules and not growing:
+                raise CatalogError(
+                    "the model has no rules, so there is nothing to learn or to predict with: write some, or, if a learner of "
+                    "clauses found none, see its warning"
+                )
+            raise CatalogError(
+                "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
+                "or name it when the model is read: read_mln(path, query=[...])"
+            )
+        return layout
+
+    def bind(
+        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+    ) -> Layout:
+        """Do what `Database.bind` does."""
+        with self.console.progress("binding"):
+            return self.layout(model, training=training, drop=drop, query=query)
+
+    @contextmanager
+    def program(
+        self,
+        model: Model,
+        *,
+        training: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        closed: bool = False,
+        limit: int | None = None,
+        planned: bool = False,
+        growing: bool = False,
+    ) -> Iterator[Program]:
+        """Hold a model against the data while the context is open; `Database.program` explains it."""
+        drop = tuple(drop)
+        layout = self.layout(model, training=training, drop=drop, query=query, closed=closed, growing=growing)
+        most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
+        program = bind_program(
+            self.engine, layout, _without(model, drop), known=self.compiled, limit=most, planned=planned
+        )
+        try:
+            yield program
+        finally:
+            program.close()
+
+    @contextmanager
+    def expanded(self, asked: Query) -> Iterator[tuple[Program, TableName | None]]:
+        """Hold a model against some examples while the context is open, its templates expanded over them.
+
+        Yields
+        ------
+        Program
+        TableName or None
+            The examples; None for all.
+        """
+        with (
+            self.program(asked.model, drop=asked.drop, query=asked.query, limit=asked.helper_limit) as program,
+            self.only(asked.examples) as chosen,
+        ):
+            program.expand(chosen)
+            yield program, chosen
+
+    @contextmanager
+    def only(self, examples: Any) -> Iterator[TableName | None]:
+        """Show chosen examples as a table while the context is open; None for all."""
+        if examples is None:
+            yield None
+            return
+        catalog, schema = self.engine.scratch
+        name = TableName(catalog, schema, self.catalog.example_filter(examples))
+        try:
+            yield name
+        finally:
+            self.engine.drop_table(name, step="drop the chosen examples")
+
+    def ids(self, chosen: TableName | None) -> npt.NDArray[np.int64]:
+        """Return the ids of examples that `only` shows, in their order."""
+        source, key = (
+            (table(self.catalog.store.name("example")), "ordinal") if chosen is None else (table(chosen), "position")
+        )
+        query = exp.select(column("example")).from_(source).order_by(column(key))
+        ids: npt.NDArray[np.int64] = self.engine.fetch(query, step="read the examples").column(0).to_numpy()
+        return ids.astype(np.int64)
+
+    def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
+        """Return ids of examples, in the order given, or in that of the data."""
+        with self.verb(), self.only(examples) as chosen:
+            return self.ids(chosen)
+
+
+def verb(
+    function: Callable[Concatenate[Session, _Asked], _Found],
+) -> Callable[Concatenate[Session, _Asked], _Found]:
+    """Let a function of a session read the catalog's records once, whatever it consists of (`Session.verb`)."""
+
+    @wraps(function)
+    def one(session: Session, /, *args: _Asked.args, **options: _Asked.kwargs) -> _Found:
+        with session.verb():
+            return function(session, *args, **options)
+
+    return one
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What a verb asks: a model, and the examples that it is held against.
+
+    Parameters
+    ----------
+    model : Model
+    examples : list of names, query, relation or frame, optional
+        All by default.
+    drop, query : iterable of str
+        As in `Database.ground`.
+    limit : int or None
+        The most ground clauses of one shape.
+    """
+
+    model: Model
+    examples: Any = None
+    drop: Iterable[str] = ()
+    query: Iterable[str] = ()
+    limit: int | None = GROUNDING_LIMIT
+
+    def __post_init__(self) -> None:
+        # What can be iterated over once may be asked for again.
+        object.__setattr__(self, "drop", tuple(self.drop))
+        object.__setattr__(self, "query", tuple(self.query))
+
+    def check(self, *, weighted: bool = False) -> None:
+        """Refuse what is no model, or no limit; with `weighted` also a rule whose weight nobody gave or learned.
+
+        Raises
+        ------
+        InputError
+        """
+        check_model(self.model)
+        if weighted:
+            check_weights(self.model)
+        check_limit_option(self.limit)
+
+    @property
+    def helper_limit(self) -> int | None:
+        """What the limit on ground clauses says of helper atoms: each has a ground clause, but they are those of all examples.
+
+        Examples
+        --------
+        >>> Query(Model({}), limit=1000).helper_limit, Query(Model({}), ["b1"], limit=1000).helper_limit
+        (1000, None)
+        """
+        return self.limit if self.examples is None else None
+
+
+def check_model(model: object) -> None:
+    """Refuse what is no model, such as its text.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_model("1 Smokes(x)")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: a model is needed, not the text '1 Smokes(x)': parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln.
+    """
+    if isinstance(model, Model):
+        return
+    what = "None" if model is None else f"an object of type {type(model).__name__}"
+    if isinstance(model, str):
+        what = f"the text {shortened(model, 60)!r}"
+    remedy = "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln"
+    if isinstance(getattr(model, "model_", None), Model):
+        what, remedy = f"the estimator {type(model).__name__}", "pass its model_"
+    raise InputError(f"a model is needed, not {what}: {remedy}.")
+
+
+def check_limit_option(limit: object) -> None:
+    """Refuse a limit that is no number of ground clauses.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_limit_option(-1)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: limit=-1 must be a whole number of ground clauses, 0 or more, or None for no limit.
+    """
+    whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
+    if limit is not None and not whole:
+        raise InputError(f"limit={limit!r} must be a whole number of ground clauses, 0 or more, or None for no limit.")
+
+
+def check_weights(model: Model) -> None:
+    """Refuse a model with a rule whose weight nobody gave or learned.
+
+    Raises
+    ------
+    InputError
+        With the rule and its line.
+    """
+    for rule in model.rules:
+        if not rule.hard and rule.weight is None and rule.expansions is None:
+            from sqlrl.logic.printer import format_formula
+
+            where = f"{rule.path}:{rule.line}: " if rule.line else ""
+            raise InputError(
+                f"{where}the rule {format_formula(rule.formula)} has no weight: learn the model first, "
+                "or write a weight before it"
+            )
+
+
+def _without(model: Model, drop: Iterable[str]) -> Model:
+    """Return a model without the rules that mention dropped predicates."""
+    # The declarations stay: they say what tables of the data are.
+    return model.with_rules(drop_predicates(model, drop).rules) if drop else model
