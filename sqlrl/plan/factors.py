@@ -18,13 +18,24 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.counting import MOST_POSITIVE
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
-from sqlrl.plan.semiring import Factor, Steps, sum_product
+from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected, some_example, table
-from sqlrl.plan.terms import Context, Part, guarded_factor, part_factor, split_parts, subsets, term_of, true_query
+from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected, table
+from sqlrl.plan.terms import (
+    Context,
+    Part,
+    Pivot,
+    asked_factor,
+    guarded_factor,
+    part_factor,
+    split_parts,
+    subsets,
+    term_query,
+    true_query,
+)
 
 Distinct = Collection[frozenset[int]]
 """Pairs of parameters that no clause of a shape fills with the same constant."""
@@ -181,51 +192,12 @@ class _Planner:
             ]
             factors += [part_factor(self.context, x, _may_hold(bound, x)) for x in certain]
             flip = -sign if len(chosen) % 2 else sign
-            factors = [self._asked_for(factor) for factor in factors]
-            term = self._term(factors, chosen, flip, shown, ["example"] if pivot is None else ["example", "atom"])
+            factors = [asked_factor(self.context, factor) for factor in factors]
+            summed = [slot for slot in bound.variables if slot not in shown.slots]
+            by = Pivot(shown, ("example",) if pivot is None else ("example", "atom"))
+            term = term_query(self.context, factors, chosen, flip, variables=summed, pivot=by)
             terms += [] if term is None else [term]
         return terms
-
-    def _asked_for(self, factor: Factor) -> Factor:
-        """Keep the rows of a factor of the examples that are asked for, before anything is summed."""
-        examples, alias = self.context.examples, factor.source.alias
-        names = [name for name, slot in factor.source.columns if slot in self.bound.restricted]
-        if examples is None or not names:
-            return factor
-        query = exp.select(*(column(name, alias) for name in dict.fromkeys(n for n, _ in factor.source.columns)))
-        query = query.from_(factor.source.relation)
-        chosen = exp.select(column("example")).from_(table(examples))
-        query = query.where(*(exp.In(this=column(n, alias), query=exp.Subquery(this=chosen.copy())) for n in names))
-        return Factor(Source(subquery(query, alias), alias, factor.source.columns), factor.weight, factor.rows)
-
-    def _term(
-        self, factors: Sequence[Factor], chosen: Sequence[Part], sign: int, shown: Factor, columns: Sequence[str]
-    ) -> exp.Select | None:
-        context, bound = self.context, self.bound
-        kept = context.keep | shown.slots
-        term = term_of(
-            context,
-            [*factors, shown],
-            chosen,
-            sign,
-            variables=[slot for slot in bound.variables if slot not in kept],
-            kept=kept,
-            restricted=bound.restricted,
-        )
-        if term is None:
-            return None
-        found = list(term.factors)
-        if context.examples is not None and bound.undivided:
-            alias = f"o{context.steps.fresh()}"
-            asked = exp.select(named(integer(1), "one")).where(some_example(bound, context.examples))
-            found.append(Factor(Source(subquery(asked, alias), alias, ()), None, 1))
-        group = [named(column(name, shown.source.alias), name) for name in columns]
-        if context.parameters is not None:
-            slots = tuple((f"k{i}", term.same.find(Slot(True, i))) for i in range(len(bound.shape.parameters)))
-            found.append(Factor(Source(table(context.parameters, "p"), "p", slots), None, 1))
-            group.insert(0, named(column("clause", "p"), "clause"))
-        keep = frozenset(term.same.find(slot) for slot in kept)
-        return sum_product(found, keep, group, context.steps, multiplier=term.multiplier)
 
 
 Relation = Callable[[BoundShape, ShapeLiteral], tuple[exp.Query, int]]

@@ -25,6 +25,7 @@ from sqlrl.plan.sources import (
     parameter_source,
     selected,
     some_example,
+    table,
     true_rows,
 )
 from sqlrl.plan.tuples import holding
@@ -205,16 +206,61 @@ def guarded_factor(
     >>> factor.source.relation.sql("duckdb").count("NOT EXISTS")
     1
     """
-    factor = part_factor(context, literal, relation(literal))
+    return guarded(context, part_factor(context, literal, relation(literal)), guards)
+
+
+def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) -> Factor:
+    """Return a factor without the rows for which a guard, whose slots it has, is true.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import table
+    >>> bound = bind(friends_smoke(), people())
+    >>> friends = bound.shape.literals[0]
+    >>> pairs = Factor(Source(table(table_name("pairs"), "f"), "f", bound.columns(friends)), "change")
+    >>> found = guarded(Context(bound, None, None, Steps([])), pairs, [friends])
+    >>> found.weight, found.source.relation.sql("duckdb").count("NOT EXISTS")
+    ('change', 1)
+    """
     if not guards:
         return factor
     known = {slot: column(name, factor.source.alias) for name, slot in reversed(factor.source.columns)}
-    query = exp.select(*selected((name for name, _ in factor.source.columns), factor.source.alias))
-    query = query.from_(factor.source.relation)
-    for i, guard in enumerate(guards):
-        query = query.where(absent(fact_source(context.bound, guard, f"g{i}"), known))
-    alias = f"{factor.source.alias}g"
-    return Factor(Source(subquery(query, alias), alias, factor.source.columns), None, factor.rows)
+    absences = [absent(fact_source(context.bound, guard, f"g{i}"), known) for i, guard in enumerate(guards)]
+    return _filtered(factor, absences, f"{factor.source.alias}g")
+
+
+def asked_factor(context: Context, factor: Factor) -> Factor:
+    """Keep the rows of a factor of the examples that are asked for, before anything is summed.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> from sqlrl.plan.sources import table
+    >>> bound = bind(friends_smoke(), people())
+    >>> smokes = Factor(Source(table(table_name("atoms"), "f"), "f", bound.columns(bound.shape.literals[1])))
+    >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes) is smokes  # all is one example
+    True
+    """
+    examples, alias = context.examples, factor.source.alias
+    names = [name for name, slot in factor.source.columns if slot in context.bound.restricted]
+    if examples is None or not names:
+        return factor
+    chosen = exp.select(column("example")).from_(table(examples))
+    inside = [exp.In(this=column(n, alias), query=exp.Subquery(this=chosen.copy())) for n in names]
+    return _filtered(factor, inside, alias)
+
+
+def _filtered(factor: Factor, conditions: Iterable[exp.Expression], alias: str) -> Factor:
+    """Return a factor with the rows that meet some conditions."""
+    names = dict.fromkeys(name for name, _ in factor.source.columns)
+    query = exp.select(*selected(names, factor.source.alias))
+    if factor.weight is not None:
+        query = query.select(column(factor.weight, factor.source.alias))
+    query = query.from_(factor.source.relation).where(*conditions)
+    return Factor(Source(subquery(query, alias), alias, factor.source.columns), factor.weight, factor.rows)
 
 
 def change_factor(
@@ -363,6 +409,25 @@ def domain_size(bound: BoundShape, slot: Slot) -> int:
 
 
 @dataclass(frozen=True)
+class Pivot:
+    """A factor whose rows a sum is for.
+
+    Parameters
+    ----------
+    factor : Factor
+        None of its slots is summed out.
+    columns : tuple of str
+        Those of its columns by which the sum is grouped.
+    merged : tuple of (Slot, Slot)
+        Slots that are equal in this term alone, where one row of the factor stands for several literals.
+    """
+
+    factor: Factor
+    columns: tuple[str, ...]
+    merged: tuple[tuple[Slot, Slot], ...] = ()
+
+
+@dataclass(frozen=True)
 class Term:
     """A sum of products: factors over slots of which equal ones have become one, and a constant.
 
@@ -390,6 +455,7 @@ def term_of(
     kept: frozenset[Slot],
     restricted: Sequence[Slot],
     equalities: bool = True,
+    merged: Iterable[tuple[Slot, Slot]] = (),
 ) -> Term | None:
     """Return one term of inclusion-exclusion: the factors, domains for what they leave free, and the equalities that hold.
 
@@ -409,6 +475,8 @@ def term_of(
         The example terms that must be among the examples asked for.
     equalities : bool
         Whether the equalities of the clause count at all.
+    merged : iterable of (Slot, Slot)
+        Further slots that are equal.
 
     Returns
     -------
@@ -429,6 +497,8 @@ def term_of(
     for equality in shape.equalities if equalities else ():
         if not equality.positive or equality in chosen:
             same.join(equality.left, equality.right)
+    for left, right in merged:
+        same.join(left, right)
     literals = [x for x in shape.literals if not x.positive] + [x for x in chosen if isinstance(x, ShapeLiteral)]
     literals = literals if factors else []
     mentioned = {slot for f in factors for slot in f.slots}
@@ -452,6 +522,7 @@ def term_query(
     variables: Sequence[Slot] | None = None,
     restricted: Sequence[Slot] | None = None,
     equalities: bool = True,
+    pivot: Pivot | None = None,
 ) -> exp.Select | None:
     """Plan one term of inclusion-exclusion, summed over variables: those of the clause unless others are given.
 
@@ -459,11 +530,13 @@ def term_query(
     ----------
     context, factors, chosen, sign, variables, restricted, equalities
         As for `term_of`.
+    pivot : Pivot, optional
+        One more factor, for whose rows the sums are.
 
     Returns
     -------
     exp.Select or None
-        Columns `clause` (if the shape has parameters) and `n`.
+        Columns `clause` (if the shape has parameters), those of the pivot, and `n`.
 
     Examples
     --------
@@ -474,15 +547,17 @@ def term_query(
     'SELECT CAST((-9) AS INT128) AS "n"'
     """
     bound = context.bound
+    kept = context.keep if pivot is None else context.keep | pivot.factor.slots
     term = term_of(
         context,
-        factors,
+        factors if pivot is None else [*factors, pivot.factor],
         chosen,
         sign,
         variables=bound.variables if variables is None else variables,
-        kept=context.keep,
+        kept=kept,
         restricted=bound.restricted if restricted is None else restricted,
         equalities=equalities,
+        merged=() if pivot is None else pivot.merged,
     )
     if term is None:
         return None
@@ -493,9 +568,11 @@ def term_query(
         source = parameter_source(context.parameters, bound.shape, apart=context.apart)
         found.append(_renamed(Factor(source, None, 1), term.same))
     group = [named(column(name, "p"), name) for name in context.keys]
+    if pivot is not None:
+        group += [named(column(name, pivot.factor.source.alias), name) for name in pivot.columns]
     if not found:
         return exp.select(named(cast(integer(term.multiplier), "INT128"), "n"))
-    keep = frozenset(term.same.find(k) for k in context.keep)
+    keep = frozenset(term.same.find(k) for k in kept)
     return sum_product(found, keep, group, context.steps, multiplier=term.multiplier)
 
 
