@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ def data_folder() -> Path:
 def spark() -> Iterator[Any]:
     """A session of Spark Connect, beside DuckDB the engine on which plans are tried."""
     from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        # The main module of a worker of pytest-xdist has no file, which pyspark takes for its own doctests.
+        patch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
+        import pyspark.sql.connect.session  # noqa: F401
 
     with on_spark.server() as address:
         session = SparkSession.builder.remote(address).getOrCreate()
