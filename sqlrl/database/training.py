@@ -231,7 +231,7 @@ class TrainingStream:
         return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
 
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
-        """Return ids of query atoms and a group of each; see `grouping.atom_groups`."""
+        """Return ids of query atoms and a group of each; see `atom_groups`."""
         return atom_groups(self._program, groups)
 
     def check_kept(self) -> None:
