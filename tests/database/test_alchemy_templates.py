@@ -31,7 +31,8 @@ def written(template: str) -> list[str]:
     return [re.sub(r"\+(\w)", lambda m, row=row: dict(zip(names, row, strict=True))[m[1]], template) for row in rows]  # type: ignore[misc]
 
 
-def data() -> sqlrl.Database:
+@pytest.fixture(scope="module")
+def db() -> sqlrl.Database:
     db = sqlrl.connect()
     db.load("Token", [("P0", "Wa"), ("P1", "Wb"), ("P1", "Wa"), ("P2", "Wc")], types=["pos", "word"])
     for name, rows in (("F", [("P0",), ("P1",)]), ("H", [("P1",)])):
@@ -47,35 +48,32 @@ def models(template: str, weight: str, semantics: str = "alchemy") -> tuple[sqlr
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_predictions_are_those_of_what_is_written_out(template: str) -> None:
-    with data() as db:
-        first, second = models(template, "0.5 ")
-        whole = db.predict(first, keep=True)
-        assert whole.objective == pytest.approx(db.predict(second).objective)
-        # What is kept is of exact semantics, and the same model.
-        assert db.predict(db.model()).objective == pytest.approx(whole.objective)
-        means = [db.marginals(model).probabilities("F")["probability"].to_pylist() for model in (first, second)]
-        assert means[0] == pytest.approx(means[1])
+def test_predictions_are_those_of_what_is_written_out(db: sqlrl.Database, template: str) -> None:
+    first, second = models(template, "0.5 ")
+    whole = db.predict(first, keep=True)
+    assert whole.objective == pytest.approx(db.predict(second).objective)
+    # What is kept is of exact semantics, and the same model.
+    assert db.predict(db.model()).objective == pytest.approx(whole.objective)
+    means = [db.marginals(model).probabilities("F")["probability"].to_pylist() for model in (first, second)]
+    assert means[0] == pytest.approx(means[1])
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_weights_are_those_of_what_is_written_out(template: str, tmp_path: Path) -> None:
-    with data() as db:
-        first, second = (sqlrl.VotedPerceptron().fit(db, model).model_ for model in models(template, ""))
-        objective = db.predict(first).objective
-        assert objective == pytest.approx(db.predict(second).objective)
-        for name in ("saved.mln", "saved.json"):
-            first.save(tmp_path / name)
-            assert db.predict(sqlrl.read_model(tmp_path / name)).objective == pytest.approx(objective)
+def test_weights_are_those_of_what_is_written_out(db: sqlrl.Database, template: str, tmp_path: Path) -> None:
+    first, second = (sqlrl.VotedPerceptron().fit(db, model).model_ for model in models(template, ""))
+    objective = db.predict(first).objective
+    assert objective == pytest.approx(db.predict(second).objective)
+    for name in ("saved.mln", "saved.json"):
+        first.save(tmp_path / name)
+        assert db.predict(sqlrl.read_model(tmp_path / name)).objective == pytest.approx(objective)
 
 
-def test_a_clause_stands_there_once_for_each_constant_that_it_lacks() -> None:
-    with data() as db:
-        model = sqlrl.parse_mln(HEAD + "1 " + TEMPLATES[0], semantics="alchemy")
-        texts = db.predict(model, keep=True) and [row["text"] for row in db.count(model)]
-        assert texts.count("!Token(p, Wa) v F(p)") == 3
-        assert texts.count("!Token(p, Wa) v G(p, A)") == 1
-        assert [rule.weight for rule in db.model().rules] == [1.5, 0.5]
+def test_a_clause_stands_there_once_for_each_constant_that_it_lacks(db: sqlrl.Database) -> None:
+    model = sqlrl.parse_mln(HEAD + "1 " + TEMPLATES[0], semantics="alchemy")
+    texts = db.predict(model, keep=True) and [row["text"] for row in db.count(model)]
+    assert texts.count("!Token(p, Wa) v F(p)") == 3
+    assert texts.count("!Token(p, Wa) v G(p, A)") == 1
+    assert [rule.weight for rule in db.model().rules] == [1.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -87,10 +85,9 @@ def test_a_clause_stands_there_once_for_each_constant_that_it_lacks() -> None:
         ("F(p) ^ (H(p) v G(p, A) v !G(p, +f))", r"\+f = A"),
     ],
 )
-def test_a_template_of_several_normal_forms_is_refused(template: str, when: str) -> None:
+def test_a_template_of_several_normal_forms_is_refused(db: sqlrl.Database, template: str, when: str) -> None:
     text = HEAD + "1 " + template
     wanted = rf"^<text>:6: .*: where {when} the normal form has other clauses.*write the formula as several rules"
-    with data() as db:
-        with pytest.raises(ModelError, match=wanted):
-            db.predict(sqlrl.parse_mln(text, semantics="alchemy"))
-        db.predict(sqlrl.parse_mln(text))
+    with pytest.raises(ModelError, match=wanted):
+        db.predict(sqlrl.parse_mln(text, semantics="alchemy"))
+    db.predict(sqlrl.parse_mln(text))

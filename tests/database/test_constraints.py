@@ -59,6 +59,11 @@ def db() -> sqlrl.Database:
     return connected()
 
 
+@pytest.fixture(scope="module")
+def other() -> sqlrl.Database:
+    return connected()
+
+
 def hard_texts(found: sqlrl.Model) -> list[str]:
     return [format_formula(rule.formula) + "." for rule in found.rules if rule.hard]
 
@@ -127,10 +132,8 @@ def test_the_limit_of_training_is_that_of_counting_costs(db: sqlrl.Database) -> 
     assert str(trained.value) == str(counted.value)
 
 
-def test_costs_do_not_read_labels() -> None:
-    assert (
-        connected(kinds="BA").constraint_costs(model()).to_arrow() == connected().constraint_costs(model()).to_arrow()
-    )
+def test_costs_do_not_read_labels(db: sqlrl.Database) -> None:
+    assert connected(kinds="BA").constraint_costs(model()).to_arrow() == db.constraint_costs(model()).to_arrow()
 
 
 # ---- growth --------------------------------------------------------------------------------------------------
@@ -170,8 +173,7 @@ PREDICTION = {"none": [], "l+i": [0, 1, 2, 3], "ibt": [0, 1, 2, 3], "ibt-approx"
 
 
 @pytest.mark.parametrize("mode", list(ENFORCED))
-def test_each_mode_enforces_what_the_thesis_says(mode: str) -> None:
-    db = connected()
+def test_each_mode_enforces_what_the_thesis_says(db: sqlrl.Database, other: sqlrl.Database, mode: str) -> None:
     fit = ConstrainedTraining(sqlrl.CDA(0.01), mode=mode).fit(db, model())  # type: ignore[arg-type]
     texts = hard_texts(model())
     assert hard_texts(fit.training_model_) == [texts[i] for i in TRAINING[mode]]
@@ -179,7 +181,7 @@ def test_each_mode_enforces_what_the_thesis_says(mode: str) -> None:
     assert fit.learner_.get_params()["inference"] == ("relaxed" if mode == "ibt-approx" else "exact")
     assert (fit.costs_ is not None) == mode.startswith("sct")
     # The weights are those of the learner on the training model.
-    alone = sqlrl.CDA(0.01, inference=fit.learner_.inference).fit(connected(), fit.training_model_)
+    alone = sqlrl.CDA(0.01, inference=fit.learner_.inference).fit(other, fit.training_model_)
     assert alone.weights_.tolist() == fit.learner_.weights_.tolist()
     scores = db.evaluate(db.predict(fit.model_))
     assert scores.f1 > 0.8
@@ -214,20 +216,19 @@ def test_clauses_of_a_template_are_selected_one_by_one() -> None:
     assert hard_texts(fit.model_) == [rule]
 
 
-def test_only_the_training_examples_decide() -> None:
-    db = connected()
+def test_only_the_training_examples_decide(db: sqlrl.Database) -> None:
     fit = ConstrainedTraining(sqlrl.AdaGrad()).fit(db, model(BEFORE), ["d0"])
     assert fit.costs_ is not None
     assert fit.costs_["examples"] == [1]
 
 
-def test_it_shows_what_it_did() -> None:
+def test_it_shows_what_it_did(db: sqlrl.Database) -> None:
     training = ConstrainedTraining(sqlrl.CDA(0.01), mode="sct", growth=1.2)
     assert repr(training) == "ConstrainedTraining(CDA(sigma=0.01), mode='sct', growth=1.2)"
     assert training._repr_html_().startswith("<pre>")
     with pytest.raises(NotFittedError, match="no model_ yet"):
         _ = training.model_
-    training.fit(connected(), model(EXCLUSION, NEXT))
+    training.fit(db, model(EXCLUSION, NEXT))
     assert "inexpensive 2 of 2 hard clauses" in repr(training)
     assert "under 2 hard rules" in training._repr_html_()
     assert training.model is training.model_

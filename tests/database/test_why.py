@@ -35,6 +35,12 @@ def smokers() -> sqlrl.Database:
     return db
 
 
+@pytest.fixture(scope="module")
+def friends() -> sqlrl.Database:
+    """For tests that only read."""
+    return smokers()
+
+
 def helpers_hold(prediction: sqlrl.Prediction, world: np.ndarray) -> bool:
     """Hard rows of the network hold (definitions of helper atoms among them)."""
     network = prediction.network
@@ -69,8 +75,8 @@ WEIGHTS = st.sampled_from([-2.0, -0.75, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5, 3.0])
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=4), st.integers(0, 5))
-def test_margins_are_those_of_enumeration(rules: list[tuple[str, float]], place: int) -> None:
-    db = smokers()
+def test_margins_are_those_of_enumeration(friends: sqlrl.Database, rules: list[tuple[str, float]], place: int) -> None:
+    db = friends
     text = HEADER + "\n".join(rule.format(w=w) for rule, w in rules)
     model = sqlrl.parse_mln(text, query=("Smokes", "Cancer"))
     prediction = db.predict(model)
@@ -146,8 +152,8 @@ def test_blocks_speak_for_the_value_that_they_leave() -> None:
     assert other.margin == pytest.approx(0.75)
 
 
-def test_hard_clauses_are_worth_more_than_anything() -> None:
-    db = smokers()
+def test_hard_clauses_are_worth_more_than_anything(friends: sqlrl.Database) -> None:
+    db = friends
     model = sqlrl.parse_mln(
         HEADER + "-5 Cancer(x)\n9 Smokes(Anna)\nSmokes(x) => Cancer(x).", query=("Smokes", "Cancer")
     )
@@ -202,6 +208,15 @@ def test_an_atom_of_several_examples_needs_the_example() -> None:
         prediction.why("Is(Yes)", example="d3")
 
 
+@pytest.fixture(scope="module")
+def predicted() -> sqlrl.Prediction:
+    db = smokers()
+    db.load("Smokes", [("Anna",)], given=True)
+    return db.predict(
+        sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)")
+    )
+
+
 @pytest.mark.parametrize(
     ("atom", "message"),
     [
@@ -219,12 +234,9 @@ def test_an_atom_of_several_examples_needs_the_example() -> None:
         ('Smokes("x\'; drop table x; --")', "there is no person"),
     ],
 )
-def test_what_is_no_query_atom_is_refused(atom: str, message: str) -> None:
-    db = smokers()
-    db.load("Smokes", [("Anna",)], given=True)
-    model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)")
+def test_what_is_no_query_atom_is_refused(predicted: sqlrl.Prediction, atom: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        db.predict(model).why(atom)
+        predicted.why(atom)
 
 
 def test_atoms_of_other_examples_and_of_other_data_are_refused() -> None:
@@ -250,10 +262,10 @@ def test_a_prediction_of_some_examples_is_explained_with_its_own_clauses() -> No
     assert [row["clause"] for row in reasons.table if row["weight"]] == ['Token("sql", p, c) => InField(c, Title, p)']
 
 
-def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_network() -> None:
+def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_network(friends: sqlrl.Database) -> None:
     text = HEADER + "\n".join(rule.format(w=0.75) for rule in RULES[:3]) + "\n0.25 Smokes(Anna)\n"
     model = sqlrl.parse_mln(text, query=("Smokes", "Cancer"))
-    whole, cut = smokers().predict(model), smokers().predict(model, method="cutting-plane")
+    whole, cut = smokers().predict(model), friends.predict(model, method="cutting-plane")
     assert cut.partial
     for name in ("Smokes(Bob)", "Cancer(Chris)", "Smokes(Anna)"):
         assert cut.why(name).margin == pytest.approx(whole.why(name).margin, abs=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -156,6 +157,27 @@ FACTS = {
 }
 
 
+@cache
+def loaded() -> Catalog:
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.declare(parse_mln(TEXT, query=("Smokes", "Cancer")))
+    catalog.load("Friends", FACTS["Friends"])
+    catalog.load("Cancer", FACTS["Cancer"], target=True)
+    return catalog
+
+
+@cache
+def checked(rules: str) -> tuple[Program, Network, ProgramOracle]:
+    """A program in a database that all share, fully grounded, and its oracle, whose start and rounds are right."""
+    model, catalog = parse_mln(TEXT + rules, query=("Smokes", "Cancer")), loaded()
+    program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
+    program.expand()
+    network, oracle = ground_network(program), ProgramOracle(program)
+    check_start(oracle, network)
+    check_rounds(oracle, network, 3, (0.0, 0.4, 1.0))
+    return program, network, oracle
+
+
 @pytest.mark.parametrize(
     "rules",
     [
@@ -175,12 +197,7 @@ FACTS = {
 )
 @pytest.mark.parametrize("times", [1.0, -1.0])
 def test_the_optimum_of_full_grounding(rules: str, times: float) -> None:
-    program = sample_program(TEXT + rules, ["Smokes", "Cancer"], FACTS)
-    program.expand()
-    network = ground_network(program)
-    oracle = ProgramOracle(program)
-    check_start(oracle, network)
-    check_rounds(oracle, network, 3, (0.0, 0.4, 1.0))
+    program, network, oracle = checked(rules)
     whole, found = mpe(network, times * program.weights()), cutting_planes(oracle, times * program.weights())
     assert abs(found.result.objective - whole.objective) <= 1e-9
     assert found.result.status is whole.status

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cache
 from itertools import product
 
 import pytest
@@ -36,9 +35,9 @@ RULES = [
 ]
 
 
-@contextmanager
-def loaded(kind: str) -> Iterator[sqlrl.Database]:
-    """Three examples: U, R and what is to be predicted, W and T, belong to them; S to all.
+@cache
+def loaded(kind: str) -> sqlrl.Database:
+    """Three examples: U, R and what is to be predicted, W and T, belong to them; S to all. One database for all rules.
 
     `local`: an example, which is an argument, has the constants of its facts alone; else it has all.
     """
@@ -58,8 +57,7 @@ def loaded(kind: str) -> Iterator[sqlrl.Database]:
             places = list(range(1, len(found[0])))
             db.load(name, found, types=types, columns=places, example="column0", target=target)
     db.set_local("a", kind == "local")
-    yield db
-    db.close()
+    return db
 
 
 def model(kind: str, rules: str) -> sqlrl.Model:
@@ -136,26 +134,26 @@ def test_some_examples_are_told_what_enumeration_says(rules: str, kind: str) -> 
     parsed, data = model(kind, rules), enumerated(kind)
     probability, best = expected(data, parsed)
     formulas = [(rule.weight or 0, Formulas(rule.formula, data)) for rule in parsed.rules]
-    with loaded(kind) as db:
-        for chosen in SUBSETS:
-            marginals = db.marginals(parsed, examples=chosen and list(chosen), method="exact")
-            found = dict[Ground, object]()
-            for name in "WT":
-                found |= told(kind, data, marginals.probabilities(name).to_pylist(), name, "probability")
-            asked = {x: p for x, p in probability.items() if chosen is None or data.example_of(x) in chosen}
-            assert found == pytest.approx(asked, abs=1e-6)
-        predicted, true = db.predict(parsed, examples=["e2"]), dict[Ground, object]()
+    db = loaded(kind)
+    for chosen in SUBSETS:
+        marginals = db.marginals(parsed, examples=chosen and list(chosen), method="exact")
+        found = dict[Ground, object]()
         for name in "WT":
-            true |= told(kind, data, predicted.atoms(name, every=True).to_pylist(), name, "truth")
-        world = frozenset(x for x, value in true.items() if value)
-        assert sum(w * f.n(world, frozenset(("e2",))) for w, f in formulas) == pytest.approx(best["e2"])
+            found |= told(kind, data, marginals.probabilities(name).to_pylist(), name, "probability")
+        asked = {x: p for x, p in probability.items() if chosen is None or data.example_of(x) in chosen}
+        assert found == pytest.approx(asked, abs=1e-6)
+    predicted, true = db.predict(parsed, examples=["e2"]), dict[Ground, object]()
+    for name in "WT":
+        true |= told(kind, data, predicted.atoms(name, every=True).to_pylist(), name, "truth")
+    world = frozenset(x for x, value in true.items() if value)
+    assert sum(w * f.n(world, frozenset(("e2",))) for w, f in formulas) == pytest.approx(best["e2"])
 
 
 @pytest.mark.parametrize("rules", RULES[:4])
 def test_examples_with_such_rules_are_learned_from(rules: str) -> None:
     parsed, data, chosen = model("type", rules), enumerated("type"), ["e2", "e3"]
     observed = frozenset((name, "", row) for name, rows in LABELS.items() for row in rows)
-    with loaded("type") as db:
-        n = [Formulas(rule.formula, data).n(observed, frozenset(chosen)) for rule in parsed.rules]
-        assert db.count(parsed, examples=chosen)["n"] == n
-        assert len(sqlrl.Perceptron().fit(db, parsed, chosen).weights_) == len(n)
+    db = loaded("type")
+    n = [Formulas(rule.formula, data).n(observed, frozenset(chosen)) for rule in parsed.rules]
+    assert db.count(parsed, examples=chosen)["n"] == n
+    assert len(sqlrl.Perceptron().fit(db, parsed, chosen).weights_) == len(n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -50,12 +51,11 @@ FORMULAS = [
 ]
 
 
-@contextmanager
-def small(formula: str, given: bool) -> Iterator[tuple[Program, Model]]:
-    """A program over three constants; L has two query atoms, and with `given` a true one outside its scope."""
-    model = parse_mln(f"{DECLARED}1 {formula}", query=("H", "S", "L"))
+@cache
+def catalog_of(given: bool) -> Catalog:
+    """Three constants; L has two query atoms, and with `given` a true one outside its scope. One catalog for all formulas."""
     catalog = Catalog(connect(":memory:", threads=1))
-    catalog.declare(model)
+    catalog.declare(parse_mln(f"{DECLARED}1 H(x)", query=("H", "S", "L")))
     catalog.load("Near", NEAR)
     catalog.load("Friends", FRIENDS)
     catalog.scope("L", pa.table({"a": [a for a, _ in LINKED], "b": [b for _, b in LINKED]}))
@@ -63,10 +63,16 @@ def small(formula: str, given: bool) -> Iterator[tuple[Program, Model]]:
         catalog.load("L", [("B", "B", True), ("A", "B", False)], given=True, truth=2)
         catalog.load("H", [("B", True)], given=True, truth=1)
         catalog.load("S", [("B", False), ("C", True)], given=True, truth=1)
+    return catalog
+
+
+@contextmanager
+def small(formula: str, given: bool) -> Iterator[tuple[Program, Model]]:
+    """A program of one formula."""
+    model, catalog = parse_mln(f"{DECLARED}1 {formula}", query=("H", "S", "L")), catalog_of(given)
     program = bind_program(catalog.engine, catalog.bind(model, training=False), model)
     yield program, model
     program.close()
-    catalog.engine.close()
 
 
 @pytest.mark.parametrize("given", [False, True])

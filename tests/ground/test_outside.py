@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -18,6 +19,7 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
+from sqlrl.logic.model import Model
 from sqlrl.plan import bounds, grounding, unmet
 
 DECLARED = "F(t, t)\nG(t)\nSame(t, t)\n"
@@ -42,18 +44,22 @@ RULES = [
 ]
 
 
-def program_of(rule: str, seed: int, domain: str) -> Program:
-    """Bind a rule to random facts; of the tuples of Same some are in the scope and some are given."""
-    rng, names = random.Random(seed), [f"C{i}" for i in range(4)]
-    text, first, example = DECLARED + rule, [()], None
+def model_of(rule: str, domain: str) -> Model:
+    text = DECLARED + rule
     if domain == "examples":
-        first, example = [("E1",), ("E2",)], "e"
         for name in ("F", "G", "Same"):
             text = text.replace(f"{name}(", f"{name}(e, ")
+    return parse_mln(text, query=("Same",))
+
+
+@cache
+def catalog_of(seed: int, domain: str) -> Catalog:
+    """Random facts; of the tuples of Same some are in the scope and some are given. One catalog for all rules."""
+    rng, names = random.Random(seed), [f"C{i}" for i in range(4)]
+    first, example = ([("E1",), ("E2",)], "e") if domain == "examples" else ([()], None)
     pairs = [(*e, *p) for e in first for p in itertools.product(names, repeat=2)]
     catalog = Catalog(connect(":memory:", threads=1))
-    model = parse_mln(text, query=("Same",))
-    catalog.declare(model)
+    catalog.declare(model_of("1 Same(a, b)", domain))
     catalog.load("F", rng.sample(pairs, len(pairs) // 2), example=example)
     catalog.load("G", [(*e, c) for e in first for c in rng.sample(names, 2)], example=example)
     inside = rng.sample(pairs, len(pairs) // 2)
@@ -61,6 +67,12 @@ def program_of(rule: str, seed: int, domain: str) -> Program:
     catalog.scope("Same", inside)
     if domain == "given":
         catalog.load("Same", [(*inside[4], True), (*inside[5], False)], given=True, truth=2)
+    return catalog
+
+
+def program_of(rule: str, seed: int, domain: str) -> Program:
+    """Bind a rule to the facts."""
+    catalog, model = catalog_of(seed, domain), model_of(rule, domain)
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
     program.expand()
     return program
@@ -106,8 +118,10 @@ def test_the_network_is_that_of_enumeration(rule: str, domain: str, monkeypatch:
     assert bool(counted) == (rule != "1 Same(a, b) ^ G(a)")
     monkeypatch.setattr("sqlrl.ground.counts.loose_literal", never)
     monkeypatch.setattr("sqlrl.ground.assemble.loose_literal", never)
-    assert everything(program_of(rule, 3, domain)) == found
     program.close()
+    other = program_of(rule, 3, domain)
+    assert everything(other) == found
+    other.close()
 
 
 def people(count: int) -> sqlrl.Database:

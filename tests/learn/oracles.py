@@ -47,8 +47,8 @@ class Oracle:
 
     def best(self, problem: Problem, truth: World | None) -> World:
         scored = []
-        for world in worlds(problem):
-            terms = [w * n for w, n in zip(self.weights, self.counts(problem, world), strict=True)]
+        for world, n in counted(problem, self.clauses).items():
+            terms = [w * k for w, k in zip(self.weights, n, strict=True)]
             terms += [p for p, y in zip(problem.prior, world, strict=True) if y]
             if truth is not None:
                 terms.append(self.augmentation * hamming(truth, world))
@@ -59,8 +59,8 @@ class Oracle:
         return scored[0][1]
 
     def counts(self, problem: Problem, world: World) -> list[int]:
-        n = replace(problem, weights=[0.0] * self.clauses).count(world)
-        return [0 if i in problem.hard else x for i, x in enumerate(n)]
+        # Labels may be a world that hard clauses forbid.
+        return counted(problem, self.clauses).get(world) or counts_of(problem, self.clauses, world)
 
     def step(self, problem: Problem, truth: World) -> None:
         predicted = self.best(problem, None)
@@ -76,6 +76,22 @@ class Oracle:
 
     def averages(self) -> list[float]:
         return [math.fsum(column) / len(self.history) for column in zip(*self.history, strict=True)]
+
+
+_counted: dict[str, dict[World, list[int]]] = {}
+
+
+def counted(problem: Problem, clauses: int) -> dict[World, list[int]]:
+    """The counts of all worlds of a problem, enumerated once for all learners."""
+    key = repr((problem, clauses))
+    if key not in _counted:
+        _counted[key] = {world: counts_of(problem, clauses, world) for world in worlds(problem)}
+    return _counted[key]
+
+
+def counts_of(problem: Problem, clauses: int, world: World) -> list[int]:
+    n = replace(problem, weights=[0.0] * clauses).count(world)
+    return [0 if i in problem.hard else x for i, x in enumerate(n)]
 
 
 def hamming(truth: World, world: World) -> int:

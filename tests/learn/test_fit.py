@@ -10,6 +10,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import ConvergenceWarning, InfeasibleError, InputError, NotFittedError
+from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineEstimator
 from tests.learn.oracles import one_minus_f1
 
@@ -136,14 +137,19 @@ def test_relaxed_inference_learns_too(db: sqlrl.Database, name: str) -> None:
     assert db.evaluate(db.predict(fit.model)).f1 > 0.7
 
 
-@every
-def test_steps_from_given_windows(db: sqlrl.Database, name: str) -> None:
-    """`learn_many` without a database gives what `fit` gives."""
-    learner = ESTIMATORS[name].learner()
+@pytest.fixture(scope="module")
+def given_windows(db: sqlrl.Database) -> list[Window]:
     with db.learning.training_windows(MODEL, size=5) as windows:
         windows.begin("windows", {}, 0)
-        for window in windows:
-            learner.learn_many(window)
+        return list(windows)
+
+
+@every
+def test_steps_from_given_windows(db: sqlrl.Database, given_windows: list[Window], name: str) -> None:
+    """`learn_many` without a database gives what `fit` gives."""
+    learner = ESTIMATORS[name].learner()
+    for window in given_windows:
+        learner.learn_many(window)
     fit = again(name, window=5).fit(db, MODEL)
     assert learner.averaged_weights().tobytes() == fit.weights_.tobytes()
 
