@@ -26,7 +26,7 @@ from grounded_once import GroundedOnce
 from scipy import sparse
 
 import sqlrl
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Formula

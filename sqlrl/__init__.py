@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sqlrl.learn.batch.pscg import PSCG
     from sqlrl.learn.margin.estimator import MaxMargin
     from sqlrl.logic import Bias, Model, Modes, parse_bias, parse_mln, parse_modes, read_bias, read_mln, read_modes
-    from sqlrl.logic.saving import save_model
-    from sqlrl.logic.serialize import models_equal, read_model
+    from sqlrl.logic.files import models_equal, read_model, save_model
     from sqlrl.report import Table
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
@@ -49,15 +48,15 @@ _HOMES = {
     "Table": "sqlrl.report",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
     "connect": "sqlrl.database.database",
-    "models_equal": "sqlrl.logic.serialize",
+    "models_equal": "sqlrl.logic.files",
     "parse_bias": "sqlrl.logic",
     "parse_mln": "sqlrl.logic",
     "parse_modes": "sqlrl.logic",
     "read_bias": "sqlrl.logic",
     "read_mln": "sqlrl.logic",
-    "read_model": "sqlrl.logic.serialize",
+    "read_model": "sqlrl.logic.files",
     "read_modes": "sqlrl.logic",
-    "save_model": "sqlrl.logic.saving",
+    "save_model": "sqlrl.logic.files",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import EngineError, InputError, ParseError, SqlrlError
-from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.restriction import UnsatisfiableError
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 
 import sqlrl
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 

@@ -14,7 +14,7 @@ from graphs import graph
 from rounds import in_turns, publish, read_options, spread
 
 import sqlrl
-from sqlrl.ground.assemble import ROWS_PER_BATCH, ground_network
+from sqlrl.ground.grounding import ROWS_PER_BATCH, ground_network
 
 MODEL = """
 Friends(person, person)

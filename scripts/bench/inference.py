@@ -21,11 +21,11 @@ from smokers import load as load_smokers
 import sqlrl
 from sqlrl.cli.inputs import fill_empty
 from sqlrl.ground.network import Network
-from sqlrl.solve.choose import Method
+from sqlrl.solve.methods import Method
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.presolve import presolve
-from sqlrl.solve.sample import chains, network
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.sample_networks import chains, network
+from sqlrl.solve.weighted import weigh
 
 LIMIT = 20.0
 METHODS: tuple[Method, ...] = ("auto", "elimination", "cut", "lp", "cpsat", "walksat")

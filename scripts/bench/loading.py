@@ -21,7 +21,7 @@ from pathlib import Path
 import duckdb
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 
 DICTIONARY = """
 CREATE OR REPLACE TABLE hand.dictionary AS

@@ -23,7 +23,7 @@ from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping
 from sqlrl.learn.margin.separation import Oracle
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 
 WAYS = {"cuts alone": (False, False), "level": (True, False), "start": (False, True), "level and start": (True, True)}
 """Whether steps stay near the best weights, and whether there is a start from single atoms."""

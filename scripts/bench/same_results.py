@@ -462,7 +462,7 @@ def labelled_friends(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     return smokers(setting, labels=True), sqlrl.parse_mln(SMOKERS, query=["Smokes", "Cancer"])
 
 
-def weighed_linkage(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
+def weighted_linkage(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     """Return records with transitivity, and weights."""
     db, _, predict = records(setting)
     db.scope("Same", predict)
@@ -470,7 +470,7 @@ def weighed_linkage(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     return db, sqlrl.parse_mln(text)
 
 
-def weighed_formulas(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
+def weighted_formulas(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     """Return people, and formulas of every kind."""
     return people(setting), sqlrl.parse_mln(FORMULAS, query=["Happy", "Owns"])
 
@@ -481,7 +481,7 @@ def alchemy_formulas(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     return people(setting), sqlrl.parse_mln(text, query=["Happy", "Owns"], semantics="alchemy")
 
 
-def weighed_chain(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
+def weighted_chain(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     """Return citations, and a chain that was learned from some of them."""
     db, train, _ = citations(setting)
     return db, sqlrl.Perceptron().fit(db, sqlrl.parse_mln(CHAIN), train).model_
@@ -653,21 +653,21 @@ CASES: Mapping[str, Case] = {
     "VotedPerceptron, transitivity": partial(linked, partial(sqlrl.VotedPerceptron, 0.01, 8)),
     "ConstrainedTraining": constraints,
     "worlds: friends": partial(predicted, friends, ("Smokes", "Cancer")),
-    "worlds: records": partial(predicted, weighed_linkage, ("Same",)),
-    "worlds: formulas": partial(predicted, weighed_formulas, ("Happy", "Owns")),
-    "worlds: chain": partial(predicted, weighed_chain, ("InField",)),
+    "worlds: records": partial(predicted, weighted_linkage, ("Same",)),
+    "worlds: formulas": partial(predicted, weighted_formulas, ("Happy", "Owns")),
+    "worlds: chain": partial(predicted, weighted_chain, ("InField",)),
     "marginals: friends": partial(believed, friends, ("Smokes", "Cancer")),
-    "marginals: records": partial(believed, weighed_linkage, ("Same",)),
-    "marginals: formulas": partial(believed, weighed_formulas, ("Happy", "Owns")),
-    "marginals: chain": partial(believed, weighed_chain, ("InField",)),
+    "marginals: records": partial(believed, weighted_linkage, ("Same",)),
+    "marginals: formulas": partial(believed, weighted_formulas, ("Happy", "Owns")),
+    "marginals: chain": partial(believed, weighted_chain, ("InField",)),
     "marginals: Alchemy's reading": partial(believed, alchemy_formulas, ("Happy", "Owns")),
     "samples": drawn,
     "counts: friends": partial(counted, labelled_friends, ("Smokes", "Cancer")),
-    "counts: records": partial(counted, weighed_linkage, ("Same",)),
-    "counts: formulas": partial(counted, weighed_formulas, ("Happy", "Owns"), labels=False),
-    "counts: chain": partial(counted, weighed_chain, ("InField",)),
+    "counts: records": partial(counted, weighted_linkage, ("Same",)),
+    "counts: formulas": partial(counted, weighted_formulas, ("Happy", "Owns"), labels=False),
+    "counts: chain": partial(counted, weighted_chain, ("InField",)),
     "export: friends": partial(exported, friends),
-    "export: formulas": partial(exported, weighed_formulas),
+    "export: formulas": partial(exported, weighted_formulas),
     "kept prediction": kept,
     "loading": loaded,
     "command line": commands,

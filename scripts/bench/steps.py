@@ -1,7 +1,7 @@
 """Online learning from many small examples: steps in compiled code against steps that solve each example by itself.
 
 Made-up documents of a few words: an atom for each place, a clause for each word, and one that joins places. Chains are forests, the
-places of a ring or of a clique are narrow components; both ways take the same steps.
+places of a ring or of a clique are components of small treewidth; both ways take the same steps.
 
     python scripts/bench/steps.py [--quick] [--seed N] [--db FILE] [--json FILE]
 """
@@ -23,9 +23,9 @@ from sqlrl.learn.arrays import new_tally
 from sqlrl.learn.labels import Names
 from sqlrl.learn.rules import grown, new_state
 from sqlrl.learn.slices import cut
-from sqlrl.learn.stepping import learn_examples
+from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.randomness import streams
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 
 WORDS = 50
 SHAPES: dict[str, tuple[int, Callable[[range], list[tuple[int, int]]]]] = {

@@ -16,7 +16,7 @@ from rounds import peak_memory_mb, publish, read_options, run_jobs, spread
 
 import sqlrl
 from sqlrl.demo import MODEL, generate
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.grounding import ground_network
 from sqlrl.solve.mpe import mpe
 
 TRAINING = 300

@@ -9,7 +9,15 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import ATOM_LIMIT, Opening, build_atoms, check_independent
-from sqlrl.catalog.declaring import compact, declare
+from sqlrl.catalog.checks import (
+    check_constants,
+    check_declared,
+    note_outside,
+    note_unlabelled,
+    warn_outside,
+    warn_unlabelled,
+)
+from sqlrl.catalog.declarations import compact, declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names, used_predicates
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import (
@@ -20,18 +28,10 @@ from sqlrl.catalog.examples import (
     example_source,
     local_types,
 )
-from sqlrl.catalog.fitting import (
-    check_constants,
-    check_declared,
-    note_outside,
-    note_unlabelled,
-    warn_outside,
-    warn_unlabelled,
-)
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
-from sqlrl.catalog.readable import readable_views
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
-from sqlrl.catalog import binding, evidence, examples, loading, refreshing, scopes
+from sqlrl.catalog import binding, changes, evidence, examples, loading, scopes
 from sqlrl.catalog.atoms import ATOM_LIMIT
-from sqlrl.catalog.declaring import declare
+from sqlrl.catalog.checks import warn_of_types
+from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.catalog.fitting import warn_of_types
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
@@ -42,7 +42,7 @@ class Catalog:
 
     Examples
     --------
-    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.engine.connection import connect
     >>> from sqlrl.logic.mln import parse_mln
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
@@ -208,7 +208,7 @@ class Catalog:
             size and time of files, the number of rows of tables).
         """
         with self.store.binding():
-            refreshing.check_sources(self.store)
+            changes.check_sources(self.store)
             return binding.bind(self.store, model, training=training, drop=drop, query=query, limit=limit)
 
     def example_filter(self, chosen: Any) -> str:
@@ -234,7 +234,7 @@ class Catalog:
             If a source is gone or its new content cannot be loaded; nothing has changed then.
         """
         with self.store.writing():
-            loaded = refreshing.refresh(self.store)
+            loaded = changes.refresh(self.store)
             return sorted({*loaded, *self._follow(loaded)})
 
     def resolve(self) -> None:

@@ -12,14 +12,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.columns import Mapped
-from sqlrl.catalog.declaring import declare
+from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.loading import register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import Store, argument_columns
+from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError, LoadWarning, warn
 from sqlrl.logic.dropping import drop_predicates

@@ -17,9 +17,9 @@ from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, fir
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.readable import show_loaded
 from sqlrl.catalog.sources import PARQUET, Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError, LoadError
 from sqlrl.logic.bias import Bias

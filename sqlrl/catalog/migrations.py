@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sqlglot import exp
 
-from sqlrl.catalog.readable import comment_tables
 from sqlrl.catalog.store import Store
+from sqlrl.catalog.views import comment_tables
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import MigrationError

@@ -24,9 +24,8 @@ from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
+from sqlrl.logic.files import model_from_json, model_to_json
 from sqlrl.logic.model import Model
-from sqlrl.logic.saving import model_to_json
-from sqlrl.logic.serialize import model_from_json
 
 Kept: TypeAlias = "npt.NDArray[Any] | str | int | float | bool | list[Any] | dict[str, Any] | None"
 """An array of float64, int64, uint64 or bool, or a JSON value."""
@@ -211,7 +210,7 @@ def _contents_fingerprint(store: Store) -> str:
     Examples
     --------
     >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.engine.connection import connect
     >>> catalog, found = Catalog(connect(":memory:")), []
     >>> for facts in ([("Anna",)], [("Anna",)], [("Anna",), ("Bob",)]):
     ...     catalog.load("Smokes", facts, types=["person"])

@@ -28,7 +28,7 @@ def ground(
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
         from sqlrl.database.session import Query
-        from sqlrl.ground.assemble import ground_network
+        from sqlrl.ground.grounding import ground_network
 
         asked = Query(job.model, job.examples, limit=limit)
         with job.run.working("grounding"), job.db.session.expanded(asked) as (program, chosen):

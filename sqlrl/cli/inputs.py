@@ -169,9 +169,9 @@ def read_model(path: str, query: Sequence[str] | None = None) -> Model:
     ParseError, ModelError
         A damaged file.
     """
-    from sqlrl.logic import serialize
+    from sqlrl.logic import files
 
-    model = serialize.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else serialize.read_model(path)
+    model = files.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else files.read_model(path)
     return replace(model, query=model.query | set(split_names(query)))
 
 

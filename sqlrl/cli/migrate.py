@@ -14,7 +14,7 @@ def migrate(output: Messages, database: Database = None, db: Db = None) -> None:
     with session(output) as run:
         from sqlrl.catalog.migrations import open_layout
         from sqlrl.catalog.store import Store
-        from sqlrl.engine.connecting import connect
+        from sqlrl.engine.connection import connect
 
         check_file(path)
         engine = connect(path)

@@ -13,7 +13,7 @@ from sqlrl.cli.options import GROUNDING_LIMIT, Limit
 
 if TYPE_CHECKING:
     from sqlrl.database.predictions import Prediction
-    from sqlrl.solve.choose import Method as WorldMethod
+    from sqlrl.solve.methods import Method as WorldMethod
 
 _SOLVER = "Solver"
 

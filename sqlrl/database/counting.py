@@ -21,7 +21,7 @@ from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_c
 from sqlrl.errors import InputError
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import argument_names, clause_table
-from sqlrl.ground.completing import completed_world
+from sqlrl.ground.completion import completed_world
 from sqlrl.ground.program import Program
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows, table
 from sqlrl.report import Table

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.deriving import CONSTANTS, derive_bias
+from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.loading import Sources, Types, chosen_sources
 from sqlrl.catalog.records import Records
@@ -32,12 +32,12 @@ from sqlrl.database.marginals import Marginals
 from sqlrl.database.named_atoms import check_atoms
 from sqlrl.database.predictions import Prediction
 from sqlrl.database.session import Query, Session
-from sqlrl.engine.connecting import connect as connect_engine
+from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.evaluate import Scores
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.factors import DENSITY, GROWTH
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.bias import Bias
@@ -48,10 +48,10 @@ from sqlrl.report import Console, Table, console_for
 if TYPE_CHECKING:
     import duckdb
 
-    from sqlrl.solve.choose import Method
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.exchange.wcnf import Dialect
     from sqlrl.solve.marginal import Method as MarginalMethod
+    from sqlrl.solve.methods import Method
 
 
 def connect(
@@ -602,7 +602,7 @@ class Database:
             define(self.catalog.store, rules)
 
     def derive_bias(self, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
-        """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.deriving`.
+        """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.derived_bias`.
 
         An argument that determines the others is an input, the others are outputs; without such a key each argument in turn
         is the input, and brings in ten facts at the most. Outputs with few values may also be constants.

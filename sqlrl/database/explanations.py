@@ -13,8 +13,8 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
-from sqlrl.ground.assemble import plans
 from sqlrl.ground.counts import run_counts
+from sqlrl.ground.grounding import plans
 from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Variable
@@ -141,15 +141,15 @@ def explain(program: Program) -> Iterator[Explanation]:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> [each.shape for each in explain(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
     unlisted = _unlisted(program)
     for shape_plan in plans(program):
         use, query = shape_plan.use, shape_plan.plan.query
-        number, foreign = program.clauses_of(use), frozenset(use.foreign)
-        joined = enumerated(use.shape, unlisted, parameters=use.parameters, foreign=foreign)[0]
+        number, unknown = program.clauses_of(use), frozenset(use.unknown)
+        joined = enumerated(use.shape, unlisted, parameters=use.parameters, unknown=unknown)[0]
         bounds = []
         if _is_counted(joined, number * domain_bound(use.shape, program.layout)):
             bounds.append(sum(n for _, n in run_counts(program, use, joined.query)))

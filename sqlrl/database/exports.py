@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from sqlrl.database.session import Query, Session, verb
 from sqlrl.errors import InputError
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.wording import counted
@@ -59,7 +59,7 @@ def export(session: Session, asked: Query, path: str | Path, *, format: Format |
     from sqlrl.solve.exchange.solutions import format_of
     from sqlrl.solve.exchange.text import map_path
     from sqlrl.solve.exchange.uai import write_uai
-    from sqlrl.solve.weighed import weigh
+    from sqlrl.solve.weighted import weigh
 
     kind = format_of(path, format)
     if dialect not in ("classic", "2022"):
@@ -67,14 +67,14 @@ def export(session: Session, asked: Query, path: str | Path, *, format: Format |
     asked.check(weighted=True)
     with session.console.progress("exporting"), session.expanded(asked) as (program, chosen):
         network = ground_network(program, chosen, limit=asked.limit)
-        names, weighed = names_of(program, network), weigh(network, program.weights())
+        names, weighted = names_of(program, network), weigh(network, program.weights())
         if kind == "wcnf":
-            wcnf.write_wcnf(weighed, path, dialect=dialect, names=names)
+            wcnf.write_wcnf(weighted, path, dialect=dialect, names=names)
         elif kind == "lp":
-            write_lp(weighed, path, names=names)
+            write_lp(weighted, path, names=names)
         else:
-            write_uai(weighed, path, names=names)
-    return Exported(Path(path), map_path(path), len(weighed.atoms), len(weighed.cost))
+            write_uai(weighted, path, names=names)
+    return Exported(Path(path), map_path(path), len(weighted.atoms), len(weighted.cost))
 
 
 def names_of(program: Program, network: Network) -> Names:
@@ -91,7 +91,7 @@ def names_of(program: Program, network: Network) -> Names:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> names_of(program, ground_network(program)).texts(np.array([2]))
     [('Smokes', 'Bob')]

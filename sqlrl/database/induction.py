@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.deriving import CONSTANTS, derive_bias
+from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.runs import LearnedModel, Run
 from sqlrl.database.session import Session, check_limit_option, verb

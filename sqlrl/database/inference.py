@@ -15,15 +15,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.catalog.readable import unique_name
+from sqlrl.catalog.views import unique_name
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import named_atoms
-from sqlrl.ground.expanding import Unseen, unseen
 from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Program, shown_rows
+from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.plan.sources import table
 from sqlrl.report.console import Progress
 from sqlrl.wording import counted
@@ -52,7 +52,7 @@ class Inferred:
         What the query atoms were built from: `records.atoms()` at the time.
     examples : int64 array
         Ids of the examples, also of those without atoms.
-    foreign : int
+    unknown : int
         Constants in the clauses of the model that these data do not have; their clauses have no groundings.
     run : int, optional
         The number in `sqlrl.run`, if it was kept.
@@ -66,7 +66,7 @@ class Inferred:
     seconds: dict[str, float]
     built: str
     examples: IntArray
-    foreign: int
+    unknown: int
     run: int | None = None
 
     @property
@@ -157,9 +157,9 @@ class Inferred:
                 f"{counted(self.unseen.combinations, 'combination')} of constants {were} never seen in training; "
                 f"{touch} {counted(self.unseen.atoms, 'query atom')}"
             )
-        if self.foreign:
-            do = "does" if self.foreign == 1 else "do"
-            notes.append(f"{counted(self.foreign, 'constant')} of the model's clauses {do} not occur in these data")
+        if self.unknown:
+            do = "does" if self.unknown == 1 else "do"
+            notes.append(f"{counted(self.unknown, 'constant')} of the model's clauses {do} not occur in these data")
         return notes
 
 
@@ -242,7 +242,7 @@ class Inference:
             "seconds": {"grounding": grounding, **seconds},
             "built": self.session.records.atoms(),
             "examples": self.ids,
-            "foreign": self.program.constants.foreign,
+            "unknown": self.program.constants.unknown,
         }
 
     def deliver(self, found: Found, keep: Callable[[], int]) -> Found:

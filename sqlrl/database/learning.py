@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sqlrl.catalog.fitting import warn_alike, warn_empty
+from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import TrainingStream

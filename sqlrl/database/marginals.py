@@ -45,7 +45,7 @@ class Marginals(Inferred):
         The n query atoms and the helper atoms.
     result : MarginalResult
         Of all of them.
-    unseen, seconds, built, examples, foreign, run
+    unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
     Examples
@@ -177,7 +177,7 @@ def method_names(found: MarginalResult) -> pa.Array:
     Examples
     --------
     >>> from sqlrl.solve.marginal import marginals
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> method_names(marginals(network(1, []), [])).to_pylist()
     ['logistic']
     """

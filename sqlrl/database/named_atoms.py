@@ -17,8 +17,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Constant, Literal
+from sqlrl.plan.mentions import AtomKey
 from sqlrl.plan.sources import argument_columns, table
-from sqlrl.plan.touching import AtomKey
 
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:

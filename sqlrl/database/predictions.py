@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.catalog.fitting import labels_outside
+from sqlrl.catalog.checks import labels_outside
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
@@ -20,10 +20,10 @@ from sqlrl.database.session import Query, Session, verb
 from sqlrl.database.statistics import Counts, add_observed, by_evidence, statistics_table
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores, score
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import check_any_world
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided
@@ -35,8 +35,8 @@ from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.database.why import Reasons
-    from sqlrl.solve.choose import Method
     from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.methods import Method
 
 Window = tuple[IntArray, Network, MPEResult]
 
@@ -62,7 +62,7 @@ class Prediction(Inferred):
         How it was found, as `sqlrl.run` keeps it.
     partial : bool
         Whether `network` lacks ground clauses that cutting planes did not need.
-    unseen, seconds, built, examples, foreign, run
+    unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
     Examples
@@ -289,8 +289,8 @@ def predict(
 ) -> Prediction:
     """Predict the most probable world by our solvers; `Database.predict` explains it."""
     from sqlrl.ground.oracle import ProgramOracle
-    from sqlrl.solve.choose import Method
-    from sqlrl.solve.cutting import cutting_planes, recounted
+    from sqlrl.solve.cutting_plane import cutting_planes, recounted
+    from sqlrl.solve.methods import Method
     from sqlrl.solve.mpe import mpe
 
     methods = (*get_args(Method), "cutting-plane")
@@ -334,7 +334,7 @@ def read_solution(
 ) -> Prediction:
     """Make a prediction of the world that an outside solver found; `Database.read_solution` explains it."""
     from sqlrl.solve.exchange import solutions
-    from sqlrl.solve.weighed import weigh
+    from sqlrl.solve.weighted import weigh
 
     def read(asking: Inference) -> Iterator[Window]:
         """Take the world that the file names."""
@@ -444,7 +444,7 @@ def put_together(windows: Iterable[Window], task: Progress, *, examples: int, co
     --------
     >>> from sqlrl.report import QuietConsole
     >>> from sqlrl.solve.mpe import mpe
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> parts = [network(1, [(0, [1])]), network(2, [(0, [-1, 2])])]
     >>> windows = ((np.array([i]), part, mpe(part, [2.0])) for i, part in enumerate(parts))
     >>> found = put_together(windows, QuietConsole().progress(""), examples=2, counted=True)

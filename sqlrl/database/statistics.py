@@ -11,8 +11,8 @@ import pyarrow as pa
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
-from sqlrl.ground.assemble import decided_false, observed_counts
 from sqlrl.ground.clauses import clause_table
+from sqlrl.ground.grounding import decided_false, observed_counts
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.solve.counts import counts as counts_in
@@ -166,7 +166,7 @@ def by_evidence(program: Program, total: Counts, opened: Counts, violated: Count
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> total, opened, violated = (np.array([n], dtype=object) for n in (9, 4, 2))
     >>> by_evidence(sample_program(PEOPLE, ["Smokes"], FRIENDS), total, opened, violated)[
     ...     "satisfied_by_evidence"

@@ -15,18 +15,18 @@ from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.engine.nodes import column
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program
+from sqlrl.plan.mentions import AtomKey
 from sqlrl.plan.sources import argument_columns, table
-from sqlrl.plan.touching import AtomKey
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
-from sqlrl.solve.choose import Options
-from sqlrl.solve.differing import flipped
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.alternatives import flipped
+from sqlrl.solve.methods import Options
+from sqlrl.solve.weighted import weigh
 
 if TYPE_CHECKING:
     from sqlrl.database.predictions import Prediction

@@ -38,7 +38,7 @@ class DuckDBEngine(Statements):
     Examples
     --------
     >>> from sqlglot import select
-    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.engine.connection import connect
     >>> engine = connect(":memory:")
     >>> engine.fetch(select("1 + 1 as two"), step="add").to_pylist()
     [{'two': 2}]

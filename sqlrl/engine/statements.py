@@ -63,7 +63,7 @@ class Statements:
 
         Examples
         --------
-        >>> from sqlrl.engine.connecting import connect
+        >>> from sqlrl.engine.connection import connect
         >>> connect(duckdb.connect().execute("CREATE SCHEMA sqlrl")).schema
         'sqlrl_'
         """
@@ -76,7 +76,7 @@ class Statements:
         Examples
         --------
         >>> from sqlglot import exp
-        >>> from sqlrl.engine.connecting import connect
+        >>> from sqlrl.engine.connection import connect
         >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
         '"t"."a b"'
         """
@@ -325,7 +325,7 @@ class Statements:
 
         Examples
         --------
-        >>> from sqlrl.engine.connecting import connect
+        >>> from sqlrl.engine.connection import connect
         >>> engine = connect(":memory:")
         >>> engine.same_database(engine), engine.same_database(connect(":memory:"))
         (True, False)

@@ -12,7 +12,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.ground.clauses import ClauseWriter
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.plan.touching import AtomKey, TouchingQuery, touching
+from sqlrl.plan.mentions import AtomKey, TouchingQuery, touching
 
 ENUMERATED = 100
 """So many groundings of one shape that differ only in variables which occur in no open literal are listed each by itself."""
@@ -42,8 +42,8 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
 
     Examples
     --------
-    >>> from sqlrl.ground.assemble import ground_network
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.grounding import ground_network
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> program = sample_program("H(t)\nS(t)\nt = {A}\n1 !(EXIST y (H(y) ^ S(y)))", ["H", "S"], {"H": [("A",)]})
     >>> network = ground_network(program)
     >>> defining = np.array([program.features[f].rule is None for f in program.feature_of])
@@ -143,7 +143,7 @@ def clauses_of_atoms(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> bob = AtomKey("Smokes", 2, {"example": 0, "a0": 1})
     >>> worlds = TwoWorlds(np.array([1, 2, 3]), np.array([True, True, False]), np.array([True, False, False]))
@@ -206,7 +206,7 @@ def _fetch(
         plans = [
             touching(
                 use.shape, program.layout, key, parameters=use.parameters, examples=examples,
-                foreign=frozenset(use.foreign), count=counting,
+                unknown=frozenset(use.unknown), count=counting,
             )
             for counting in (count, True)
         ]  # fmt: skip

@@ -39,7 +39,7 @@ class Atoms:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "thing = {T}\nkind = {A, B}\nIs(thing, kind!)\n1 Is(t, A)"
     >>> program = sample_program(text, ["Is"], {})
     >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
@@ -67,7 +67,7 @@ def read_atoms(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> read_atoms(program.engine, program.layout, program.blocks, None).ids.tolist()
     [1, 2, 3]
@@ -161,7 +161,7 @@ def read_labels(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> truth, known = read_labels(program.engine, program.layout, np.array([1, 2, 3]), None)
     >>> truth.tolist(), known.all()
@@ -251,7 +251,7 @@ def read_facts(program: Program, predicates: Iterable[str], examples: TableName,
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> with program.only(np.array([0])) as examples:
     ...     facts = read_facts(program, ["Friends", "Smokes"], examples, np.array([0]))

@@ -78,7 +78,7 @@ class CompiledRules:
     Examples
     --------
     >>> from sqlrl.logic.mln import parse_mln
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> known = CompiledRules()
     >>> model, again = (parse_mln(f"Smokes(person)\n{weight} Smokes(x) v Smokes(y)") for weight in (1, 2))
     >>> [first], [second] = (known.of(each, people())(each.rules[0]) for each in (model, again))
@@ -147,7 +147,7 @@ def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> _check_independence(program.layout, program.model.rules[0], program.features[0].feature)  # all is one example
     """
@@ -192,7 +192,7 @@ def _check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> _check_templates(program.layout, program.model.rules[0], program.features[0].feature)  # no type is local
     """
@@ -321,7 +321,7 @@ def bind_program(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)  # calls bind_program
     >>> program.clause_count, program.weights().tolist()
     (1, [1.0])

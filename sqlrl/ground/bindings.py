@@ -278,7 +278,7 @@ class WindowBindings:
     Examples
     --------
     >>> import numpy as np
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.logic.shapes import ShapeLiteral
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> x, y = Slot(False, 0), Slot(False, 1)

@@ -39,7 +39,7 @@ def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tup
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
     >>> program.expand()
@@ -81,7 +81,7 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
     >>> program.expand()
@@ -137,7 +137,7 @@ def shape_table(program: Program) -> pa.Table:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> shape_table(program).to_pylist()
     [{'shape': 0, 'text': '!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', 'literals': 3}]
@@ -168,7 +168,7 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
     >>> program.expand()
@@ -231,7 +231,7 @@ def stated_model(program: Program) -> Model:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> stated_model(program) == program.model
     True
@@ -260,7 +260,7 @@ def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> query = named_atoms(program.layout, program.layout.predicates["Smokes"])
     >>> program.engine.fetch(query.order_by("a.atom"), step="name").to_pylist()[:2]
@@ -282,7 +282,7 @@ def argument_names(info: PredicateInfo) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> argument_names(program.layout.predicates["Friends"])
     ('person', 'person_2')
@@ -305,7 +305,7 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> atom_texts(program, np.array([1, 3]))
     {1: 'Smokes(Anna)', 3: 'Smokes(Chris)'}
@@ -327,7 +327,7 @@ def example_names(program: Program, examples: npt.NDArray[np.int64]) -> dict[int
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> example_names(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([0]))
     {0: 'all'}
     """
@@ -345,8 +345,8 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
 
     Examples
     --------
-    >>> from sqlrl.ground.assemble import ground_network
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.grounding import ground_network
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> describer(program, ground_network(program))(0, [-1, 2])
     '!Smokes(Anna) v Smokes(Bob) (from Friends(x, y) ^ Smokes(x) => Smokes(y))'
@@ -388,7 +388,7 @@ class ClauseWriter:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke
+    >>> from sqlrl.plan.sample_layout import friends_smoke
     >>> values = {Slot(False, 0): "Anna", Slot(False, 1): "Bob"}
     >>> ClauseWriter(friends_smoke(), ["x", "y"]).text(values)
     '!Friends(Anna, Bob) v Smokes(Bob)'

@@ -48,7 +48,7 @@ def rule_text(program: Program, feature: int) -> str:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> rule_text(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
     'Friends(x, y) ^ Smokes(x) => Smokes(y)'
     """
@@ -62,7 +62,7 @@ def rule_place(program: Program, feature: int) -> str:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> rule_place(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
     '<text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y)'
     """
@@ -89,7 +89,7 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.plan.counting import count_violated
     >>> from sqlrl.plan.sources import OBSERVED
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
@@ -115,7 +115,7 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
     >>> with overflow_named(program, use):
@@ -156,7 +156,7 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Smokes(x) v Smokes(y)", ["Smokes"], FRIENDS)
     >>> for use in program.shapes.values():
     ...     check_limit(program, use, 5)
@@ -165,8 +165,8 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
     """
     if domain_bound(use.shape, program.layout) * max(program.clauses_of(use), 1) <= limit:
         return
-    foreign = frozenset(use.foreign)
-    for bound in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign):
+    unknown = frozenset(use.unknown)
+    for bound in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown):
         found = run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:
@@ -176,7 +176,7 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
                 f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
                 f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
             )
-    if loose_literal(bind(use.shape, program.layout, foreign, use.parameters)) is not None:
+    if loose_literal(bind(use.shape, program.layout, unknown, use.parameters)) is not None:
         check_count(program, use, limit, POSSIBLE, examples)
 
 
@@ -198,7 +198,7 @@ def check_count(program: Program, use: ShapeUse, limit: int, world: World, examp
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.plan.sources import OBSERVED
     >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
     >>> for use in sample_program(text, ["Smokes"], FRIENDS).shapes.values():
@@ -291,7 +291,7 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> groundings(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
     [9]
     """
@@ -378,7 +378,7 @@ def violated(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> violated(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
     [1]
     """
@@ -405,7 +405,7 @@ def true_counts(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> true_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
     [8]
     """
@@ -439,7 +439,7 @@ def count_differences(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> with program.shown(pa.table({"atom": [1, 2, 3]})) as everyone:
     ...     count_differences(program, World(everyone)).tolist()
@@ -475,7 +475,7 @@ def check_counts(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> check_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS), [OBSERVED], limit=0)
     """
     if limit is None:
@@ -502,7 +502,7 @@ def check_any_world(program: Program, examples: TableName | None = None, *, limi
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
     >>> check_any_world(sample_program(text, ["Smokes"], FRIENDS), limit=5)
     Traceback (most recent call last):
@@ -524,7 +524,7 @@ def violated_by_evidence(program: Program, examples: TableName | None = None, *,
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
     >>> violated_by_evidence(sample_program(text, ["Smokes"], FRIENDS)).tolist()
     [0, 2]

@@ -121,7 +121,7 @@ class BodyText:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> body = (BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, constant(2))))
     >>> str(BodyText(program.engine, program.layout, ["Friends"], body))
@@ -159,7 +159,7 @@ def constant_names(engine: QueryEngine, layout: Layout, kind: str, ids: Iterable
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> constant_names(program.engine, program.layout, "person", [1])
     {1: 'Bob'}
@@ -360,7 +360,7 @@ def placed(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> components = Components(1)
     >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, 2))])
     >>> step = Refiner(components).step(path, {})
@@ -499,7 +499,7 @@ class Coverage:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.logic.components import BodyLiteral
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> components, people = Components(1), np.array([[0], [1], [2]])

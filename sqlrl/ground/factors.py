@@ -105,7 +105,7 @@ def factor_counts(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> found = factor_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS))
     >>> found.nodes.tolist(), found.factors.tolist(), found.edges.tolist(), found.degree.tolist()
     ([3], [2], [4], [2])
@@ -152,8 +152,8 @@ def _found(
                 return
     elif limit is not None:
         check_limit(program, use, limit, examples)
-    foreign = frozenset(use.foreign)
-    listed = list_factors(shape, layout, parameters=use.parameters, examples=examples, foreign=foreign)
+    unknown = frozenset(use.unknown)
+    listed = list_factors(shape, layout, parameters=use.parameters, examples=examples, unknown=unknown)
     yield from _run(program, use, listed, exact=True)
 
 

@@ -35,7 +35,7 @@ from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.counts import rule_place
 from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.program import FOREIGN, Program
+from sqlrl.ground.program import UNKNOWN, Program
 from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
 from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
@@ -91,7 +91,7 @@ def head_of(shape: Shape, layout: Layout) -> ShapeLiteral | None:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> str(head_of(friends_smoke(), people()))
     'Smokes(v1)'
     """
@@ -116,7 +116,7 @@ def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
     >>> [str(shape) for shape in _heads_of(program)]
     ['!Friends(v0, v1) v Smokes(v1)']
@@ -137,7 +137,7 @@ def _clause_bodies(program: Program, heads: Mapping[Shape, ShapeLiteral]) -> dic
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
     >>> [(x.clause, x.body[0].terms) for x in _clause_bodies(program, _heads_of(program))["Smokes"]]
     [(1, (1, 0))]
@@ -159,7 +159,7 @@ def _closed_predicates(layout: Layout) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> _closed_predicates(people())
     ('Friends',)
     """
@@ -199,7 +199,7 @@ def _clause_body(
 
 
 def _constant(identity: int) -> int:
-    return NOWHERE if identity == FOREIGN else constant(identity)
+    return NOWHERE if identity == UNKNOWN else constant(identity)
 
 
 # ---- counts of bodies --------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def features(program: Program, examples: TableName | None = None, *, limit: int 
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Friends(x, y) ^ Friends(y, z) => Smokes(x)\n1 Friends(Anna, y) => Smokes(x)"
     >>> found = features(sample_program(text, ["Smokes"], FRIENDS))
     >>> found.found.tolist(), found.units.toarray().tolist()
@@ -300,7 +300,7 @@ def _atoms_with_arguments(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> [x.tolist() for x in _atoms_with_arguments(program, program.layout.predicates["Smokes"], None)]
     [[1, 2, 3], [0, 0, 0], [[0], [1], [2]]]
@@ -330,7 +330,7 @@ def _body_counts(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
     >>> smokes, clauses = program.layout.predicates["Smokes"], _clause_bodies(program, _heads_of(program))["Smokes"]
     >>> people = np.array([[0], [1], [2]])
@@ -459,7 +459,7 @@ def ground_together(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
     >>> found = ground_together(program, AtomIndex(np.array([1, 2, 3])), least=1)
     >>> [str(shape) for shape in found.shapes], found.pieces[0].literals.tolist()
@@ -492,7 +492,7 @@ def ground_together(
 def _heads_are_known(program: Program, shape: Shape, head: ShapeLiteral) -> bool:
     """Return whether all that is needed of a shape's heads can be known; see the module."""
     info, layout = program.layout.predicates[head.predicate], program.layout
-    if info.has_given or any(slot.parameter and slot.index in program.shapes[shape].foreign for slot in head.terms):
+    if info.has_given or any(slot.parameter and slot.index in program.shapes[shape].unknown for slot in head.terms):
         return False
     if info.full_scope or not head.positive:
         return True

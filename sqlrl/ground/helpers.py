@@ -94,7 +94,7 @@ def most_atoms(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))"
     >>> program = sample_program(text, ["Smokes"], FRIENDS)
     >>> (helper,) = (h for f in program.features for h in f.feature.helpers)
@@ -194,7 +194,7 @@ class HelperTables:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))"
     >>> program = sample_program(text, ["Smokes"], FRIENDS)  # makes one
     >>> len(program.helper_names), [feature.hard for feature in program.features]

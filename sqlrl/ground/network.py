@@ -116,8 +116,8 @@ class Network:
 
     Examples
     --------
-    >>> from sqlrl.ground.assemble import ground_network
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.grounding import ground_network
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> network = ground_network(sample_program(PEOPLE, ["Smokes"], FRIENDS))
     >>> [network.literals[a:b].tolist() for a, b in zip(network.indptr[:-1], network.indptr[1:])]
     [[-1, 2], [-2, 3]]

@@ -13,10 +13,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer
-from sqlrl.ground.assemble import ROWS_PER_BATCH, add_per_clause, assemble, check_evidence, passing, with_clause
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
 from sqlrl.ground.counts import Counts, check_count, limited, run_counts, violated_by_evidence
+from sqlrl.ground.grounding import ROWS_PER_BATCH, add_per_clause, assemble, check_evidence, passing, with_clause
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, narrowed, read_rows
@@ -25,7 +25,7 @@ from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import World, table
-from sqlrl.plan.unmet import FAIL, HOLD, among, few, may_be_long, unmet
+from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, unsatisfied
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Asked:
 
 
 class ProgramOracle:
-    r"""Answers for a program what `sqlrl.solve.cutting.ClauseOracle` asks.
+    r"""Answers for a program what `sqlrl.solve.cutting_plane.ClauseOracle` asks.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class ProgramOracle:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> oracle = ProgramOracle(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS))
     >>> network = oracle.start()
     >>> network.units.toarray().tolist(), network.literals.tolist()
     ([[0, 1], [0, 0], [0, 0]], [])
-    >>> oracle.unmet(np.array([True, False, False]), np.array([1, 1])).literals.tolist()
+    >>> oracle.unsatisfied(np.array([True, False, False]), np.array([1, 1])).literals.tolist()
     [-1, 2]
     >>> oracle.counts(np.array([True, False, False]), np.array([True, True])).tolist()
     [8, 1]
@@ -82,7 +82,7 @@ class ProgramOracle:
         InfeasibleError
             If the evidence makes every world impossible; shows the ground clause.
         CountOverflowError, GroundingLimitError
-            As `sqlrl.ground.assemble.ground_network`.
+            As `sqlrl.ground.grounding.ground_network`.
         """
         return self._network
 
@@ -98,7 +98,7 @@ class ProgramOracle:
                 program.layout,
                 parameters=use.parameters,
                 examples=examples,
-                foreign=frozenset(use.foreign),
+                unknown=frozenset(use.unknown),
             )
             if plan is not None:
                 pieces += self._rows(_Asked(use, plan, tuple(use.clauses)), index, evidence)
@@ -107,7 +107,7 @@ class ProgramOracle:
             check_evidence(program, network, examples)
         return network
 
-    def unmet(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
+    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network whose rows are the ground clauses of two literals or more that a world does not meet.
 
         Parameters
@@ -137,12 +137,12 @@ class ProgramOracle:
         ----------
         chosen : bool array, shape (n,)
         wanted : int8 array, shape (m,)
-            As for `unmet`; 1 and -1 are the same here.
+            As for `unsatisfied`; 1 and -1 are the same here.
 
         Returns
         -------
         Network
-            As `unmet`. Ground clauses of shapes with other literals, that the evidence makes false, are left out.
+            As `unsatisfied`. Ground clauses of shapes with other literals, that the evidence makes false, are left out.
         """
         self._show(chosen)
         return self._long_rows([replace(x, plan=x.pairs) for x in self._plans(wanted) if x.pairs is not None])
@@ -212,7 +212,7 @@ class ProgramOracle:
                     program.layout,
                     parameters=use.parameters,
                     examples=self.examples,
-                    foreign=frozenset(use.foreign),
+                    unknown=frozenset(use.unknown),
                 )[0].query
                 found += sum(n for _, n in run_counts(program, use, query))
         return found
@@ -276,9 +276,9 @@ class ProgramOracle:
                 yield self._both(use, {ought: None}, mine)
 
     def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Asked:
-        layout, examples, foreign = self.program.layout, self.examples, frozenset(use.foreign)
-        plan = unmet(use.shape, layout, self._world, clauses=clauses, examples=examples, foreign=foreign)
-        pairs = among(use.shape, layout, self._world, clauses=clauses, examples=examples, foreign=foreign)
+        layout, examples, unknown = self.program.layout, self.examples, frozenset(use.unknown)
+        plan = unsatisfied(use.shape, layout, self._world, clauses=clauses, examples=examples, unknown=unknown)
+        pairs = among(use.shape, layout, self._world, clauses=clauses, examples=examples, unknown=unknown)
         return _Asked(use, plan, ids, pairs)
 
     def _by_wish(self, parameters: TableName, wanted: npt.NDArray[np.int8]) -> dict[int, TableName | None]:

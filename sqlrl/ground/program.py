@@ -27,7 +27,7 @@ from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.sources import table
 
-FOREIGN = -1
+UNKNOWN = -1
 """The id of a constant that the data do not have; it joins with nothing."""
 
 _numbers = count(1)
@@ -51,11 +51,11 @@ class ConstantIds:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> constants = ConstantIds(program.engine, program.layout, "example")
     >>> constants.learn([("person", "Anna"), ("person", "Zoe")])
-    >>> constants.of("person")["Anna"], constants.of("person")["Zoe"] == FOREIGN
+    >>> constants.of("person")["Anna"], constants.of("person")["Zoe"] == UNKNOWN
     (0, True)
     >>> constants.names("person", most=10), constants.names("person", most=2)
     (['Anna', 'Bob', 'Chris'], [])
@@ -83,7 +83,7 @@ class ConstantIds:
             if name not in self._ids.setdefault(kind, {}):
                 wanted.setdefault(kind, set()).add(name)
         for kind, names in wanted.items():
-            found = dict.fromkeys(names, FOREIGN)
+            found = dict.fromkeys(names, UNKNOWN)
             if kind in self.layout.types:
                 listed = self.scratch("names", pa.table({"name": pa.array(sorted(names), pa.string())}))
                 query = (
@@ -96,13 +96,13 @@ class ConstantIds:
             self._ids[kind].update(found)
 
     def of(self, kind: str) -> Mapping[str, int]:
-        """Return the ids of the constants of a type that were learned; FOREIGN for those that the data lack."""
+        """Return the ids of the constants of a type that were learned; UNKNOWN for those that the data lack."""
         return self._ids.get(kind, {})
 
     @property
-    def foreign(self) -> int:
+    def unknown(self) -> int:
         """How many of the constants that were learned the data lack."""
-        return sum(identity == FOREIGN for ids in self._ids.values() for identity in ids.values())
+        return sum(identity == UNKNOWN for ids in self._ids.values() for identity in ids.values())
 
     def names(self, kind: str, most: int) -> list[str]:
         """Return all constants of a type; none if there are more than `most`."""
@@ -164,7 +164,7 @@ def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.plan.sources import table
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> with shown_rows(program.engine, program.layout, pa.table({"x": [1, 2]})) as name:
@@ -227,7 +227,7 @@ class ShapeUse:
         The parameter table `clause, k0, k1, ...`; None for a shape without parameters.
     clauses : list of int
         The clauses of a shape without parameters; one that occurs twice counts twice.
-    foreign : set of int
+    unknown : set of int
         Parameters for which some clause has a constant that the data do not have.
     rows : int
         Rows of the parameter table.
@@ -236,7 +236,7 @@ class ShapeUse:
     shape: Shape
     parameters: TableName | None
     clauses: list[int] = field(default_factory=list)
-    foreign: set[int] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
     rows: int = 0
 
 
@@ -272,7 +272,7 @@ class Program:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\nFriends(+x, y) => Smokes(y)", ["Smokes"], FRIENDS)
     >>> program.clause_count, program.expand(), program.feature_of
     (1, 2, [0, 1, 1])
@@ -460,7 +460,7 @@ class Program:
             use = self._use(shape)
             columns = [np.concatenate([clauses for clauses, _ in pieces])]
             columns += [np.concatenate([ids[k] for _, ids in pieces]) for k in range(len(shape.parameters))]
-            use.foreign |= {k for k, ids in enumerate(columns[1:]) if (ids < 0).any()}
+            use.unknown |= {k for k, ids in enumerate(columns[1:]) if (ids < 0).any()}
             use.rows = len(columns[0])
             data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
             use.parameters = self.constants.scratch("parameter", data)
@@ -537,7 +537,7 @@ class Program:
                     identity = self.constants.of(kind)[term.name]
                     value = exp.cast(integer(identity), exp.DataType.build("INT"))
                     if identity < 0:
-                        use.foreign.add(k)
+                        use.unknown.add(k)
                 select.append(named(value, f"k{k}"))
             rows = exp.select(*select).from_(table(self.expansions[i]))
             rows = rows.where(exp.GTE(this=column("clause"), expression=integer(first)))

@@ -1,4 +1,4 @@
-"""Arrow batches of a grounding query to ground clauses as arrays, and how many of them a network has room for.
+"""Arrow batches of a grounding query to ground clauses as arrays, and the budget of a network.
 
 Most shapes give rows of a fixed number of literals, none merged. A row then fits into 63 bits for any network of practical
 size (two literals over 100 million atoms under 100 clauses, say), so that sorting rows is sorting integers. A literal is packed
@@ -22,7 +22,7 @@ from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.plan.grounding import GroundingQuery
 
-# ---- room: how many atoms and literals a network may hold --------------------------------------------
+# ---- budget: how many atoms and literals a network may hold --------------------------------------------
 
 
 MOST_ENTRIES = 2**22
@@ -30,14 +30,14 @@ MOST_ENTRIES = 2**22
 of 20,000 citations take longer with windows of a quarter of that, which have more queries, and with larger ones, which fit no cache."""
 
 FEWER = 4
-"""A window without room is tried again with so many times fewer examples; what was grounded of it is lost, at most `MOST_ENTRIES`."""
+"""A window beyond the budget is tried again with so many times fewer examples; what was grounded of it is lost, at most `MOST_ENTRIES`."""
 
 
-class NoRoomError(SqlrlError):
-    """A network would hold more than there is room for: whoever divides examples into windows takes fewer of them."""
+class BudgetError(SqlrlError):
+    """A network would hold more than the budget allows: whoever divides examples into windows takes fewer of them."""
 
 
-class Room:
+class Budget:
     """Counts the atoms and literals of a network while it is grounded.
 
     Parameters
@@ -51,11 +51,11 @@ class Room:
 
     Examples
     --------
-    >>> room = Room(3)
-    >>> room.take(2)
-    >>> room.take(2)
+    >>> budget = Budget(3)
+    >>> budget.take(2)
+    >>> budget.take(2)
     Traceback (most recent call last):
-    sqlrl.ground.rows.NoRoomError: a network of 4 atoms and literals so far does not fit into room for 3
+    sqlrl.ground.rows.BudgetError: a network of 4 atoms and literals so far does not fit into a budget of 3
     """
 
     def __init__(self, entries: int | None) -> None:
@@ -66,12 +66,12 @@ class Room:
 
         Raises
         ------
-        NoRoomError
+        BudgetError
         """
         self.used += entries
         if self.entries is not None and self.used > self.entries:
-            raise NoRoomError(
-                f"a network of {self.used:,} atoms and literals so far does not fit into room for {self.entries:,}"
+            raise BudgetError(
+                f"a network of {self.used:,} atoms and literals so far does not fit into a budget of {self.entries:,}"
             )
 
     def taken(self, batches: Iterator[pa.RecordBatch], plan: GroundingQuery) -> Iterator[pa.RecordBatch]:
@@ -79,7 +79,7 @@ class Room:
 
         Raises
         ------
-        NoRoomError
+        BudgetError
         """
         for batch in batches:
             witnesses = sum(len(batch.column(f"e{i}").flatten()) for i in range(len(plan.list_signs)))
@@ -118,7 +118,7 @@ def narrowed(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.plan.grounding import ground
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
@@ -469,7 +469,7 @@ def read_rows(
     Examples
     --------
     >>> from sqlrl.plan.grounding import ground
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
     >>> rows = read_rows([batch], ground(friends_smoke(), people()), AtomIndex(np.array([5, 6, 7])), 0, 1)
     >>> rows.literals.tolist(), rows.multiplicity.tolist()
@@ -524,7 +524,7 @@ def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, cl
     Examples
     --------
     >>> from sqlrl.plan.grounding import ground
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
     >>> read_batch(batch, ground(friends_smoke(), people()), AtomIndex(np.array([5, 6, 7])), 0).literals.tolist()
     [3, 1]

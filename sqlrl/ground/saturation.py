@@ -85,7 +85,7 @@ def saturate(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.logic.bias_parser import parse_bias
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> bias = parse_bias(":- modeh(1, 'Smokes'(+p)). :- modeb(*, 'Friends'(+p,-p)).")

@@ -8,12 +8,12 @@ from itertools import islice
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.counts import shape_of
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Program
-from sqlrl.ground.rows import FEWER, MOST_ENTRIES, NoRoomError, Room
+from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
 from sqlrl.plan.slots import BoundShape, bind
 
 FIRST, MOST = 512, 16 * 512
@@ -60,7 +60,7 @@ class Windows:
         For each pass its examples in order.
     size : int, optional
         Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
-        most `MOST`; fewer if there is no room for the first, or it has too many ground clauses.
+        most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
     limit : int, optional
         The most ground clauses of one shape in a window.
 
@@ -75,7 +75,7 @@ class Windows:
     Examples
     --------
     >>> import numpy as np
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
     >>> for number, window in Windows(sample_program(text, ["Topic"], facts), [np.array([0])] * 2, size=10):
@@ -137,11 +137,11 @@ class Windows:
             self.program.expand(table)
 
     def _first_window(self, examples: IntArray) -> Window:
-        # As many of these examples as there is room for; says how many later windows have.
-        room = Room(MOST_ENTRIES if len(examples) > 1 else None)
+        # As many of these examples as the budget allows; says how many later windows have.
+        budget = Budget(MOST_ENTRIES if len(examples) > 1 else None)
         try:
-            window = self._window(examples, room)
-        except (NoRoomError, GroundingLimitError):
+            window = self._window(examples, budget)
+        except (BudgetError, GroundingLimitError):
             if len(examples) == 1:
                 raise
             self.first = max(len(examples) // FEWER, 1)
@@ -149,11 +149,11 @@ class Windows:
         self.later = _fitting(window.network) if self.first == FIRST else self.first
         return window
 
-    def _window(self, examples: IntArray, room: Room | None = None) -> Window:
+    def _window(self, examples: IntArray, budget: Budget | None = None) -> Window:
         program = self.program
         with program.only(examples) as table:
             program.expand(table)
-            network = ground_network(program, table, limit=self.limit, room=room)
+            network = ground_network(program, table, limit=self.limit, budget=budget)
             truth, labelled = read_labels(program.engine, program.layout, network.atoms, table)
         return Window(examples, network, truth, labelled)
 
@@ -164,7 +164,7 @@ def _fitting(network: Network) -> int:
     return min(max(ENTRIES // max(entries, 1), 1) * FIRST, MOST)
 
 
-# ---- all examples, as many at a time as there is room for --------------------------------------------
+# ---- all examples, as many at a time as the budget allows --------------------------------------------
 
 
 def divided(
@@ -175,7 +175,7 @@ def divided(
     limit: int | None = None,
     entries: int | None = MOST_ENTRIES,
 ) -> Iterator[tuple[IntArray, Network]]:
-    r"""Ground examples window by window, each window as large as there is room for; all at once if counts do not add up over windows.
+    r"""Ground examples window by window, each window as large as the budget allows; all at once if counts do not add up over windows.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def divided(
     --------
     >>> import numpy as np
     >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.engine.connection import connect
     >>> from sqlrl.ground.binding import bind_program
     >>> from sqlrl.logic.mln import parse_mln
     >>> catalog = Catalog(connect(":memory:"))
@@ -222,10 +222,10 @@ def divided(
     begin, size = 0, _first(program, len(examples), entries)
     while begin < len(examples):
         window = examples[begin : begin + size]
-        room = Room(entries if len(window) > 1 else None)
+        budget = Budget(entries if len(window) > 1 else None)
         try:
-            network = _network(program, window, chosen, limit, room, whole=len(window) == len(examples))
-        except (NoRoomError, GroundingLimitError):
+            network = _network(program, window, chosen, limit, budget, whole=len(window) == len(examples))
+        except (BudgetError, GroundingLimitError):
             if len(window) == 1:
                 raise
             size = max(len(window) // FEWER, 1)
@@ -233,8 +233,8 @@ def divided(
         yield window, network
         del network  # or else it would be there while the next is grounded
         begin += len(window)
-        # Half of the room, since examples differ.
-        size = max(len(window) * entries // (2 * max(room.used, 1)), 1)
+        # Half of the budget, since examples differ.
+        size = max(len(window) * entries // (2 * max(budget.used, 1)), 1)
 
 
 def adds_up(program: Program) -> bool:
@@ -245,7 +245,7 @@ def adds_up(program: Program) -> bool:
     Examples
     --------
     >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.engine.connection import connect
     >>> from sqlrl.ground.binding import bind_program
     >>> from sqlrl.logic.mln import parse_mln
     >>> catalog = Catalog(connect(":memory:"))
@@ -272,9 +272,9 @@ def _first(program: Program, examples: int, entries: int) -> int:
 
 
 def _network(
-    program: Program, window: IntArray, chosen: TableName | None, limit: int | None, room: Room, *, whole: bool
+    program: Program, window: IntArray, chosen: TableName | None, limit: int | None, budget: Budget, *, whole: bool
 ) -> Network:
     if whole:
-        return ground_network(program, chosen, limit=limit, room=room)
+        return ground_network(program, chosen, limit=limit, budget=budget)
     with program.only(window) as table:
-        return ground_network(program, table, limit=limit, room=room)
+        return ground_network(program, table, limit=limit, budget=budget)

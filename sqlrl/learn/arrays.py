@@ -10,8 +10,8 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.slices import Slices
+from sqlrl.solve.bounded_treewidth import BoundedProgram
 from sqlrl.solve.forest import ForestArrays, ForestProgram
-from sqlrl.solve.narrow import NarrowProgram
 from sqlrl.solve.treewidth.buckets import Buckets, scratch_for
 from sqlrl.solve.treewidth.buckets import Scratch as TableScratch
 
@@ -57,10 +57,10 @@ class Forest(NamedTuple):
     last: IntArray
 
 
-class Narrow(NamedTuple):
-    """The narrow components of a window; example k has `component[first[k]:last[k]]`.
+class Bounded(NamedTuple):
+    """The components of small treewidth of a window; example k has `component[first[k]:last[k]]`.
 
-    The other fields are those of `NarrowProgram`, with room for the tables of one component and the states of all variables.
+    The other fields are those of `BoundedProgram`, with room for the tables of one component and the states of all variables.
     """
 
     buckets: Buckets
@@ -76,11 +76,11 @@ class Narrow(NamedTuple):
 class Components(NamedTuple):
     """The components of a window whose best worlds compiled code finds.
 
-    Without narrow ones there is None for them, for which kernels are compiled without what they take.
+    Without components of small treewidth there is None for them, for which kernels are compiled without what they take.
     """
 
     forest: Forest
-    narrow: Narrow | None
+    bounded: Bounded | None
 
 
 class Tally(NamedTuple):
@@ -170,8 +170,8 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
     )
 
 
-def component_arrays(forest: ForestProgram, narrow: NarrowProgram, examples: IntArray) -> Components:
-    """The components of a window that are forests or narrow, with those of each example of the sequence."""
+def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: IntArray) -> Components:
+    """The components of a window that are forests or have small treewidth, with those of each example of the sequence."""
     arrays = forest.arrays
     trees = ForestArrays(
         _integers(arrays.state_start),
@@ -190,17 +190,17 @@ def component_arrays(forest: ForestProgram, narrow: NarrowProgram, examples: Int
         _integers(forest.variable),
         *_ranges(forest.examples, forest.example_start, examples),
     )
-    tables = narrow.buckets
+    tables = bounded.buckets
     if len(tables.parent) == 0:
         return Components(found, None)
     return Components(
         found,
-        Narrow(
+        Bounded(
             tables,
-            _integers(narrow.row),
-            _integers(narrow.variable),
-            _integers(narrow.component),
-            *_ranges(narrow.examples, narrow.example_start, examples),
+            _integers(bounded.row),
+            _integers(bounded.variable),
+            _integers(bounded.component),
+            *_ranges(bounded.examples, bounded.example_start, examples),
             scratch_for(tables),
             np.zeros(len(tables.parent), dtype=np.int64),
         ),

@@ -1,6 +1,6 @@
 """Steps over the examples of a window, compiled: current weights, prediction or samples, scores, delta n, update by any rule.
 
-`learn_compiled` does whole steps of examples whose components are forests or narrow; for others a caller predicts by other
+`learn_compiled` does whole steps of examples whose components are forests or have small treewidth; for others a caller predicts by other
 means between `refresh` and `finish`.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.arrays import Changes, Forest, Narrow, Scratch, StepRows, Tally, WindowArrays
+from sqlrl.learn.arrays import Bounded, Changes, Forest, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
 from sqlrl.learn.worlds import start_world
@@ -23,7 +23,7 @@ from sqlrl.solve.sampling.chains import State as ChainState
 from sqlrl.solve.sampling.chains import start_state, toggle
 from sqlrl.solve.sampling.gibbs import Sweep, start_sweep, sweep_once
 from sqlrl.solve.treewidth.messages import best_world
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 # ---- what atoms and rows are worth -------------------------------------------------------------------
 
@@ -71,9 +71,9 @@ def _predict_forest(
 
 
 @kernel
-def _weigh_narrow(window: WindowArrays, narrow: Narrow, c: int, linear: FloatArray, now: FloatArray) -> None:
+def _weigh_bounded(window: WindowArrays, bounded: Bounded, c: int, linear: FloatArray, now: FloatArray) -> None:
     # Write what states add and what violated rows cost into the tables of component c.
-    buckets = narrow.buckets
+    buckets = bounded.buckets
     for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
         for s in range(buckets.state_start[i], buckets.state_start[i + 1]):
             atom = buckets.state_atom[s]
@@ -81,20 +81,20 @@ def _weigh_narrow(window: WindowArrays, narrow: Narrow, c: int, linear: FloatArr
                 buckets.state_value[s] = _unit_worth(window, atom, now) + linear[atom]
         for r in range(buckets.row_start[i], buckets.row_start[i + 1]):
             j = buckets.row[r]
-            row = narrow.row[j]
+            row = bounded.row[j]
             if row >= 0 and not window.hard[window.row_clause[row]]:
                 buckets.cost[j] = _row_cost(window, row, now)
 
 
 @kernel
-def _predict_narrow(
-    window: WindowArrays, narrow: Narrow, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
+def _predict_bounded(
+    window: WindowArrays, bounded: Bounded, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
 ) -> int:
-    for p in range(narrow.first[k], narrow.last[k]):
-        c = narrow.component[p]
-        _weigh_narrow(window, narrow, c, linear, now)
-        if not best_world(narrow.buckets, narrow.scratch, c, narrow.chosen, world):
-            return int(narrow.variable[narrow.buckets.component_start[c]])
+    for p in range(bounded.first[k], bounded.last[k]):
+        c = bounded.component[p]
+        _weigh_bounded(window, bounded, c, linear, now)
+        if not best_world(bounded.buckets, bounded.scratch, c, bounded.chosen, world):
+            return int(bounded.variable[bounded.buckets.component_start[c]])
     return -1
 
 
@@ -102,7 +102,7 @@ def _predict_narrow(
 def predict(
     window: WindowArrays,
     forest: Forest,
-    narrow: Narrow | None,
+    bounded: Bounded | None,
     k: int,
     theta_unary: FloatArray,
     theta_pair: FloatArray,
@@ -110,13 +110,13 @@ def predict(
     now: FloatArray,
     world: BoolArray,
 ) -> int:
-    """Write the most probable world of the k-th example, all of it forests and narrow components, under the current weights `now`.
+    """Write the most probable world of the k-th example, all of it forests and components of small treewidth, under the current weights `now`.
 
     Parameters
     ----------
     window : WindowArrays
     forest : Forest
-    narrow : Narrow or None
+    bounded : Bounded or None
         Its tables are overwritten.
     k : int
         Place of the example in the sequence.
@@ -135,9 +135,9 @@ def predict(
     """
     stuck: int = _predict_forest(forest, k, theta_unary, theta_pair, linear, now, world)
     # Alone, so that numba leaves it out where there is None.
-    if narrow is not None:  # noqa: SIM102
+    if bounded is not None:  # noqa: SIM102
         if stuck < 0:
-            stuck = _predict_narrow(window, narrow, k, linear, now, world)
+            stuck = _predict_bounded(window, bounded, k, linear, now, world)
     return stuck
 
 
@@ -175,7 +175,7 @@ def start_chain(slices: Slices, truth: BoolArray) -> Chain:
     """Return the chain of a window with these labels."""
     network = slices.network
     n, r = len(network.atoms), len(network.row_clause)
-    rows = Weighed(
+    rows = WeightedNetwork(
         np.arange(n, dtype=np.int64),
         np.zeros(n),
         network.indptr,
@@ -430,7 +430,7 @@ def record(
 def learn_compiled(
     window: WindowArrays,
     forest: Forest,
-    narrow: Narrow | None,
+    bounded: Bounded | None,
     chain: Chain | None,
     begin: int,
     end: int,
@@ -447,11 +447,11 @@ def learn_compiled(
     random: Stream,
     recording: bool,
 ) -> tuple[int, Changes, int]:
-    """Predict, compare and update for the examples begin to end - 1, all of forests and narrow components; in place.
+    """Predict, compare and update for the examples begin to end - 1, all of forests and components of small treewidth; in place.
 
     Parameters
     ----------
-    window, forest, narrow
+    window, forest, bounded
         The window.
     chain : Chain or None
         To learn from samples; the examples then have no hard clauses.
@@ -483,9 +483,9 @@ def learn_compiled(
     for k in range(begin, end):
         step = done + 1 + k - begin
         refresh(window, k, state, tally, rates, work, step)
-        stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
+        stuck = predict(window, forest, bounded, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck < 0 and augmentation > 0:
-            stuck = predict(window, forest, narrow, k, theta_unary, theta_pair, with_loss, work.now, work.target)
+            stuck = predict(window, forest, bounded, k, theta_unary, theta_pair, with_loss, work.now, work.target)
         if stuck >= 0:
             return stuck, changes, used
         # Numba leaves this out where there is None.

@@ -54,7 +54,7 @@ def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, na
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> check_labelled(network(1, []), np.array([True]), np.array([0]), Names())
     """
     missing = np.flatnonzero(~labelled & ~network.helper & np.isin(network.example, examples))
@@ -168,7 +168,7 @@ def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(3, [(0, [-1, -2])], hard=[0], blocks=[([1, 2], True)])
     >>> broken = infeasible_truth(small, np.array([True, True, True]))
     >>> print(broken.describe(Names()))

@@ -19,7 +19,7 @@ from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.rules import State, arrays_of, chosen, grown, longer, new_state, read, with_arrays
 from sqlrl.learn.slices import cut
-from sqlrl.learn.stepping import Learned, learn_examples
+from sqlrl.learn.steps import Learned, learn_examples
 from sqlrl.solve.randomness import Stream, streams
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class OnlineLearner:
     --------
     >>> from sqlrl.ground.windows import Window
     >>> from sqlrl.learn.settings import AdaGradParameters
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> smokes = network(2, [(0, [1]), (1, [2])])
     >>> learner = OnlineLearner(AdaGradParameters(regularization=0.1))
     >>> everything = np.array([True, True])

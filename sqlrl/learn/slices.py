@@ -76,7 +76,7 @@ def row_examples(network: Network) -> IntArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> row_examples(network(4, [(0, [1, 2]), (0, [3, 4])], example=[7, 7, 8, 8])).tolist()
     [7, 8]
     """
@@ -119,7 +119,7 @@ def cut(network: Network, examples: IntArray) -> Slices:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> two = network(4, [(0, [1, 3]), (0, [2, 4])], example=[7, 8, 7, 8])
     >>> slices = cut(two, np.array([8, 7]))
     >>> slices.atom.tolist(), slices.row.tolist(), slices.row_start.tolist()
@@ -156,7 +156,7 @@ def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> two = network(4, [(0, [1, 2]), (1, [3, -4]), (2, [4])], example=[7, 7, 8, 8])
     >>> small, atoms, clauses = example_network(cut(two, np.array([7, 8])), 1)
     >>> small.literals.tolist(), atoms.tolist(), clauses.tolist()

@@ -9,20 +9,20 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.parameters import Parameters
-from sqlrl.solve.choose import LARGE
 from sqlrl.solve.conflict import Describe
+from sqlrl.solve.methods import LARGE
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.occurrences import occurrences
 from sqlrl.solve.presolve import keep_rows, presolve, recognise_blocks
 from sqlrl.solve.randomness import Stream
 from sqlrl.solve.relaxation import LinearSolver, relax
-from sqlrl.solve.restrict import UnsatisfiableError, restrict
+from sqlrl.solve.restriction import UnsatisfiableError, restrict
 from sqlrl.solve.rounding import round_up
 from sqlrl.solve.sampling.chains import start_state
 from sqlrl.solve.sampling.gibbs import start_sweep, sweep_once
 from sqlrl.solve.sampling.mcsat import walk_mcsat
 from sqlrl.solve.sampling.propagation import propagate
-from sqlrl.solve.weighed import FREE, Weighed, weigh
+from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 
 
 def exact_world(
@@ -65,7 +65,7 @@ def two_worlds(
     Examples
     --------
     >>> from sqlrl.learn.settings import PerceptronParameters
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> one = network(1, [(0, [1])])
     >>> [x.tolist() for x in two_worlds(one, np.array([-0.5]), np.ones(1), PerceptronParameters(), lambda *_: "")]
     [[False], [True]]
@@ -109,7 +109,7 @@ def relaxed_world(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(2, [(0, [-1, 2]), (1, [1])])
     >>> relaxed_world(small, np.array([2.0, 0.5]), None, seed=0, describe=None).tolist()
     [True, True]
@@ -126,19 +126,19 @@ def relaxed_world(
     return world
 
 
-def _scaled(weighed: Weighed) -> Weighed:
+def _scaled(weighted: WeightedNetwork) -> WeightedNetwork:
     # Linear solvers take what is below their tolerance for 0: a power of two makes the largest number about 1, exactly.
-    finite = weighed.cost[~weighed.hard]
-    largest = max(float(np.abs(weighed.linear).max(initial=0.0)), float(np.abs(finite).max(initial=0.0)))
+    finite = weighted.cost[~weighted.hard]
+    largest = max(float(np.abs(weighted.linear).max(initial=0.0)), float(np.abs(finite).max(initial=0.0)))
     if largest == 0.0:
-        return weighed
+        return weighted
     _, exponent = np.frexp(largest)
     return replace(
-        weighed,
-        linear=np.ldexp(weighed.linear, -exponent),
-        cost=np.ldexp(weighed.cost, -exponent),
-        constant=float(np.ldexp(weighed.constant, -exponent)),
-        rounding=float(np.ldexp(weighed.rounding, -exponent)),
+        weighted,
+        linear=np.ldexp(weighted.linear, -exponent),
+        cost=np.ldexp(weighted.cost, -exponent),
+        constant=float(np.ldexp(weighted.constant, -exponent)),
+        rounding=float(np.ldexp(weighted.rounding, -exponent)),
     )
 
 
@@ -171,19 +171,19 @@ def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sw
     Examples
     --------
     >>> from sqlrl.solve.randomness import streams
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> sure = network(2, [(0, [1, 2]), (1, [-1])], hard=[0])
     >>> world = sampled_world(sure, np.array([0.0, 40.0]), np.array([True, False]), sweeps=3, random=streams(0, 1)[0])
     >>> world.tolist()
     [False, True]
     """
-    weighed, start = weigh(network, weights), start_world(network, truth)
-    broken = weighed.hard & weighed.violated(start)
+    weighted, start = weigh(network, weights), start_world(network, truth)
+    broken = weighted.hard & weighted.violated(start)
     if broken.any():
-        weighed = keep_rows(weighed, ~broken)
-    value = propagate(weighed)
+        weighted = keep_rows(weighted, ~broken)
+    value = propagate(weighted)
     free = value == FREE
-    left = recognise_blocks(weighed if free.all() else restrict(weighed, value))
+    left = recognise_blocks(weighted if free.all() else restrict(weighted, value))
     world = np.asarray(value == 1, dtype=np.bool_)
     walk = walk_mcsat if left.hard.any() else _walk_gibbs
     world[free] = walk(left, start[free], sweeps, random)
@@ -195,7 +195,7 @@ def start_world(network: Network, truth: BoolArray) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> start_world(network(3, [], blocks=[([0, 1], True)]), np.array([False, False, True])).tolist()
     [True, False, True]
     """
@@ -210,8 +210,8 @@ def start_world(network: Network, truth: BoolArray) -> BoolArray:
     return start
 
 
-def _walk_gibbs(weighed: Weighed, world: BoolArray, sweeps: int, random: Stream) -> BoolArray:
-    state, sweep = start_state(weighed, occurrences(weighed), world), start_sweep(weighed)
+def _walk_gibbs(weighted: WeightedNetwork, world: BoolArray, sweeps: int, random: Stream) -> BoolArray:
+    state, sweep = start_state(weighted, occurrences(weighted), world), start_sweep(weighted)
     unused = np.zeros((2, len(world)))
     for _ in range(sweeps):
         sweep_once(state, sweep, random, unused[0], unused[1])

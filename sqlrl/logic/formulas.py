@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Cursor, Source, Token, nearest
+from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Cursor, Source, Token, nearest, tokenize
+from sqlrl.logic.model import Model
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -47,13 +48,10 @@ DEEPEST = 60
 """How deeply parentheses, negations and quantifiers may nest."""
 
 Rename = Callable[[str], str]
-
 Binding = tuple[str, int]
 
 
 # ---- parsing -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class TermMention:
     """A term where it stands; `binding` tells variables of one name in different scopes apart, None for a constant."""
@@ -322,8 +320,6 @@ def is_constant(name: str) -> bool:
 
 
 # ---- static checks, with errors that point at the text -----------------------------------------------
-
-
 def check(
     source: Source, mentions: Mentions, predicates: Mapping[str, Predicate], types: Mapping[str, tuple[str, ...]]
 ) -> None:
@@ -414,3 +410,44 @@ class _Types:
             return None
         found = self.of.get(mention.binding)
         return found[0] if found else None
+
+
+def parse_formula(
+    text: str, model_or_predicates: Model | Mapping[str, Predicate] | None = None, *, path: str = "<text>"
+) -> Formula:
+    """Parse one formula.
+
+    Parameters
+    ----------
+    text : str
+    model_or_predicates : Model or mapping of str to Predicate, optional
+        The declarations to check the formula against; without them only its syntax is checked.
+    path : str
+        The file, or a name for the text, in errors.
+
+    Returns
+    -------
+    Formula
+
+    Raises
+    ------
+    ParseError, ModelError, UnsupportedError
+        As in `sqlrl.parse_mln`.
+
+    Examples
+    --------
+    >>> parse_formula("!P(x)")
+    Not(body=Atom(predicate='P', terms=(Variable(name='x', plus=False),)))
+    """
+    source = Source(text, path)
+    parser = FormulaParser(source, tokenize(source))
+    parser.skip_lines()
+    formula = parser.rule()
+    parser.skip_lines()
+    if parser.token.kind != END:
+        raise parser.unexpected("an operator or the end of the formula")
+    if isinstance(model_or_predicates, Model):
+        check(source, parser.mentions, model_or_predicates.predicates, model_or_predicates.types)
+    elif model_or_predicates is not None:
+        check(source, parser.mentions, model_or_predicates, {})
+    return formula

@@ -22,8 +22,7 @@ from typing import Any
 
 from sqlrl.errors import ModelError, ParseError, SqlrlError, UnsupportedError
 from sqlrl.logic.expansions import fill, rename_variables
-from sqlrl.logic.formula import parse_formula
-from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check
+from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check, parse_formula
 from sqlrl.logic.lexer import (
     END,
     NAME,
@@ -530,7 +529,7 @@ def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str)
     model : Model
         Has each clause as a rule of its own.
     listed : sequence of mapping
-        What `sqlrl.logic.saving.listed_templates` returned for the model that was saved.
+        What `sqlrl.logic.files.listed_templates` returned for the model that was saved.
     path : str
         The file, in errors.
 

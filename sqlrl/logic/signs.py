@@ -33,7 +33,7 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.formula import parse_formula
+    >>> from sqlrl.logic.formulas import parse_formula
     >>> from sqlrl.logic.printer import format_formula
     >>> [format_formula(f) for f in split_signs(parse_formula("*P(x) ^ *Q(x)"))]
     ['P(x) ^ Q(x)', '!P(x) ^ Q(x)', 'P(x) ^ !Q(x)', '!P(x) ^ !Q(x)']

@@ -41,7 +41,7 @@ class ClosedPart:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> shape = friends_smoke()
     >>> shape = Shape(shape.variables, (), tuple(ShapeLiteral(x.predicate, False, x.terms) for x in shape.literals))
     >>> part = ClosedParts(people()).of(shape).part
@@ -99,7 +99,7 @@ class ClosedParts:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> friends = [ShapeLiteral("Friends", False, terms) for terms in ((x, y), (y, x))]
     >>> parts = ClosedParts(people())
@@ -229,7 +229,7 @@ def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: 
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> smokes = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
     >>> query = bindings_query(ClosedParts(people()).of(smokes).part, people(), table_name("chosen"))
     >>> print(query.sql("duckdb").replace('"', ""))

@@ -76,7 +76,7 @@ def project(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> from sqlrl.plan.sources import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> edges = [Source(table(table_name("e"), a), a, (("a", v), ("b", w))) for a, v, w in (("e", x, y), ("f", y, z))]
@@ -210,7 +210,7 @@ class Body:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> body = Body(bind(friends_smoke(), people()))
     >>> body.facts(friends_smoke().literals[0])

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
-from sqlrl.plan.counted import CountedPart, counted_parts, item_slots, reduced, without_parts
+from sqlrl.plan.counted_variables import CountedPart, counted_parts, item_slots, reduced, without_parts
 from sqlrl.plan.expansion import freed
 from sqlrl.plan.multiplicity import present
 from sqlrl.plan.outside import loose_literal
@@ -47,7 +47,7 @@ def domain_bound(shape: Shape, layout: Layout) -> int:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> domain_bound(friends_smoke(), people())
     9
     """
@@ -64,7 +64,7 @@ def enumerated(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
 ) -> list[Enumerated]:
     """Plan bounds on what the grounding query of a shape enumerates, clause by clause.
 
@@ -79,11 +79,11 @@ def enumerated(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> [found.query.sql("duckdb") for found in enumerated(friends_smoke(), people())]
     ['SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"']
     """
-    whole = bind(shape, layout, foreign, parameters)
+    whole = bind(shape, layout, unknown, parameters)
     parts, main, variables = _uncounted(whole)
     loose = loose_literal(whole)
     must = [*_negative(main), *([] if loose is None else [loose])]
@@ -109,7 +109,7 @@ def template_rows(instance: Instance, layout: Layout, *, constants: TableName | 
     Examples
     --------
     >>> from sqlrl.logic.terms import Variable
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> x, k = Slot(False, 0), Slot(True, 0)
     >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
     >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))

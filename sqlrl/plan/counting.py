@@ -18,7 +18,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted import Item, components, item_slots, items_of, reduced
+from sqlrl.plan.counted_variables import Item, components, item_slots, items_of, reduced
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
 from sqlrl.plan.sources import Source, World, equal_rows, parameter_keys, parameter_source
@@ -85,7 +85,7 @@ def _independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape, ShapeLiteral
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
@@ -194,7 +194,7 @@ def _enumerate_violated(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> bound = bind(friends_smoke(), people())
@@ -250,7 +250,7 @@ def count_violated(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.sources import OBSERVED
     >>> [str(c.alias) for c in count_violated(friends_smoke(), people(), OBSERVED).selects]
     ['n']
@@ -312,7 +312,7 @@ def enumerated_by_count(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.sources import OBSERVED
     >>> enumerated_by_count(friends_smoke(), people(), OBSERVED)
     []
@@ -350,7 +350,7 @@ def count_groundings(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> count_groundings(friends_smoke(), people()).sql("duckdb")
     'SELECT CAST(9 AS INT128) AS "n"'
     """
@@ -366,7 +366,7 @@ def alike_groundings(shape: Shape, layout: Layout) -> int | tuple[object, ...] |
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> alike_groundings(friends_smoke(), people())
     9
     """
@@ -402,7 +402,7 @@ def count_difference(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.sources import OBSERVED, World
     >>> query = count_difference(friends_smoke(), people(), World(table_name("predicted")), OBSERVED)
     >>> [cte.alias for cte in query.ctes]

@@ -193,7 +193,7 @@ def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
     >>> print(wanted_bindings([pattern], tables).sql("duckdb").replace('"', ""))
@@ -223,7 +223,7 @@ def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: Co
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0, 1), Argument("constant")), ((0,),), True)
     >>> print(facts_of_constants(0, pattern, people(), tables).sql("duckdb").replace('"', ""))
@@ -280,7 +280,7 @@ def _counted_facts(
     --------
     How many friends somebody has, in `Friends(C, D)` with C of a parent that is not loose:
 
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
     >>> print(_counted_facts(0, pattern, people().predicates["Friends"], tables, "f").sql("duckdb").replace('"', ""))
@@ -398,7 +398,7 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> keys = {(0,): table_name("keys")}
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("head", 0), Argument("new", 0)), ())
@@ -434,7 +434,7 @@ def layer_counts(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> keys = {(0,): table_name("keys")}
     >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
     >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
@@ -570,7 +570,7 @@ def count_bindings(bindings: TableName, first: int) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> print(count_bindings(table_name("bindings"), 7).sql("duckdb").replace('"', ""))
     SELECT c.component, c.key, COUNT(*) AS n FROM (SELECT * FROM db.main.bindings AS b WHERE b.component >= 7) AS c
     GROUP BY c.component, c.key ORDER BY c.component, c.key
@@ -588,7 +588,7 @@ def bindings_from(bindings: TableName, first: int) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> bindings_from(table_name("bindings"), 7).sql("duckdb")
     'SELECT * FROM "db"."main"."bindings" AS "b" WHERE "b"."component" >= 7'
     """

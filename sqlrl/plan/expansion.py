@@ -11,7 +11,7 @@ from sqlrl.engine.nodes import column, integer, named
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted import counted_parts, without_parts
+from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.slots import BoundShape, bind
@@ -49,7 +49,7 @@ def expand(
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> x, k = Slot(False, 0), Slot(True, 0)
     >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
     >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
@@ -97,7 +97,7 @@ def freed(instance: Instance, layout: Layout, constants: TableName | None = None
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> x, k = Slot(False, 0), Slot(True, 0)
     >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
     >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))

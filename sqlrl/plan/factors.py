@@ -46,7 +46,7 @@ def is_countable(shape: Shape, layout: Layout) -> bool:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> is_countable(friends_smoke(), people())
     True
     """
@@ -67,7 +67,7 @@ def is_exact(shape: Shape, layout: Layout, distinct: Distinct = ()) -> bool:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> is_exact(friends_smoke(), people())
     False
     """
@@ -92,7 +92,7 @@ def degree(shape: Shape, layout: Layout) -> int:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> degree(friends_smoke(), people())
     1
     """
@@ -123,7 +123,7 @@ def count_factors(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> count_factors(friends_smoke(), people()).named_selects
     ['example', 'nodes', 'factors', 'edges']
     """
@@ -260,13 +260,13 @@ def list_factors(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
 ) -> exp.Select:
     """Plan the same numbers from the ground clauses themselves, of which those with equal literals are one.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, foreign
+    shape, layout, parameters, examples, unknown
         As for `plan.grounding.ground`.
 
     Returns
@@ -276,11 +276,11 @@ def list_factors(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> list_factors(friends_smoke(), people()).named_selects
     ['example', 'nodes', 'factors', 'edges']
     """
-    plan = ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign)
+    plan = ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown)
     keys = [*(["clause"] if plan.has_clause else []), "example"]
     steps = Steps([])
     merged = exp.select(*map(column, keys[:-1]), named(_literals(plan), "literals")).from_(subquery(plan.query, "g"))

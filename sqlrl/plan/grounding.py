@@ -17,14 +17,14 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted import counted_parts, without_parts
+from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.outside import loose_literal, with_outside
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, bind, outer_slots
 from sqlrl.plan.sources import Source, atom_source, given_rows, open_source, parameter_source, table
 from sqlrl.plan.terms import domain_size
-from sqlrl.plan.truths import Truths
+from sqlrl.plan.truth_values import Truths
 
 # ---- existential groups: witnesses that the evidence makes true, and those that it leaves open -------
 
@@ -35,7 +35,7 @@ def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> 
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> group = ShapeExists((0,), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),), ())
     >>> bound = bind(Shape(("person",), (), (), (), (group,)), people())
@@ -180,7 +180,7 @@ def open_literals(bound: BoundShape) -> tuple[ShapeLiteral, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> [str(x) for x in open_literals(bind(friends_smoke(), people()))]
     ['Smokes(v1)']
     """
@@ -193,7 +193,7 @@ def ground(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
     raw: bool = False,
     truths: Truths | None = None,
 ) -> GroundingQuery:
@@ -207,7 +207,7 @@ def ground(
         Table `clause, k0, k1, ...` with one row for each clause; required if the shape has parameters.
     examples : TableName, optional
         Table with a column `example`: ground only these.
-    foreign : frozenset of int
+    unknown : frozenset of int
         Parameters that some clause fills with a constant which the data do not have.
     raw : bool
         One row for each grounding that the evidence leaves open, none merged, with literals in the shape's order, repeated
@@ -243,7 +243,7 @@ def ground(
     SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
     INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
-    whole = bind(shape, layout, foreign, parameters)
+    whole = bind(shape, layout, unknown, parameters)
     body = Body(whole)
     parts = () if raw else counted_parts(whole, whole.variables)
     counted = Multiplicity(whole, body, parts, examples)
@@ -302,7 +302,7 @@ def clause_body(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> bound = bind(friends_smoke(), people())
     >>> clause_body(bound, Body(bound), None, None)
     (['o0'], set())
@@ -367,7 +367,7 @@ def exclude_tautologies(bound: BoundShape, body: Body) -> None:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> shape = Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)), ShapeLiteral("Smokes", False, (y,))))
     >>> print(ground(shape, people()).query.args["where"].sql("duckdb"))

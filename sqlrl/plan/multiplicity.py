@@ -16,7 +16,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, subquery
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted import CountedPart, item_slots
+from sqlrl.plan.counted_variables import CountedPart, item_slots
 from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import OBSERVED, Source, table
@@ -97,8 +97,8 @@ class Multiplicity:
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.counted import counted_parts
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.counted_variables import counted_parts
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> x, y = (Slot(False, i) for i in range(2))
     >>> bound = bind(Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)),)), people())
@@ -158,8 +158,8 @@ def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.counted import counted_parts
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.counted_variables import counted_parts
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> smokes = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Smokes", True, (z,)))

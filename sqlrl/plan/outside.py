@@ -25,7 +25,7 @@ def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
     --------
     >>> from dataclasses import replace
     >>> from sqlrl.logic.shapes import Shape, Slot
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> layout = people()
     >>> some = replace(layout.predicates["Smokes"], full_scope=False)
@@ -66,7 +66,7 @@ def with_outside(
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape, Slot
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> unit = Shape(("person",), (), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),))
     >>> atoms = exp.select("atom AS l0", "1 AS multiplicity").from_("atoms")

@@ -63,7 +63,7 @@ def reached(
     Examples
     --------
     >>> from sqlrl.logic.bias import Place
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> tables = SaturationTables(table_name("seeds"), table_name("known"), {"person": 0})
     >>> friends = Mode("Friends", (Place("+", "person"), Place("-", "person")), None)
     >>> print(reached([friends], 1, people(), tables).sql("duckdb").replace('"', ""))

@@ -122,7 +122,7 @@ def sum_product(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> from sqlrl.plan.sources import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> edges = table_name("edges")
@@ -160,7 +160,7 @@ def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps)
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> from sqlrl.plan.sources import table
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> edges = Factor(Source(table(table_name("edges"), "e"), "e", (("a", x), ("b", y))), rows=5)

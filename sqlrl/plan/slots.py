@@ -22,14 +22,14 @@ class BoundShape:
         stands once in every example.
     owners : mapping of Slot to tuple of Slot
         For each slot of a local type the example terms whose domains it must be in; empty: the whole type.
-    foreign : frozenset of int
+    unknown : frozenset of int
         Parameters that some clause fills with a constant which the data do not have (id -1).
     parameters : TableName or None
         The table `clause, k0, k1, ...`.
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> bound = bind(friends_smoke(), people())
     >>> [str(slot) for slot in bound.variables], bound.hidden
     (['v0', 'v1'], None)
@@ -41,7 +41,7 @@ class BoundShape:
     layout: Layout
     hidden: Slot | None
     owners: dict[Slot, tuple[Slot, ...]]
-    foreign: frozenset[int] = frozenset()
+    unknown: frozenset[int] = frozenset()
     parameters: TableName | None = None
 
     @property
@@ -123,7 +123,7 @@ class BoundShape:
         """True if every grounding of an open literal is a query atom or given, so that an inner join loses nothing."""
         if not self.info(literal).full_scope:
             return False
-        if any(slot.parameter and slot.index in self.foreign for slot in literal.terms):
+        if any(slot.parameter and slot.index in self.unknown for slot in literal.terms):
             return False
         return all(
             not self.is_local(slot) or (not slot.parameter and self._beside_owner(literal, slot))
@@ -132,7 +132,7 @@ class BoundShape:
 
 
 def bind(
-    shape: Shape, layout: Layout, foreign: frozenset[int] = frozenset(), parameters: TableName | None = None
+    shape: Shape, layout: Layout, unknown: frozenset[int] = frozenset(), parameters: TableName | None = None
 ) -> BoundShape:
     """Hold a shape against a layout.
 
@@ -141,7 +141,7 @@ def bind(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> bound = bind(friends_smoke(), people())
     >>> bound.hidden, bound.owners, bound.covers(bound.shape.literals[1])
     (None, {}, True)
@@ -150,7 +150,7 @@ def bind(
     hidden = None
     if any(info.example_column for info in layout.predicates.values()):
         hidden = Slot(False, len(shape.variables))
-    bound = BoundShape(shape, layout, hidden, {}, foreign, parameters)
+    bound = BoundShape(shape, layout, hidden, {}, unknown, parameters)
     if bound.undivided and not any(info.local for info in layout.types.values()):
         # Nothing stands for examples; a model may have thousands of shapes, so they are not looked at for it.
         return bound
@@ -184,7 +184,7 @@ def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> group = ShapeExists((1,), (ShapeLiteral("Friends", True, (x, y)),), ())
     >>> [str(slot) for slot in outer_slots(bind(Shape(("person",) * 2, (), (), (), (group,)), people()), group)]

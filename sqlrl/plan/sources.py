@@ -45,7 +45,7 @@ class Source:
     --------
     The facts of `Friends(v0, v1)`:
 
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> source = Source(table(table_name("friends"), "t0"), "t0", (("a0", Slot(False, 0)), ("a1", Slot(False, 1))))
     >>> source.relation.sql("duckdb")
     '"db"."main"."friends" AS "t0"'
@@ -61,7 +61,7 @@ def argument_columns(info: PredicateInfo) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> argument_columns(people().predicates["Friends"])
     ('a0', 'a1')
     """
@@ -86,7 +86,7 @@ def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Sele
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> given_rows(people().predicates["Smokes"], truth=True).sql("duckdb")
     'SELECT "a0" FROM "db"."main"."smokes" WHERE "given" AND "truth"'
     """
@@ -101,7 +101,7 @@ def atom_rows(info: PredicateInfo) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> atom_rows(people().predicates["Smokes"]).sql("duckdb")
     'SELECT "atom", "a0" FROM "db"."main"."atoms"'
     """
@@ -119,7 +119,7 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> source, outer = open_source(bound, bound.shape.literals[1], "o")
@@ -143,7 +143,7 @@ def atom_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> atom_source(bound, bound.shape.literals[1], "o")[0].columns
@@ -159,7 +159,7 @@ def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> Source:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> fact_source(bound, bound.shape.literals[0], "t").relation.sql("duckdb")
@@ -173,7 +173,7 @@ def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str)
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> domain_source(bind(friends_smoke(), people()), Slot(False, 0), None, "d").relation.sql("duckdb")
     '"db"."main"."people" AS "d"'
@@ -195,7 +195,7 @@ def filter_source(examples: TableName, slot: Slot, alias: str) -> Source:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> filter_source(table_name("chosen"), Slot(False, 0), "x").columns
     (('example', Slot(parameter=False, index=0)),)
     """
@@ -207,7 +207,7 @@ def some_example(bound: BoundShape, examples: TableName) -> exp.Exists:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
     >>> print(some_example(bind(friends_smoke(), people()), table_name("chosen")).sql("duckdb").replace('"', ""))
     EXISTS(SELECT 1 FROM db.main.chosen AS x JOIN db.main.example AS y ON y.example = x.example)
@@ -222,7 +222,7 @@ def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> x = Slot(False, 0)
     >>> source = Source(table(table_name("smokes"), "n"), "n", (("a0", x),))
     >>> absent(source, {x: column("a1", "t")}).sql("duckdb")
@@ -239,7 +239,7 @@ def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expressio
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> known: dict[Slot, exp.Column] = {}
     >>> x = Slot(False, 0)
     >>> source = Source(table(table_name("friends"), "t"), "t", (("a0", x), ("a1", x)))
@@ -264,7 +264,7 @@ def parameter_source(parameters: TableName, shape: Shape, alias: str = "p", *, a
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, table_name
     >>> parameter_source(table_name("numbers"), friends_smoke(), apart=True).relation.sql("duckdb")
     '(SELECT DISTINCT "clause" FROM "db"."main"."numbers") AS "p"'
     """
@@ -280,7 +280,7 @@ def equal_rows(parameters: TableName, shape: Shape) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, table_name
     >>> equal_rows(table_name("numbers"), friends_smoke()).sql("duckdb")
     'SELECT "clause", COUNT(*) AS "n" FROM "db"."main"."numbers" GROUP BY "clause"'
     """
@@ -293,7 +293,7 @@ def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke
+    >>> from sqlrl.plan.sample_layout import friends_smoke
     >>> parameter_keys(friends_smoke(), apart=True)
     ('clause',)
     """
@@ -336,7 +336,7 @@ def true_rows(info: PredicateInfo, world: World) -> exp.Query:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> true_rows(people().predicates["Smokes"], OBSERVED).sql("duckdb")
     'SELECT "a"."a0" FROM "db"."main"."atoms" AS "a" WHERE "a"."truth"'
     """
@@ -364,7 +364,7 @@ def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> query = changed_rows(people().predicates["Smokes"], World(table_name("predicted")), OBSERVED)
     >>> [c.alias_or_name for c in query.selects]
     ['a0', 'change']
@@ -400,7 +400,7 @@ def example_columns(info: PredicateInfo, layout: Layout) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> example_columns(people().predicates["Friends"], people())
     ()
     """
@@ -426,7 +426,7 @@ def true_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> query = true_atoms(people().predicates["Smokes"], people(), table_name("chosen"))
     >>> print(query.sql("duckdb").replace('"', ""))
     SELECT u.example, u.a0 FROM (SELECT (-1) AS example, r.a0 FROM
@@ -440,7 +440,7 @@ def given_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> query = given_atoms(people().predicates["Smokes"], people(), table_name("chosen"))
     >>> query.named_selects
     ['example', 'a0']
@@ -453,7 +453,7 @@ def closed_atoms(info: PredicateInfo) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> closed_atoms(people().predicates["Friends"]).sql("duckdb")
     'SELECT "a0", "a1" FROM "db"."main"."friends"'
     """
@@ -465,7 +465,7 @@ def query_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people, table_name
+    >>> from sqlrl.plan.sample_layout import people, table_name
     >>> query_atoms(people().predicates["Smokes"], people(), table_name("chosen")).named_selects
     ['example', 'a0', 'atom']
     """
@@ -480,7 +480,7 @@ def atom_arguments(info: PredicateInfo, examples: TableName | None = None) -> ex
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> atom_arguments(people().predicates["Smokes"]).sql("duckdb").replace('"', "")
     'SELECT a.atom, a.example, a.a0 FROM db.main.atoms AS a ORDER BY a.atom'
     """
@@ -518,7 +518,7 @@ def domain_rows(info: TypeInfo, examples: TableName) -> exp.Select:
     Examples
     --------
     >>> from sqlrl.catalog.layout import TypeInfo
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> kind = TypeInfo("position", table_name("positions"), 3, local=True, domain=table_name("inside"))
     >>> print(domain_rows(kind, table_name("chosen")).sql("duckdb").replace('"', ""))
     SELECT d.example, d.id FROM db.main.inside AS d JOIN db.main.chosen AS x ON x.example = d.example

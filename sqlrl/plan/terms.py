@@ -66,7 +66,7 @@ def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLitera
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> guards, parts = split_parts(bind(friends_smoke(), people()))
     >>> guards, [str(part) for part in parts]
@@ -103,7 +103,7 @@ def mentions_open(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> bool:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> [mentions_open(bound, literal) for literal in bound.shape.literals]
@@ -129,7 +129,7 @@ def true_query(context: Context, part: ShapeLiteral | ShapeExists, world: World)
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
@@ -169,7 +169,7 @@ def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tu
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
@@ -196,7 +196,7 @@ def guarded_factor(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
@@ -214,7 +214,7 @@ def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) ->
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import table
     >>> bound = bind(friends_smoke(), people())
@@ -236,7 +236,7 @@ def asked_factor(context: Context, factor: Factor) -> Factor:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import table
     >>> bound = bind(friends_smoke(), people())
@@ -276,7 +276,7 @@ def change_factor(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
     >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
     >>> first, second = World(table_name("first")), World(table_name("second"))
@@ -324,7 +324,7 @@ def reduced_factor(factor: Factor, change: Factor) -> Factor:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import table_name
+    >>> from sqlrl.plan.sample_layout import table_name
     >>> from sqlrl.plan.sources import table
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> friends = Factor(Source(table(table_name("friends"), "f"), "f", (("a0", x), ("a1", y))))
@@ -356,7 +356,7 @@ def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor)
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
@@ -396,7 +396,7 @@ def domain_size(bound: BoundShape, slot: Slot) -> int:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> domain_size(bind(friends_smoke(), people()), Slot(False, 0))
     3
@@ -485,7 +485,7 @@ def term_of(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.semiring import Steps
     >>> from sqlrl.plan.slots import bind
     >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
@@ -540,7 +540,7 @@ def term_query(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.semiring import Steps
     >>> from sqlrl.plan.slots import bind
     >>> term_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), [], (), -1).sql("duckdb")
@@ -661,7 +661,7 @@ def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.semiring import Steps
     >>> from sqlrl.plan.slots import bind
     >>> total_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), []).sql("duckdb")

@@ -39,7 +39,7 @@ def holding(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> bound = bind(friends_smoke(), people())
@@ -72,7 +72,7 @@ def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: Wor
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> bound = bind(friends_smoke(), people())

@@ -48,7 +48,7 @@ def open_counts(network: Network, world: BoolArray) -> IntArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> open_counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, False])).tolist()
     [-5, 0]
     """
@@ -72,7 +72,7 @@ def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, True])).tolist()
     [5, 1]
     """
@@ -96,7 +96,7 @@ def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> delta_counts(network(1, [(0, [-1])]), np.array([False]), np.array([True])).tolist()
     [1]
     """
@@ -114,7 +114,7 @@ def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> soft_weights(network(2, [(0, [1, 2]), (1, [-1])], hard=[1]), [2, float("inf")]).tolist()
     [2.0, 0.0]
     """
@@ -157,14 +157,14 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> score(network(2, [(0, [1, 2], 5), (1, [-1])]), [0.5, -2.0], np.array([False, True]))
     0.5
     """
-    return weighed_score(soft_weights(network, weights), counts(network, world), network.prior, world)
+    return weighted_score(soft_weights(network, weights), counts(network, world), network.prior, world)
 
 
-def weighed_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
+def weighted_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
     terms = [w * float(n) for w, n in zip(soft.tolist(), number.tolist(), strict=True) if w and n]
     return math.fsum(terms + linear[world].tolist())

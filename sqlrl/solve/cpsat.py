@@ -1,4 +1,4 @@
-"""Exact most probable world of a weighed network by OR-Tools CP-SAT.
+"""Exact most probable world of a weighted network by OR-Tools CP-SAT.
 
 The program is the integer program of Huynh, "Statistical Relational Learning with Discriminative Markov Logic
 Networks" (2011), section 4.3.1, with the objective as cost of violation: a ground clause of positive weight gives one
@@ -18,11 +18,11 @@ from ortools.sat.python import cp_model
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.components import Component, block_members
 from sqlrl.solve.relaxation import Cliques, find_cliques
-from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import Solution, UnsolvedError
-from sqlrl.solve.scaling import Scaled, in_background, scale_to_integers
+from sqlrl.solve.solvers import Scaled, in_background, scale_to_integers
 from sqlrl.solve.structure import Structure, ragged_ranges
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 
 def local_references(component: Component) -> dict[int, int]:
@@ -64,32 +64,32 @@ def _reference(literal: int) -> int:
     return literal - 1 if literal > 0 else literal
 
 
-def _scale(weighed: Weighed, rows: IntArray, cliques: Cliques) -> Scaled:
+def _scale(weighted: WeightedNetwork, rows: IntArray, cliques: Cliques) -> Scaled:
     # Integers for what atoms add, what rows cost, and what one more false literal of each clique costs.
-    n = len(weighed.atoms)
+    n = len(weighted.atoms)
 
     def name(position: int) -> str:
         """Return what messages call a cost."""
         if position < n:
-            return f"unit clauses and soft evidence of local atom {weighed.atoms[position]}"
+            return f"unit clauses and soft evidence of local atom {weighted.atoms[position]}"
         if position < n + len(rows):
-            return f"a ground clause of local clause {weighed.clause[rows[position - n]]}"
+            return f"a ground clause of local clause {weighted.clause[rows[position - n]]}"
         return "a group of ground clauses"
 
     soft = np.isfinite(cliques.cost)
     steps = np.diff(cliques.start)[soft] - 1
     step = ragged_ranges(np.ones(len(steps), dtype=np.int64), steps)
     cost = np.repeat(cliques.cost[soft], steps) * step
-    return scale_to_integers(np.concatenate([weighed.linear, weighed.cost[rows], cost]), name)
+    return scale_to_integers(np.concatenate([weighted.linear, weighted.cost[rows], cost]), name)
 
 
 class _Builder:
     # Collects the constraints and the objective of one model; its first n variables are the atoms.
 
-    def __init__(self, weighed: Weighed) -> None:
+    def __init__(self, weighted: WeightedNetwork) -> None:
         self.model = cp_model.CpModel()
         self.proto: Any = self.model.proto
-        self.size = len(weighed.atoms)
+        self.size = len(weighted.atoms)
         self.coefficients: list[int] = []
         add_booleans(self.proto, self.size)
 
@@ -134,15 +134,15 @@ class _Builder:
         self.proto.objective.coeffs.extend(coefficients[used].tolist())
 
 
-def _build(weighed: Weighed, rows: IntArray, cliques: Cliques, scaled: Scaled) -> _Builder:
-    builder = _Builder(weighed)
-    n = len(weighed.atoms)
+def _build(weighted: WeightedNetwork, rows: IntArray, cliques: Cliques, scaled: Scaled) -> _Builder:
+    builder = _Builder(weighted)
+    n = len(weighted.atoms)
     integers = scaled.coefficients.tolist()
-    bounds, members = weighed.block_members
-    for (low, high), exact in zip(pairwise(bounds.tolist()), weighed.block_exact.tolist(), strict=True):
+    bounds, members = weighted.block_members
+    for (low, high), exact in zip(pairwise(bounds.tolist()), weighted.block_exact.tolist(), strict=True):
         builder.at_most_one(members[low:high].tolist(), exact=exact)
-    flat, start = (weighed.literals - (weighed.literals > 0)).tolist(), weighed.indptr.tolist()
-    for j in np.flatnonzero(weighed.hard & ~cliques.inside).tolist():
+    flat, start = (weighted.literals - (weighted.literals > 0)).tolist(), weighted.indptr.tolist()
+    for j in np.flatnonzero(weighted.hard & ~cliques.inside).tolist():
         add_or(builder.proto, flat[start[j] : start[j + 1]])
     for j, coefficient in zip(rows.tolist(), integers[n : n + len(rows)], strict=True):
         builder.row(flat[start[j] : start[j + 1]], coefficient)
@@ -180,18 +180,18 @@ def run_solver(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.C
 
 
 def solve_cpsat(
-    weighed: Weighed,
+    weighted: WeightedNetwork,
     *,
     start: BoolArray | None = None,
     bound: float = np.inf,
     seed: int = 0,
     deterministic_limit: float | None = None,
 ) -> Solution:
-    """The most probable world of a weighed network; best one component at a time.
+    """The most probable world of a weighted network; best one component at a time.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, r rows, of any form.
     start : bool array, shape (n,), optional
         A world to start from; if it keeps the hard rows, the answer is no worse, even at the limit.
@@ -217,32 +217,32 @@ def solve_cpsat(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
     >>> solution = solve_cpsat(odd)
     >>> solution.world.tolist(), solution.optimal
     ([True, False, False], True)
     """
-    if len(weighed.atoms) == 0:
+    if len(weighted.atoms) == 0:
         return Solution(np.zeros(0, dtype=np.bool_), 0.0, 0.0)
-    cliques = find_cliques(weighed)
-    rows = np.flatnonzero(~weighed.hard & ~cliques.inside)
-    scaled = _scale(weighed, rows, cliques)
-    builder = _build(weighed, rows, cliques, scaled)
-    n, initial = len(weighed.atoms), -np.inf
+    cliques = find_cliques(weighted)
+    rows = np.flatnonzero(~weighted.hard & ~cliques.inside)
+    scaled = _scale(weighted, rows, cliques)
+    builder = _build(weighted, rows, cliques, scaled)
+    n, initial = len(weighted.atoms), -np.inf
     if start is not None:
         builder.proto.solution_hint.vars.extend(range(n))
         builder.proto.solution_hint.values.extend(start.astype(int).tolist())
-        initial = weighed.score(start)
+        initial = weighted.score(start)
     solver = new_solver(seed, deterministic_limit)
     status = run_solver(solver, builder.model)
     if status == cp_model.INFEASIBLE:
-        raise UnsatisfiableError(int(weighed.atoms[0]))
+        raise UnsatisfiableError(int(weighted.atoms[0]))
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         if start is None or initial == -np.inf:
             raise UnsolvedError(
-                f"CP-SAT found no world of a component with {n} atoms and {len(weighed.cost)} ground clauses (status "
+                f"CP-SAT found no world of a component with {n} atoms and {len(weighted.cost)} ground clauses (status "
                 f"{solver.status_name(status)}): raise the deterministic limit ({deterministic_limit})"
             )
         return Solution(start, max(bound - initial, 0.0) + scaled.lost, scaled.lost, scaled.scale)
@@ -255,7 +255,7 @@ def solve_cpsat(
     terms: Any = builder.proto.objective
     reached = sum(c * int(solution[v]) for v, c in zip(terms.vars, terms.coeffs, strict=True))
     gap = (reached - int(response.inner_objective_lower_bound)) / scaled.scale
-    score = weighed.score(world)
+    score = weighted.score(world)
     if start is not None and initial > score:
         world, gap, score = start, gap + score - initial, initial
     gap = max(min(gap, bound - score), 0.0)

@@ -11,10 +11,10 @@ from scipy.sparse import csgraph
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.restrict import UnsatisfiableError, Values, component_labels, select_each
+from sqlrl.solve.restriction import UnsatisfiableError, Values, component_labels, select_each
 from sqlrl.solve.result import Solution
-from sqlrl.solve.scaling import Scaled, in_background, scale_to_integers
-from sqlrl.solve.weighed import EPSILON, FREE, Weighed
+from sqlrl.solve.solvers import Scaled, in_background, scale_to_integers
+from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 # ---- the quadratic cost of pairs ---------------------------------------------------------------------
 
@@ -46,12 +46,12 @@ class Quadratic:
     rounding: float
 
 
-def pairwise_atoms(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
+def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> BoolArray:
     """Which atoms are in components with rows of up to two literals only, and without blocks.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     label : int64 array, shape (n,)
         The component of each atom, from `component_labels`.
@@ -64,33 +64,33 @@ def pairwise_atoms(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.restrict import component_labels
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
-    >>> count, label = component_labels(weighed)
-    >>> pairwise_atoms(weighed, label, count).tolist()
+    >>> from sqlrl.solve.restriction import component_labels
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
+    >>> count, label = component_labels(weighted)
+    >>> pairwise_atoms(weighted, label, count).tolist()
     [False, False, False, True, True]
     """
     fits = np.ones(count, dtype=np.bool_)
-    long = np.flatnonzero(np.diff(weighed.indptr) > 2)
-    fits[label[np.abs(weighed.literals[weighed.indptr[long]]) - 1]] = False
-    fits[label[weighed.block >= 0]] = False
+    long = np.flatnonzero(np.diff(weighted.indptr) > 2)
+    fits[label[np.abs(weighted.literals[weighted.indptr[long]]) - 1]] = False
+    fits[label[weighted.block >= 0]] = False
     return np.asarray(fits[label], dtype=np.bool_)
 
 
-def quadratic(weighed: Weighed) -> Quadratic:
-    """Write a pairwise weighed network as a quadratic cost.
+def quadratic(weighted: WeightedNetwork) -> Quadratic:
+    """Write a pairwise weighted network as a quadratic cost.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms; rows of one or two literals, no blocks.
 
     Returns
     -------
     Quadratic
-        Its cost of a world is minus the world's score, without the constant of `weighed`.
+        Its cost of a world is minus the world's score, without the constant of `weighted`.
 
     Raises
     ------
@@ -99,25 +99,25 @@ def quadratic(weighed: Weighed) -> Quadratic:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> cost = quadratic(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> cost.linear.tolist(), cost.product.tolist()
     ([1.5, 0.0], [-2.0])
     """
-    n, length = len(weighed.atoms), np.diff(weighed.indptr)
-    if np.any(length > 2) or len(weighed.block_exact):
+    n, length = len(weighted.atoms), np.diff(weighted.indptr)
+    if np.any(length > 2) or len(weighted.block_exact):
         raise ValueError("a quadratic cost needs rows of up to two literals and no blocks")
-    first = weighed.literals[weighed.indptr[:-1]]
-    second = weighed.literals[weighed.indptr[1:] - 1]
-    soft = ~weighed.hard
-    left, right, cost = first[soft], second[soft], weighed.cost[soft]
+    first = weighted.literals[weighted.indptr[:-1]]
+    second = weighted.literals[weighted.indptr[1:] - 1]
+    soft = ~weighted.hard
+    left, right, cost = first[soft], second[soft], weighted.cost[soft]
     # A row costs cost * [left is false] * [right is false], where [literal is false] is y or 1 - y.
     literal = np.concatenate([left[right > 0], right[left > 0]])
     moved = np.concatenate([cost[right > 0], cost[left > 0]])
     atom = np.abs(literal) - 1
-    linear = -weighed.linear + np.bincount(atom, weights=np.where(literal > 0, -moved, moved), minlength=n)
-    size = np.abs(weighed.linear) + np.bincount(atom, weights=np.abs(moved), minlength=n)
+    linear = -weighted.linear + np.bincount(atom, weights=np.where(literal > 0, -moved, moved), minlength=n)
+    size = np.abs(weighted.linear) + np.bincount(atom, weights=np.abs(moved), minlength=n)
     constant = float(cost[(left > 0) & (right > 0)].sum())
     keys, index = np.unique((np.abs(left) - 1) * max(n, 1) + np.abs(right) - 1, return_inverse=True)
     sign = np.where((left > 0) == (right > 0), 1, -1)
@@ -155,8 +155,8 @@ def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> [x.tolist() for x in switched(quadratic(weigh(network(2, [(0, [-1, -2])]), [1.0])))]
     [[False, True], [True, True]]
     """
@@ -275,12 +275,12 @@ def _cut(form: Quadratic) -> tuple[BoolArray, Scaled]:
     return arcs.source_side()[0], scaled
 
 
-def attractive(weighed: Weighed) -> BoolArray:
+def attractive(weighted: WeightedNetwork) -> BoolArray:
     """Atoms of components that a minimum cut solves: all pairs attract each other, once some atoms are negated.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms; rows of one or two literals, no blocks (`pairwise_atoms`).
 
     Returns
@@ -289,20 +289,20 @@ def attractive(weighed: Weighed) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> attractive(weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3])]), [1.0])).tolist()
     [False, False, False]
     """
-    return switched(quadratic(weighed))[1]
+    return switched(quadratic(weighted))[1]
 
 
-def solve_cut(weighed: Weighed) -> Solution:
+def solve_cut(weighted: WeightedNetwork) -> Solution:
     """The most probable world of an attractive pairwise network, by one maximum flow (OR-Tools).
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, for all of which `attractive` is true.
 
     Returns
@@ -325,48 +325,48 @@ def solve_cut(weighed: Weighed) -> Solution:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> solve_cut(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])).world.tolist()
     [True, True]
     """
-    form = quadratic(weighed)
+    form = quadratic(weighted)
     negated, possible = switched(form)
     if not possible.all():
         raise ValueError(f"the pairs of {int((~possible).sum())} atoms do not attract each other")
     try:
         side, scaled = _cut(negate(form, negated))
     except NumericError:
-        return _apart(weighed)
+        return _apart(weighted)
     world = side != negated
-    broken = np.flatnonzero(weighed.hard & weighed.violated(world))
+    broken = np.flatnonzero(weighted.hard & weighted.violated(world))
     if len(broken):
-        literal = int(weighed.literals[weighed.indptr[broken[0]]])
-        raise UnsatisfiableError(int(weighed.atoms[abs(literal) - 1]))
+        literal = int(weighted.literals[weighted.indptr[broken[0]]])
+        raise UnsatisfiableError(int(weighted.atoms[abs(literal) - 1]))
     rounding = scaled.lost + form.rounding
     return Solution(world, rounding, rounding, scaled.scale)
 
 
-def _apart(weighed: Weighed) -> Solution:
+def _apart(weighted: WeightedNetwork) -> Solution:
     # Costs of different components may be too far apart for one scale, though each component has one.
-    count, label = component_labels(weighed)
+    count, label = component_labels(weighted)
     if count == 1:
-        form = quadratic(weighed)
+        form = quadratic(weighted)
         scale_to_integers(np.concatenate([form.linear, form.product]))  # raises, and names the costs
-    world, rounding, scale = np.zeros(len(weighed.atoms), dtype=np.bool_), 0.0, np.inf
-    for atoms, part in select_each(weighed, label, count):
+    world, rounding, scale = np.zeros(len(weighted.atoms), dtype=np.bool_), 0.0, np.inf
+    for atoms, part in select_each(weighted, label, count):
         solution = solve_cut(part)
         world[atoms] = solution.world
         rounding, scale = rounding + solution.rounding, min(scale, solution.scale)
     return Solution(world, rounding, rounding, scale)
 
 
-def persistent(weighed: Weighed) -> tuple[Values, float, float]:
+def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
     """What is certain of a pairwise network: atoms whose values some best world has, all at once (QPBO).
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms; rows of one or two literals, no blocks (`pairwise_atoms`).
 
     Returns
@@ -391,13 +391,13 @@ def persistent(weighed: Weighed) -> tuple[Values, float, float]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> ground = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (1, [2]), (1, [3]), (2, [-1, 4]), (3, [4])]
     >>> persistent(weigh(network(4, ground), [2.0, 1.0, 0.5, 0.5]))[0].tolist()
     [-1, -1, -1, 1]
     """
-    form = quadratic(weighed)
+    form = quadratic(weighted)
     scaled, linear, product = _scaled(form)
     n = len(linear)
     attracts, k = product < 0, np.abs(product)
@@ -423,5 +423,5 @@ def persistent(weighed: Weighed) -> tuple[Values, float, float]:
     value[side[:n] & ~side[n:]] = 1
     value[~side[:n] & side[n:]] = 0
     rounding = scaled.lost + form.rounding
-    bound = weighed.constant - form.constant - (flow + constant) / 2 / scaled.scale
+    bound = weighted.constant - form.constant - (flow + constant) / 2 / scaled.scale
     return value, bound + rounding, rounding

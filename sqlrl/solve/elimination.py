@@ -11,12 +11,12 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
+from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select
 from sqlrl.solve.result import Solution
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.messages import beliefs, best_worlds
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
-from sqlrl.solve.weighed import EPSILON, Weighed
+from sqlrl.solve.weighted import EPSILON, WeightedNetwork
 
 SLICE = 50_000_000
 """Cells that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
@@ -33,29 +33,29 @@ def _additions(parent: IntArray, own: IntArray, children: IntArray) -> IntArray:
     return depth
 
 
-def _rounding(weighed: Weighed, buckets: Buckets, order: Order) -> float:
+def _rounding(weighted: WeightedNetwork, buckets: Buckets, order: Order) -> float:
     # A sum of terms that meet d additions each is off by d * epsilon / 2 * (sum of absolute terms), for two worlds.
     depth = _additions(buckets.parent, np.diff(buckets.row_start), buckets.children)
     roots = depth[buckets.component_start[1:] - 1]
-    size = np.bincount(order.component[order.variables.of_atom], weights=np.abs(weighed.linear), minlength=len(roots))
-    soft = np.flatnonzero(~weighed.hard & (np.diff(buckets.side_start) > 0))
+    size = np.bincount(order.component[order.variables.of_atom], weights=np.abs(weighted.linear), minlength=len(roots))
+    soft = np.flatnonzero(~weighted.hard & (np.diff(buckets.side_start) > 0))
     component = order.component[order.sides.variable[buckets.side_start[soft]]]
-    size += np.bincount(component, weights=np.abs(weighed.cost[soft]), minlength=len(roots))
+    size += np.bincount(component, weights=np.abs(weighted.cost[soft]), minlength=len(roots))
     return EPSILON * float((roots + 2) @ size)
 
 
 class _Prepared:
-    # A weighed network laid out for the kernels.
+    # A weighted network laid out for the kernels.
 
-    def __init__(self, weighed: Weighed, order: Order | None) -> None:
-        order = elimination_order(weighed) if order is None else order
+    def __init__(self, weighted: WeightedNetwork, order: Order | None) -> None:
+        order = elimination_order(weighted) if order is None else order
         if not order.within.all():
             raise ValueError(
                 f"{int((~order.within).sum())} of {len(order.within)} components need tables beyond the bound: take "
-                "those that `narrow_part` finds"
+                "those that `bounded_part` finds"
             )
-        self.weighed, self.order = weighed, order
-        self.buckets = compile_buckets(order, weighed.linear, weighed.cost)
+        self.weighted, self.order = weighted, order
+        self.buckets = compile_buckets(order, weighted.linear, weighted.cost)
         self.scratch = scratch_for(self.buckets)
         per_bucket = 4 + 2 * self.buckets.children + np.diff(self.buckets.row_start)
         self.work = component_sums(self.buckets, self.buckets.cells * per_bucket)
@@ -63,7 +63,7 @@ class _Prepared:
     def refuse(self, component: int) -> UnsatisfiableError:
         """Return the error about a component that has no world."""
         variable = self.order.sequence[self.buckets.component_start[component + 1] - 1]
-        return UnsatisfiableError(int(self.weighed.atoms[np.argmax(self.order.variables.of_atom == variable)]))
+        return UnsatisfiableError(int(self.weighted.atoms[np.argmax(self.order.variables.of_atom == variable)]))
 
     def beliefs(self, total: bool) -> tuple[float, FloatArray, FloatArray]:
         """Return the best score or log partition function, and of each atom's state its share and the others'."""
@@ -76,75 +76,75 @@ class _Prepared:
             if not possible:
                 raise self.refuse(at)
         real = np.flatnonzero(buckets.state_atom >= 0)
-        mine, others = np.empty(len(self.weighed.atoms)), np.empty(len(self.weighed.atoms))
+        mine, others = np.empty(len(self.weighted.atoms)), np.empty(len(self.weighted.atoms))
         mine[buckets.state_atom[real]], others[buckets.state_atom[real]] = state[real], other[real]
-        return self.weighed.constant + float(value.sum()), mine, others
+        return self.weighted.constant + float(value.sum()), mine, others
 
 
-class Narrow(NamedTuple):
-    """The components of a weighed network of n atoms that elimination solves with tables of bounded size.
+class Bounded(NamedTuple):
+    """The components of a weighted network of n atoms that elimination solves with tables of bounded size.
 
     Parameters
     ----------
     atoms : bool array, shape (n,)
         Their atoms.
-    part : Weighed
+    part : WeightedNetwork
         The network over them, as `select` returns it.
     order : Order
         An elimination order of the part.
     """
 
     atoms: BoolArray
-    part: Weighed
+    part: WeightedNetwork
     order: Order
 
 
-def narrow_part(
-    weighed: Weighed, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
-) -> Narrow:
+def bounded_part(
+    weighted: WeightedNetwork, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
+) -> Bounded:
     """The components that elimination solves with tables of bounded size, and in which order.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     bucket_cells, component_cells : int
         The most cells of one table, and of all tables of a component, as in `elimination_order`.
 
     Returns
     -------
-    Narrow
+    Bounded
         Whole components of `component_labels`.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(5, [(0, [1, 2]), (0, [3, 4, 5])]), [1.0])
-    >>> narrow = narrow_part(weighed, bucket_cells=4)
-    >>> narrow.atoms.tolist(), solve_elimination(narrow.part, order=narrow.order).world.tolist()
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(5, [(0, [1, 2]), (0, [3, 4, 5])]), [1.0])
+    >>> bounded = bounded_part(weighted, bucket_cells=4)
+    >>> bounded.atoms.tolist(), solve_elimination(bounded.part, order=bounded.order).world.tolist()
     ([True, True, False, False, False], [False, True])
     """
-    order = elimination_order(weighed, bucket_cells=bucket_cells, component_cells=component_cells)
+    order = elimination_order(weighted, bucket_cells=bucket_cells, component_cells=component_cells)
     inside = order.within[order.component[order.variables.of_atom]]
-    count, label = component_labels(weighed)
+    count, label = component_labels(weighted)
     # Rows that blocks satisfy join nothing in the order, but `select` keeps them whole.
     over = np.zeros(count, dtype=np.bool_)
     over[label[~inside]] = True
     atoms = np.asarray(~over[label], dtype=np.bool_)
-    part = select(weighed, atoms)
-    return Narrow(atoms, part, order if atoms.all() else part_of_order(order, part, atoms))
+    part = select(weighted, atoms)
+    return Bounded(atoms, part, order if atoms.all() else part_of_order(order, part, atoms))
 
 
-def solve_elimination(weighed: Weighed, *, order: Order | None = None) -> Solution:
+def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) -> Solution:
     """The most probable world, by max-sum elimination.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     order : Order, optional
-        What `elimination_order` or `narrow_part` found for it; found with the default bounds if it is not given.
+        What `elimination_order` or `bounded_part` found for it; found with the default bounds if it is not given.
 
     Returns
     -------
@@ -165,36 +165,36 @@ def solve_elimination(weighed: Weighed, *, order: Order | None = None) -> Soluti
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> triangle = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2]), (3, [3])]
     >>> solve_elimination(weigh(network(3, triangle), [2.0, 1.0, 2.5, 1.5])).world.tolist()
     [False, True, False]
     """
-    prepared = _Prepared(weighed, order)
-    buckets, world = prepared.buckets, np.zeros(len(weighed.atoms), dtype=np.bool_)
+    prepared = _Prepared(weighted, order)
+    buckets, world = prepared.buckets, np.zeros(len(weighted.atoms), dtype=np.bool_)
     chosen = np.zeros(len(buckets.parent), dtype=np.int64)
     at = 0
     while at < len(prepared.work):
         at, possible = best_worlds(buckets, prepared.scratch, prepared.work, at, chosen, world, SLICE)
         if not possible:
             raise prepared.refuse(at)
-    rounding = _rounding(weighed, buckets, prepared.order)
+    rounding = _rounding(weighted, buckets, prepared.order)
     return Solution(world, rounding, rounding)
 
 
-def sum_product(weighed: Weighed, *, order: Order | None = None) -> tuple[FloatArray, float]:
+def sum_product(weighted: WeightedNetwork, *, order: Order | None = None) -> tuple[FloatArray, float]:
     """The exact probability of each atom under P(y) = exp(score of y) / Z, and log Z.
 
     Parameters
     ----------
-    weighed, order
+    weighted, order
         As in `solve_elimination`.
 
     Returns
     -------
     tuple of float array, shape (n,), and float
-        Probabilities from 0 to 1; the natural logarithm of the sum over all worlds, `weighed.constant` included.
+        Probabilities from 0 to 1; the natural logarithm of the sum over all worlds, `weighted.constant` included.
 
     Raises
     ------
@@ -208,28 +208,28 @@ def sum_product(weighed: Weighed, *, order: Order | None = None) -> tuple[FloatA
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> probability, log_z = sum_product(weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0]))
     >>> probability.round(6).tolist(), round(float(np.exp(log_z)), 6)
     ([0.666667, 0.666667], 3.0)
     """
-    log_z, mine, _ = _Prepared(weighed, order).beliefs(total=True)
+    log_z, mine, _ = _Prepared(weighted, order).beliefs(total=True)
     return np.minimum(np.exp(mine), 1.0), log_z
 
 
-def max_marginals(weighed: Weighed, *, order: Order | None = None) -> tuple[FloatArray, FloatArray]:
+def max_marginals(weighted: WeightedNetwork, *, order: Order | None = None) -> tuple[FloatArray, FloatArray]:
     """The score of the best world in which an atom is true, and of the best one in which it is false, for every atom.
 
     Parameters
     ----------
-    weighed, order
+    weighted, order
         As in `solve_elimination`.
 
     Returns
     -------
     tuple of float arrays, each of shape (n,)
-        Scores (log-odds) of whole worlds, `weighed.constant` included; minus infinity where there is no such world.
+        Scores (log-odds) of whole worlds, `weighted.constant` included; minus infinity where there is no such world.
 
     Raises
     ------
@@ -238,11 +238,11 @@ def max_marginals(weighed: Weighed, *, order: Order | None = None) -> tuple[Floa
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> true, false = max_marginals(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5]))
     >>> (true - false).tolist()
     [1.0, 1.0]
     """
-    best, mine, others = _Prepared(weighed, order).beliefs(total=False)
+    best, mine, others = _Prepared(weighted, order).beliefs(total=False)
     return best + mine, best + others

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.elimination import narrow_part, sum_product
+from sqlrl.solve.elimination import bounded_part, sum_product
 from sqlrl.solve.presolve import recognise_blocks
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select
+from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select
 from sqlrl.solve.result import Choice
 from sqlrl.solve.sampling.belief import EXACT, MarginalResult
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, SampleSink
@@ -25,7 +25,7 @@ from sqlrl.solve.sampling.mcsat import sample_mcsat
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.sampling.slices import STIFF
 from sqlrl.solve.treewidth.order import COMPONENT_CELLS, Order
-from sqlrl.solve.weighed import FREE, Weighed, weigh
+from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 
 if TYPE_CHECKING:
     from sqlrl.solve.conflict import Describe
@@ -36,12 +36,12 @@ LARGE_CELLS, LARGE_BUCKET = 2**25, 2**21
 """Cells of the tables of all components beyond the bounds of the others, and of one table: some seconds and 300 MB at the most."""
 
 
-def logistic(weighed: Weighed) -> FloatArray:
+def logistic(weighted: WeightedNetwork) -> FloatArray:
     """The exact probability of each atom of a network without rows.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms; only linear terms and blocks are read.
 
     Returns
@@ -55,61 +55,61 @@ def logistic(weighed: Weighed) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> logistic(weigh(network(3, [(0, [1]), (1, [2])], blocks=[([1, 2], True)]), [1.0, np.log(3)])).round(3).tolist()
     [0.731, 0.75, 0.25]
     """
-    found = np.empty(len(weighed.atoms))
-    inside = weighed.block >= 0
-    alone = weighed.linear[~inside]
+    found = np.empty(len(weighted.atoms))
+    inside = weighted.block >= 0
+    alone = weighted.linear[~inside]
     small = np.exp(-np.abs(alone))
     found[~inside] = np.where(alone >= 0, 1.0, small) / (1.0 + small)
-    block, linear = weighed.block[inside], weighed.linear[inside]
-    top = np.where(weighed.block_exact, -np.inf, 0.0)
+    block, linear = weighted.block[inside], weighted.linear[inside]
+    top = np.where(weighted.block_exact, -np.inf, 0.0)
     np.maximum.at(top, block, linear)
     weight = np.exp(linear - top[block])
     none = np.zeros(len(top))
-    none[~weighed.block_exact] = np.exp(-top[~weighed.block_exact])
+    none[~weighted.block_exact] = np.exp(-top[~weighted.block_exact])
     total = none + np.bincount(block, weights=weight, minlength=len(top))
     found[inside] = weight / total[block]
     return found
 
 
-def _eliminate(weighed: Weighed, order: Order) -> FloatArray:
-    return sum_product(weighed, order=order)[0]
+def _eliminate(weighted: WeightedNetwork, order: Order) -> FloatArray:
+    return sum_product(weighted, order=order)[0]
 
 
-def _linked(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
+def _linked(weighted: WeightedNetwork, label: IntArray, count: int) -> BoolArray:
     # Atoms of components that have rows.
     linked = np.zeros(count, dtype=np.bool_)
-    linked[label[np.abs(weighed.literals) - 1]] = True
+    linked[label[np.abs(weighted.literals) - 1]] = True
     return np.asarray(linked[label], dtype=np.bool_)
 
 
-def _stiff(weighed: Weighed, label: IntArray, count: int) -> BoolArray:
+def _stiff(weighted: WeightedNetwork, label: IntArray, count: int) -> BoolArray:
     # Atoms of components with rows that a chain of single flips may not get past.
     stiff = np.zeros(count, dtype=np.bool_)
-    rows = np.flatnonzero(np.abs(weighed.cost) >= STIFF)
-    stiff[label[np.abs(weighed.literals[weighed.indptr[rows]]) - 1]] = True
+    rows = np.flatnonzero(np.abs(weighted.cost) >= STIFF)
+    stiff[label[np.abs(weighted.literals[weighted.indptr[rows]]) - 1]] = True
     return np.asarray(stiff[label], dtype=np.bool_)
 
 
 class _Run:
     # The numbers of all atoms, filled in method by method.
 
-    def __init__(self, weighed: Weighed, effort: Effort, sink: SampleSink | None) -> None:
-        self.weighed, self.effort, self.sink = weighed, effort, sink
-        n = len(weighed.atoms)
+    def __init__(self, weighted: WeightedNetwork, effort: Effort, sink: SampleSink | None) -> None:
+        self.weighted, self.effort, self.sink = weighted, effort, sink
+        n = len(weighted.atoms)
         self.probability, self.error = np.full(n, np.nan), np.zeros(n)
         self.rhat, self.ess = np.ones(n), np.full(n, np.inf)
         self.code = np.zeros(n, dtype=np.int8)
         self.choices: list[Choice] = []
         self._since = time.perf_counter()
-        self.value = propagate(weighed)
+        self.value = propagate(weighted)
         fixed = np.flatnonzero(self.value != FREE)
         self.at = np.flatnonzero(self.value == FREE)
-        self.left = recognise_blocks(restrict(weighed, self.value) if len(fixed) else weighed)
+        self.left = recognise_blocks(restrict(weighted, self.value) if len(fixed) else weighted)
         if len(fixed):
             self.probability[fixed] = self.value[fixed]
             self._done("fixed", fixed, 0, 0, "hard clauses and blocks leave one value")
@@ -121,12 +121,14 @@ class _Run:
         self.choices.append(Choice(method, components, len(atoms), rows, reason, now - self._since))
         self._since = now
 
-    def part(self, inside: BoolArray) -> tuple[Weighed, IntArray, int]:
+    def part(self, inside: BoolArray) -> tuple[WeightedNetwork, IntArray, int]:
         """Whole components of what is left, their atoms in the network, and how many they are."""
         part = self.left if inside.all() else select(self.left, inside)
         return part, self.at[inside], len(np.unique(self.label[inside]))
 
-    def exactly(self, method: str, inside: BoolArray, solve: Callable[[Weighed], FloatArray], reason: str) -> None:
+    def exactly(
+        self, method: str, inside: BoolArray, solve: Callable[[WeightedNetwork], FloatArray], reason: str
+    ) -> None:
         """Take over exact probabilities of some components."""
         if inside.any():
             part, atoms, components = self.part(inside)
@@ -163,16 +165,16 @@ class _Run:
 
         return write
 
-    def _narrow(self, linked: BoolArray) -> Iterator[tuple[BoolArray, Order]]:
+    def _bounded(self, linked: BoolArray) -> Iterator[tuple[BoolArray, Order]]:
         """Yield the atoms of the components that elimination can hold, with its order; few components may be larger."""
-        small = narrow_part(self.part(linked)[0])
+        small = bounded_part(self.part(linked)[0])
         inside, wide = linked.copy(), linked.copy()
         inside[linked], wide[linked] = small.atoms, ~small.atoms
         yield inside, small.order
         most = LARGE_CELLS // max(len(np.unique(self.label[wide])), 1)
         if not wide.any() or most <= COMPONENT_CELLS:
             return
-        large = narrow_part(self.part(wide)[0], bucket_cells=LARGE_BUCKET, component_cells=most)
+        large = bounded_part(self.part(wide)[0], bucket_cells=LARGE_BUCKET, component_cells=most)
         inside = wide.copy()
         inside[wide] = large.atoms
         yield inside, large.order
@@ -184,8 +186,8 @@ class _Run:
             self.sample("gibbs" if method == "gibbs" else "mcsat", everything, "asked for")
             return
         linked = _linked(self.left, self.label, self.count)
-        narrow = list(self._narrow(linked))
-        wide = linked & ~np.any([inside for inside, _ in narrow], axis=0)
+        bounded = list(self._bounded(linked))
+        wide = linked & ~np.any([inside for inside, _ in bounded], axis=0)
         if method == "exact" and wide.any():
             raise InputError(
                 f"exact marginals need tables beyond the bound for {len(np.unique(self.label[wide]))} of {self.count} "
@@ -201,7 +203,7 @@ class _Run:
             self.sample("mcsat", wide & stiff, "tables beyond the bound; hard or nearly hard clauses")
             self.sample("gibbs", wide & ~stiff, "tables beyond the bound; no clause is nearly hard")
         self.exactly("logistic", ~linked, logistic, "no ground clause of two or more literals")
-        for inside, order in narrow:
+        for inside, order in bounded:
             solve = partial(_eliminate, order=order)
             self.exactly("elimination", inside, solve, "tables within the bound")
 
@@ -213,7 +215,7 @@ class _Run:
 
 
 def marginals(
-    source: Network | Weighed,
+    source: Network | WeightedNetwork,
     weights: npt.ArrayLike | None = None,
     *,
     method: Method = "auto",
@@ -229,10 +231,10 @@ def marginals(
 
     Parameters
     ----------
-    source : Network or Weighed
+    source : Network or WeightedNetwork
         n atoms.
     weights : float array, shape (m,), optional
-        The weights (log-odds) of a Network; none for a Weighed.
+        The weights (log-odds) of a Network; none for a WeightedNetwork.
     method : {"auto", "exact", "gibbs", "mcsat"}
         "auto" is exact for atoms and blocks without rows (logistic form) and for components whose tables elimination
         can hold, and samples the others: by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so. "exact"
@@ -252,7 +254,7 @@ def marginals(
     Raises
     ------
     ConflictError
-        Hard clauses of a Network cannot all hold; `UnsatisfiableError` for a Weighed.
+        Hard clauses of a Network cannot all hold; `UnsatisfiableError` for a WeightedNetwork.
     InputError
         An unknown method, one that cannot treat the network, an option out of range, or weights that are missing.
     NumericError
@@ -260,7 +262,7 @@ def marginals(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> result = marginals(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
     >>> result.probability.round(6).tolist()
     [0.333333, 0.666667]
@@ -270,13 +272,13 @@ def marginals(
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
     effort = Effort(samples, burn_in, chains, seed, threads)
     if isinstance(source, Network) == (weights is None):
-        raise InputError("a network needs weights, and a weighed one has them already")
-    weighed = source if isinstance(source, Weighed) else weigh(source, np.asarray(weights))
+        raise InputError("a network needs weights, and a weighted one has them already")
+    weighted = source if isinstance(source, WeightedNetwork) else weigh(source, np.asarray(weights))
     try:
-        run = _Run(weighed, effort, sink)
+        run = _Run(weighted, effort, sink)
         run.run(method)
     except UnsatisfiableError as error:
-        if isinstance(source, Weighed):
+        if isinstance(source, WeightedNetwork):
             raise
         from sqlrl.solve.components import split
         from sqlrl.solve.conflict import conflict_error

@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
-from sqlrl.solve.choose import Chooser, Method, Options
 from sqlrl.solve.components import split
-from sqlrl.solve.counts import counts, soft_weights, weighed_score
+from sqlrl.solve.counts import counts, soft_weights, weighted_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
+from sqlrl.solve.methods import Chooser, Method, Options
 from sqlrl.solve.presolve import keep_rows
-from sqlrl.solve.restrict import UnsatisfiableError, select
+from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
 from sqlrl.solve.structure import Structure, compile_network, sides_of
-from sqlrl.solve.weighed import EPSILON, atom_terms, weigh
+from sqlrl.solve.weighted import EPSILON, atom_terms, weigh
 
 if TYPE_CHECKING:
     from sqlrl.solve.conflict import Describe
@@ -46,7 +46,7 @@ def compile_program(network: Network) -> Program:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import chains
+    >>> from sqlrl.solve.sample_networks import chains
     >>> compile_program(chains(2, length=4, states=3)).structure.forest.tolist()
     [True, True]
     """
@@ -121,16 +121,16 @@ class _Run:
     def solve(self, weights: npt.ArrayLike, loss: npt.ArrayLike | None, atoms: BoolArray, options: Options) -> None:
         """Solve the components of some atoms."""
         structure = self.structure
-        weighed = weigh(structure.network, weights, loss=loss)
+        weighted = weigh(structure.network, weights, loss=loss)
         if np.any(structure.row_component < 0):
             # Rows that blocks satisfy join no components, so that one of them may lie half inside.
-            weighed = keep_rows(weighed, np.diff(sides_of(weighed, structure.variables).row_start) > 0)
-        part = select(weighed, atoms)
+            weighted = keep_rows(weighted, np.diff(sides_of(weighted, structure.variables).row_start) > 0)
+        part = select(weighted, atoms)
         chooser = Chooser(part, options)
         chooser.run()
         self.world[part.atoms] = chooser.world
-        self.gap += chooser.gap + weighed.rounding
-        self.precision += chooser.rounding + weighed.rounding
+        self.gap += chooser.gap + weighted.rounding
+        self.precision += chooser.rounding + weighted.rounding
         self.magnitude += float(np.abs(part.linear).sum() + np.abs(part.cost[~part.hard]).sum())
         self.scale = min(self.scale, chooser.scale)
         self.choices += chooser.choices
@@ -138,8 +138,8 @@ class _Run:
     def result(self, compiling: float, solving: float) -> MPEResult:
         """Return the world with its report."""
         network, start = self.structure.network, time.perf_counter()
-        objective = weighed_score(self.soft, counts(network, self.world), self.extra, self.world)
-        constant = weighed_score(self.soft, network.base, self.extra, np.zeros_like(self.world))
+        objective = weighted_score(self.soft, counts(network, self.world), self.extra, self.world)
+        constant = weighted_score(self.soft, network.base, self.extra, np.zeros_like(self.world))
         _check_finite(np.array([objective, constant, self.gap, self.precision]))
         report = SolverReport(
             status=status_of(self.gap <= self.precision, self.precision, self.magnitude),
@@ -178,7 +178,7 @@ def mpe(
         The weights (log-odds); entries of hard clauses are ignored.
     method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat"}
         "auto" takes for each connected component the cheapest method that is exact for it: presolve, trees and
-        narrow components by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency,
+        components of small treewidth by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency,
         the linear relaxation where it proves its rounded world, and CP-SAT. The other names use that method for all that
         presolve leaves: "elimination" and "cut" refuse components that they cannot treat, "lp" rounds the linear
         relaxation, "walksat" searches locally and proves nothing.
@@ -222,7 +222,7 @@ def mpe(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> friends = network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1]), (2, [-2])])
     >>> result = mpe(friends, [2.0, 1.5, 0.5])
     >>> result.world.tolist(), result.objective, result.status.value

@@ -1,4 +1,4 @@
-"""A weighed network as compiled loops flip it: where each atom occurs, and the members of each block."""
+"""A weighted network as compiled loops flip it: where each atom occurs, and the members of each block."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.randomness import Stream, below
 from sqlrl.solve.structure import grouped
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 Int32Array = npt.NDArray[np.int32]
 
 
 class Occurrences(NamedTuple):
-    """Rows and blocks of a `Weighed`, with the rows of each atom; 32-bit indices, so that more of it stays in cache.
+    """Rows and blocks of a `WeightedNetwork`, with the rows of each atom; 32-bit indices, so that more of it stays in cache.
 
     Parameters
     ----------
     indptr : int64 array, shape (r + 1,)
-        As in `Weighed`.
+        As in `WeightedNetwork`.
     literals : int32 array
-        As in `Weighed`.
+        As in `WeightedNetwork`.
     start : int64 array, shape (n + 1,)
         Atom k occurs in `occurrence[start[k]:start[k + 1]]`.
     occurrence : int32 array
@@ -48,8 +48,8 @@ class Occurrences(NamedTuple):
     member: Int32Array
 
 
-def occurrences(weighed: Weighed) -> Occurrences:
-    """Where each atom of a weighed network occurs.
+def occurrences(weighted: WeightedNetwork) -> Occurrences:
+    """Where each atom of a weighted network occurs.
 
     Raises
     ------
@@ -58,25 +58,25 @@ def occurrences(weighed: Weighed) -> Occurrences:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> found = occurrences(weigh(network(3, [(0, [-1, 2]), (0, [2, 3])]), [1.0]))
     >>> found.start.tolist(), found.occurrence.tolist()
     ([0, 1, 3, 4], [0, 1, 3, 3])
     """
-    n, rows = len(weighed.atoms), len(weighed.cost)
+    n, rows = len(weighted.atoms), len(weighted.cost)
     if rows >= 2**30:
         raise NumericError(f"{rows} ground clauses are too many for local search and sampling, which index 2**30")
-    atom = np.abs(weighed.literals) - 1
+    atom = np.abs(weighted.literals) - 1
     start, order = grouped(atom, n)
-    member_start, members = weighed.block_members
+    member_start, members = weighted.block_members
     return Occurrences(
-        weighed.indptr,
-        weighed.literals.astype(np.int32),
+        weighted.indptr,
+        weighted.literals.astype(np.int32),
         start,
-        (2 * weighed.row + (weighed.literals > 0))[order].astype(np.int32),
-        weighed.block.astype(np.int32),
-        weighed.block_exact,
+        (2 * weighted.row + (weighted.literals > 0))[order].astype(np.int32),
+        weighted.block.astype(np.int32),
+        weighted.block_exact,
         member_start,
         members.astype(np.int32),
     )

@@ -10,103 +10,103 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.relaxation import find_cliques
-from sqlrl.solve.restrict import UnsatisfiableError, Values, restrict
+from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.structure import grouped, pointers, ragged_ranges
-from sqlrl.solve.weighed import EPSILON, FREE, Weighed
+from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 # ---- blocks that hard rows state ---------------------------------------------------------------------
 
 
-def keep_rows(weighed: Weighed, kept: BoolArray) -> Weighed:
+def keep_rows(weighted: WeightedNetwork, kept: BoolArray) -> WeightedNetwork:
     """The same network with some of its rows.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> two = weigh(network(3, [(0, [1, 2]), (0, [2, 3])]), [1.0])
     >>> keep_rows(two, np.array([False, True])).literals.tolist()
     [2, 3]
     """
     rows = np.flatnonzero(kept)
-    length = np.diff(weighed.indptr)[rows]
+    length = np.diff(weighted.indptr)[rows]
     return replace(
-        weighed,
+        weighted,
         indptr=pointers(length),
-        literals=weighed.literals[ragged_ranges(weighed.indptr[rows], length)],
-        cost=weighed.cost[rows],
-        clause=weighed.clause[rows],
+        literals=weighted.literals[ragged_ranges(weighted.indptr[rows], length)],
+        cost=weighted.cost[rows],
+        clause=weighted.clause[rows],
     )
 
 
-def _satisfied(weighed: Weighed) -> BoolArray:
+def _satisfied(weighted: WeightedNetwork) -> BoolArray:
     # Rows with two negative literals of one block: it never has two true members.
-    negative = np.flatnonzero(weighed.literals < 0)
-    block = weighed.block[-weighed.literals[negative] - 1]
+    negative = np.flatnonzero(weighted.literals < 0)
+    block = weighted.block[-weighted.literals[negative] - 1]
     inside = np.flatnonzero(block >= 0)
-    key = weighed.row[negative[inside]] * (len(weighed.block_exact) + 1) + block[inside]
+    key = weighted.row[negative[inside]] * (len(weighted.block_exact) + 1) + block[inside]
     keys, count = np.unique(key, return_counts=True)
-    found = np.zeros(len(weighed.cost), dtype=np.bool_)
-    found[keys[count > 1] // (len(weighed.block_exact) + 1)] = True
+    found = np.zeros(len(weighted.cost), dtype=np.bool_)
+    found[keys[count > 1] // (len(weighted.block_exact) + 1)] = True
     return found
 
 
-def _exact(weighed: Weighed, start: IntArray, members: IntArray) -> BoolArray:
+def _exact(weighted: WeightedNetwork, start: IntArray, members: IntArray) -> BoolArray:
     # Of which cliques a hard row says that some member is true.
-    of_atom = np.full(len(weighed.atoms), -1, dtype=np.int64)
+    of_atom = np.full(len(weighted.atoms), -1, dtype=np.int64)
     size = np.diff(start)
     of_atom[members] = np.repeat(np.arange(len(size)), size)
     exact = np.zeros(len(size), dtype=np.bool_)
-    if len(weighed.cost) == 0:
+    if len(weighted.cost) == 0:
         return exact
-    clique = np.where(weighed.literals > 0, of_atom[np.abs(weighed.literals) - 1], -1)
-    low = np.minimum.reduceat(clique, weighed.indptr[:-1])
-    high = np.maximum.reduceat(clique, weighed.indptr[:-1])
+    clique = np.where(weighted.literals > 0, of_atom[np.abs(weighted.literals) - 1], -1)
+    low = np.minimum.reduceat(clique, weighted.indptr[:-1])
+    high = np.maximum.reduceat(clique, weighted.indptr[:-1])
     # Atoms inside a row are distinct, so a row over members only, as many as there are, is over all of them.
-    whole = weighed.hard & (low == high) & (low >= 0)
-    whole[whole] = np.diff(weighed.indptr)[whole] == size[low[whole]]
+    whole = weighted.hard & (low == high) & (low >= 0)
+    whole[whole] = np.diff(weighted.indptr)[whole] == size[low[whole]]
     exact[low[whole]] = True
     return exact
 
 
-def recognise_blocks(weighed: Weighed) -> Weighed:
+def recognise_blocks(weighted: WeightedNetwork) -> WeightedNetwork:
     """Turn hard cliques into blocks, and leave out the rows that blocks satisfy.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
 
     Returns
     -------
-    Weighed
+    WeightedNetwork
         With the same worlds and scores. A clique of three or more atoms in no block, of which hard rows say pair by pair
         that two are never true together, is a block; exactly one is true if a hard row says that some member is.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> pairs = [(0, [-1, -2]), (0, [-1, -3]), (0, [-2, -3]), (1, [1, 2, 3])]
     >>> found = recognise_blocks(weigh(network(3, pairs, hard=[0, 1]), [0, 0]))
     >>> found.block.tolist(), found.block_exact.tolist(), len(found.cost)
     ([0, 0, 0], [True], 1)
     """
-    cliques = find_cliques(weighed, hard_only=True)
+    cliques = find_cliques(weighted, hard_only=True)
     size = np.diff(cliques.start)
     label = np.repeat(np.arange(len(size)), size)
     atom = np.abs(cliques.literals) - 1
     unfit = np.zeros(len(size), dtype=np.bool_)
-    unfit[label[(cliques.literals > 0) | (weighed.block[atom] >= 0)]] = True
+    unfit[label[(cliques.literals > 0) | (weighted.block[atom] >= 0)]] = True
     chosen = np.flatnonzero(np.isposinf(cliques.cost) & ~unfit)
     if len(chosen):
         start, members = pointers(size[chosen]), atom[ragged_ranges(cliques.start[chosen], size[chosen])]
-        block = weighed.block.copy()
-        block[members] = len(weighed.block_exact) + np.repeat(np.arange(len(chosen)), size[chosen])
-        exact = np.concatenate([weighed.block_exact, _exact(weighed, start, members)])
-        weighed = replace(weighed, block=block, block_exact=exact)
-    satisfied = _satisfied(weighed)
-    return keep_rows(weighed, ~satisfied) if satisfied.any() else weighed
+        block = weighted.block.copy()
+        block[members] = len(weighted.block_exact) + np.repeat(np.arange(len(chosen)), size[chosen])
+        exact = np.concatenate([weighted.block_exact, _exact(weighted, start, members)])
+        weighted = replace(weighted, block=block, block_exact=exact)
+    satisfied = _satisfied(weighted)
+    return keep_rows(weighted, ~satisfied) if satisfied.any() else weighted
 
 
 # ---- atoms that are fixed ----------------------------------------------------------------------------
@@ -285,36 +285,36 @@ def _run(state: _State, top: int, forced: int) -> int:
                     top = _wait(state, state.member[p], top)
 
 
-def _state(weighed: Weighed) -> _State:
-    n = len(weighed.atoms)
-    atom, row, positive = np.abs(weighed.literals) - 1, weighed.row, weighed.literals > 0
+def _state(weighted: WeightedNetwork) -> _State:
+    n = len(weighted.atoms)
+    atom, row, positive = np.abs(weighted.literals) - 1, weighted.row, weighted.literals > 0
     occur_start, order = grouped(atom, n)
-    soft = ~weighed.hard[row]
-    gain = np.where(positive, weighed.cost[row], -weighed.cost[row])
+    soft = ~weighted.hard[row]
+    gain = np.where(positive, weighted.cost[row], -weighted.cost[row])
     up, down = soft & (gain > 0), soft & (gain < 0)
     demand = [np.bincount(atom[~soft & (positive == side)], minlength=n) for side in (False, True)]
     waiting = np.concatenate([np.arange(n - 1, -1, -1), np.ones(n, dtype=np.int64)]).astype(np.int64)
     return _State(
-        weighed.indptr,
-        weighed.literals,
-        weighed.cost,
+        weighted.indptr,
+        weighted.literals,
+        weighted.cost,
         occur_start,
         row[order],
         positive[order],
-        weighed.block,
-        weighed.block_exact,
-        *weighed.block_members,
+        weighted.block,
+        weighted.block_exact,
+        *weighted.block_members,
         np.full(n, FREE, dtype=np.int8),
-        np.diff(weighed.indptr).astype(np.int64),
-        weighed.linear + np.bincount(atom[down], weights=gain[down], minlength=n),
-        weighed.linear + np.bincount(atom[up], weights=gain[up], minlength=n),
+        np.diff(weighted.indptr).astype(np.int64),
+        weighted.linear + np.bincount(atom[down], weights=gain[down], minlength=n),
+        weighted.linear + np.bincount(atom[up], weights=gain[up], minlength=n),
         np.stack(demand, axis=1),
         waiting,
-        np.empty(2 * len(weighed.literals) + 2 * n + 1, dtype=np.int64),
+        np.empty(2 * len(weighted.literals) + 2 * n + 1, dtype=np.int64),
     )
 
 
-def presolve(weighed: Weighed) -> tuple[Values, Weighed]:
+def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
     """Fix atoms that have the same value in some best world, and return what is left.
 
     An atom is fixed if hard rows or blocks force it, or if no values of the others make the other truth better: its
@@ -323,13 +323,13 @@ def presolve(weighed: Weighed) -> tuple[Values, Weighed]:
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
 
     Returns
     -------
-    tuple of int8 array, shape (n,), and Weighed
-        0, 1 or -1 (free) for each atom; the weighed network over the free atoms, which is `weighed` itself if nothing
+    tuple of int8 array, shape (n,), and WeightedNetwork
+        0, 1 or -1 (free) for each atom; the weighted network over the free atoms, which is `weighted` itself if nothing
         was fixed.
 
     Raises
@@ -339,28 +339,28 @@ def presolve(weighed: Weighed) -> tuple[Values, Weighed]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> friends = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3]), (1, [1])]), [0.5, 2.0])
     >>> presolve(friends)[0].tolist()
     [1, 1, 1]
     """
-    state = _state(weighed)
-    n = len(weighed.atoms)
-    units = np.flatnonzero((np.diff(weighed.indptr) == 1) & weighed.hard)
-    state.forced[: len(units)] = weighed.literals[weighed.indptr[units]]
+    state = _state(weighted)
+    n = len(weighted.atoms)
+    units = np.flatnonzero((np.diff(weighted.indptr) == 1) & weighted.hard)
+    state.forced[: len(units)] = weighted.literals[weighted.indptr[units]]
     stuck = _run(state, n, len(units))
     if stuck >= 0:
-        raise UnsatisfiableError(int(weighed.atoms[stuck]))
+        raise UnsatisfiableError(int(weighted.atoms[stuck]))
     fixed = state.value != FREE
     if not fixed.any():
-        return state.value, weighed
+        return state.value, weighted
     # The bounds of a fixed atom were off by the rounding of as many additions as it has rows.
     degree = np.diff(state.occur_start)[fixed]
-    soft = np.isfinite(weighed.cost[state.occur_row])
-    size = np.where(soft, np.abs(np.where(soft, weighed.cost[state.occur_row], 0.0)), 0.0)
+    soft = np.isfinite(weighted.cost[state.occur_row])
+    size = np.where(soft, np.abs(np.where(soft, weighted.cost[state.occur_row], 0.0)), 0.0)
     atom = np.repeat(np.arange(n), np.diff(state.occur_start))
-    magnitude = (np.abs(weighed.linear) + np.bincount(atom, weights=size, minlength=n))[fixed]
-    left = restrict(weighed, state.value)
+    magnitude = (np.abs(weighted.linear) + np.bincount(atom, weights=size, minlength=n))[fixed]
+    left = restrict(weighted, state.value)
     lost = EPSILON * float(((2 * degree + 2) * magnitude).sum())
     return state.value, replace(left, rounding=left.rounding + lost)

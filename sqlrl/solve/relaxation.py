@@ -13,11 +13,11 @@ from scipy.optimize import linprog
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.cut import persistent
-from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.scaling import in_background
+from sqlrl.solve.solvers import in_background
 from sqlrl.solve.structure import pointers, ragged_ranges
-from sqlrl.solve.weighed import EPSILON, FREE, Weighed
+from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 LinearSolver = Literal["highs", "glop", "pdlp", "flow"]
 INTEGRAL = 1e-6
@@ -50,12 +50,12 @@ class Cliques:
     inside: BoolArray
 
 
-def find_cliques(weighed: Weighed, *, hard_only: bool = False) -> Cliques:
+def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliques:
     """Find cliques of literals that are twins: each has a row of one cost with the same others, and with each other.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         r rows; rows of two literals and positive or infinite cost can be in cliques.
     hard_only : bool
         Look at hard rows only.
@@ -74,8 +74,8 @@ def find_cliques(weighed: Weighed, *, hard_only: bool = False) -> Cliques:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> ground = [(0, [-1, -2]), (0, [-1, -3]), (0, [-2, -3]), (0, [-3, 4])]
     >>> cliques = find_cliques(weigh(network(4, ground), [0.5]))
     >>> cliques.literals.tolist(), cliques.inside.tolist()
@@ -84,12 +84,12 @@ def find_cliques(weighed: Weighed, *, hard_only: bool = False) -> Cliques:
     >>> cliques.literals.tolist(), cliques.cost.tolist(), cliques.inside.tolist()
     ([-1, -2, -3], [0.5], [True, True, True])
     """
-    n = len(weighed.atoms)
-    wanted = weighed.hard if hard_only else weighed.cost > 0
-    rows = np.flatnonzero((np.diff(weighed.indptr) == 2) & wanted)
-    first = weighed.literals[weighed.indptr[rows]]
-    second = weighed.literals[weighed.indptr[rows] + 1]
-    costs, kind = np.unique(weighed.cost[rows], return_inverse=True)
+    n = len(weighted.atoms)
+    wanted = weighted.hard if hard_only else weighted.cost > 0
+    rows = np.flatnonzero((np.diff(weighted.indptr) == 2) & wanted)
+    first = weighted.literals[weighted.indptr[rows]]
+    second = weighted.literals[weighted.indptr[rows] + 1]
+    costs, kind = np.unique(weighted.cost[rows], return_inverse=True)
     # A node is a literal among the rows of one cost. The sum of random keys stands for the set of neighbours and itself.
     width = 2 * n + 1
     nodes, index = np.unique(np.concatenate([kind * width + first + n, kind * width + second + n]), return_inverse=True)
@@ -105,7 +105,7 @@ def find_cliques(weighed: Weighed, *, hard_only: bool = False) -> Cliques:
     together = np.flatnonzero(twins[tail] == twins[head])
     pairs = np.bincount(twins[tail[together]], minlength=len(size))
     good = (size >= 3) & (pairs == size * (size - 1) // 2)
-    inside = np.zeros(len(weighed.cost), dtype=np.bool_)
+    inside = np.zeros(len(weighted.cost), dtype=np.bool_)
     inside[rows[together[good[twins[tail[together]]]]]] = True
     member = np.flatnonzero(good[twins])
     literal = nodes[member] % width - n
@@ -204,17 +204,17 @@ class _Constraints:
         return matrix, np.concatenate(self.low)
 
 
-def _rows(weighed: Weighed, rows: IntArray) -> tuple[IntArray, IntArray]:
-    size = np.diff(weighed.indptr)[rows]
-    return size, weighed.literals[ragged_ranges(weighed.indptr[rows], size)]
+def _rows(weighted: WeightedNetwork, rows: IntArray) -> tuple[IntArray, IntArray]:
+    size = np.diff(weighted.indptr)[rows]
+    return size, weighted.literals[ragged_ranges(weighted.indptr[rows], size)]
 
 
-def linear_program(weighed: Weighed) -> LinearProgram:
+def linear_program(weighted: WeightedNetwork) -> LinearProgram:
     """The relaxation of the thesis' integer program, with the cost of violation as its objective.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, r rows.
 
     Returns
@@ -230,29 +230,29 @@ def linear_program(weighed: Weighed) -> LinearProgram:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> program = linear_program(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> program.cost.tolist(), program.matrix.toarray().tolist(), program.low.tolist()
     ([-0.5, -0.0, 2.0], [[-1.0, 1.0, 1.0]], [0.0])
     """
-    n, cliques = len(weighed.atoms), find_cliques(weighed)
+    n, cliques = len(weighted.atoms), find_cliques(weighted)
     outside = ~cliques.inside
     constraints = _Constraints()
-    hard = np.flatnonzero(weighed.hard & outside)
-    constraints.add_literals(*_rows(weighed, hard), np.ones(len(hard)))
-    soft = np.flatnonzero(~weighed.hard & outside)
+    hard = np.flatnonzero(weighted.hard & outside)
+    constraints.add_literals(*_rows(weighted, hard), np.ones(len(hard)))
+    soft = np.flatnonzero(~weighted.hard & outside)
     z = n + np.arange(len(soft))
-    good = weighed.cost[soft] > 0
-    constraints.add_literals(*_rows(weighed, soft[good]), np.ones(int(good.sum())), z[good])
-    size, literals = _rows(weighed, soft[~good])
+    good = weighted.cost[soft] > 0
+    constraints.add_literals(*_rows(weighted, soft[good]), np.ones(int(good.sum())), z[good])
+    size, literals = _rows(weighted, soft[~good])
     # z <= 1 - literal, as (1 - literal) - z >= 0.
     pair = np.stack([np.abs(literals) - 1, np.repeat(z[~good], size)], axis=1).ravel()
     sign = np.stack([-np.sign(literals), np.full(len(literals), -1)], axis=1).astype(np.float64).ravel()
     constraints.add(np.full(len(literals), 2), pair, sign, np.where(literals > 0, -1.0, 0.0))
     steps = _add_cliques(constraints, cliques, n + len(soft))
-    _add_blocks(constraints, weighed)
-    cost = np.concatenate([-weighed.linear, weighed.cost[soft], steps])
+    _add_blocks(constraints, weighted)
+    cost = np.concatenate([-weighted.linear, weighted.cost[soft], steps])
     matrix, low = constraints.build(len(cost))
     return LinearProgram(cost, matrix, low, n)
 
@@ -270,12 +270,12 @@ def _add_cliques(constraints: _Constraints, cliques: Cliques, first: int) -> Flo
     return np.repeat(cliques.cost[soft], steps) * ragged_ranges(np.ones(len(steps), dtype=np.int64), steps)
 
 
-def _add_blocks(constraints: _Constraints, weighed: Weighed) -> None:
-    start, members = weighed.block_members
+def _add_blocks(constraints: _Constraints, weighted: WeightedNetwork) -> None:
+    start, members = weighted.block_members
     size = np.diff(start)
     constraints.add_literals(size, -members - 1, (size - 1).astype(np.float64))
-    exact = weighed.block_exact[weighed.block[members]]
-    constraints.add_literals(size[weighed.block_exact], members[exact] + 1, np.ones(int(weighed.block_exact.sum())))
+    exact = weighted.block_exact[weighted.block[members]]
+    constraints.add_literals(size[weighted.block_exact], members[exact] + 1, np.ones(int(weighted.block_exact.sum())))
 
 
 def safe_bound(program: LinearProgram, dual: FloatArray) -> tuple[float, float]:
@@ -348,12 +348,12 @@ def _ortools(program: LinearProgram, solver: str) -> tuple[FloatArray, FloatArra
     return np.asarray(runner.variable_values()), np.asarray(runner.dual_values())
 
 
-def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
+def relax(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> Relaxed:
     """Solve the linear relaxation.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, r rows, of any form.
     solver : {"highs", "glop", "pdlp", "flow"}
         HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones (where that finds no truths, GLOP is asked
@@ -377,23 +377,23 @@ def relax(weighed: Weighed, *, solver: LinearSolver = "highs") -> Relaxed:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> relaxed = relax(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> relaxed.truth.round(6).tolist(), round(relaxed.bound, 6)
     ([1.0, 1.0], 2.5)
     """
     if solver not in get_args(LinearSolver):
         raise InputError(f"unknown solver {solver!r} of linear programs: choose 'highs', 'glop', 'pdlp' or 'flow'")
-    if len(weighed.atoms) == 0:
-        return Relaxed(np.empty(0), weighed.constant, 0.0)
+    if len(weighted.atoms) == 0:
+        return Relaxed(np.empty(0), weighted.constant, 0.0)
     if solver == "flow":
-        value, bound, rounding = persistent(weighed)
+        value, bound, rounding = persistent(weighted)
         return Relaxed(np.where(value == FREE, 0.5, value), bound, rounding)
-    program = linear_program(weighed)
+    program = linear_program(weighted)
     found = _highs(program) if solver == "highs" else _ortools(program, solver)
     if found is None:
-        raise UnsatisfiableError(int(weighed.atoms[0]))
+        raise UnsatisfiableError(int(weighted.atoms[0]))
     values, dual = found
     low, rounding = safe_bound(program, dual)
-    return Relaxed(np.clip(values[: program.atoms], 0.0, 1.0), weighed.constant - low, rounding)
+    return Relaxed(np.clip(values[: program.atoms], 0.0, 1.0), weighted.constant - low, rounding)

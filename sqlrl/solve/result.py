@@ -11,7 +11,7 @@ import numpy as np
 
 from sqlrl.errors import SqlrlError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.scaling import RELATIVE_ERROR
+from sqlrl.solve.solvers import RELATIVE_ERROR
 from sqlrl.wording import counted
 
 SHOWN = 12
@@ -20,7 +20,7 @@ SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A world of a weighed network and what is proved about it.
+    """A world of a weighted network and what is proved about it.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
     Examples
     --------
     >>> from sqlrl.solve.mpe import mpe
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> found = [mpe(network(1, [(0, [sign])]), [weight]) for sign, weight in ((1, 2.0), (-1, 0.5))]
     >>> whole = joined(found, np.array([1, 0]))
     >>> whole.world.tolist(), whole.objective, whole.status.value

@@ -7,10 +7,10 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.relaxation import INTEGRAL, LinearSolver, Relaxed, relax
-from sqlrl.solve.restrict import Values
+from sqlrl.solve.restriction import Values
 from sqlrl.solve.result import Solution, UnsolvedError
 from sqlrl.solve.structure import grouped
-from sqlrl.solve.weighed import FREE, Weighed
+from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 PROVED = 1e-9
 """A gap below this part of what the costs add up to is the linear solver's tolerance, and counts as rounding."""
@@ -73,12 +73,12 @@ def _roundup(
         _fix(k, value, world, satisfied, start, row, positive)
 
 
-def round_up(weighed: Weighed, truth: FloatArray) -> BoolArray:
+def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
     """Round a fractional solution.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     truth : float array, shape (n,)
         Truth of each atom, from 0 to 1; integral ones are kept.
@@ -98,39 +98,39 @@ def round_up(weighed: Weighed, truth: FloatArray) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
     >>> round_up(odd, np.array([0.5, 0.5, 0.0])).tolist()
     [True, False, False]
     """
-    n = len(weighed.atoms)
+    n = len(weighted.atoms)
     world = np.full(n, FREE, dtype=np.int8)
     world[truth >= 1 - INTEGRAL] = 1
     world[truth <= INTEGRAL] = 0
-    atom = np.abs(weighed.literals) - 1
+    atom = np.abs(weighted.literals) - 1
     start, occur = grouped(atom, n)
     _roundup(
         np.flatnonzero(world == FREE)[::-1].copy(),
         world,
-        weighed.linear,
-        weighed.cost,
+        weighted.linear,
+        weighted.cost,
         start,
-        weighed.row[occur],
-        weighed.literals[occur] > 0,
-        weighed.block,
-        weighed.block_exact,
-        *weighed.block_members,
+        weighted.row[occur],
+        weighted.literals[occur] > 0,
+        weighted.block,
+        weighted.block_exact,
+        *weighted.block_members,
     )
     return np.asarray(world == 1, dtype=np.bool_)
 
 
-def solve_relaxation(weighed: Weighed, *, solver: LinearSolver = "highs") -> tuple[Solution | None, Relaxed]:
+def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> tuple[Solution | None, Relaxed]:
     """Solve the linear relaxation and round it.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, r rows, of any form.
     solver : {"highs", "glop", "pdlp"}
 
@@ -147,23 +147,23 @@ def solve_relaxation(weighed: Weighed, *, solver: LinearSolver = "highs") -> tup
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> solution, _ = solve_relaxation(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> solution.world.tolist(), solution.optimal
     ([True, True], True)
     """
-    relaxed = relax(weighed, solver=solver)
-    world = round_up(weighed, relaxed.truth)
-    score = weighed.score(world)
+    relaxed = relax(weighted, solver=solver)
+    world = round_up(weighted, relaxed.truth)
+    score = weighted.score(world)
     if score == -np.inf:
         return None, relaxed
     gap = max(relaxed.bound - score, 0.0)
-    size = float(np.abs(weighed.linear).sum() + np.abs(weighed.cost[~weighed.hard]).sum())
+    size = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
     return Solution(world, gap, gap if gap <= relaxed.rounding + PROVED * size else relaxed.rounding), relaxed
 
 
-def require(solution: Solution | None, weighed: Weighed) -> Solution:
+def require(solution: Solution | None, weighted: WeightedNetwork) -> Solution:
     """The solution, or an error where rounding found no world.
 
     Raises
@@ -173,7 +173,7 @@ def require(solution: Solution | None, weighed: Weighed) -> Solution:
     """
     if solution is None:
         raise UnsolvedError(
-            f"rounding the linear relaxation of {len(weighed.atoms)} atoms breaks a hard clause: use method 'auto' or "
+            f"rounding the linear relaxation of {len(weighted.atoms)} atoms breaks a hard clause: use method 'auto' or "
             "'cpsat'"
         )
     return solution

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import Argument, Atom, Predicate, Variable
 

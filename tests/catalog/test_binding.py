@@ -12,7 +12,7 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, ScopeWarning, UnseenConstantWarning
 from sqlrl.logic.mln import parse_mln
 

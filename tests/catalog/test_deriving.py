@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.deriving import Keys, derive_bias, modes_of
-from sqlrl.engine.connecting import connect
+from sqlrl.catalog.derived_bias import Keys, derive_bias, modes_of
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, InputError
 
 DRUGS = [f"d{i}" for i in range(6)]

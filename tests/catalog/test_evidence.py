@@ -8,7 +8,7 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import LoadError, LoadWarning, ModelError, SourceWarning
 from sqlrl.logic.evidence import parse_evidence
 from sqlrl.logic.mln import parse_mln

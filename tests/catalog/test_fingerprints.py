@@ -16,9 +16,9 @@ from sqlglot import exp
 import sqlrl
 from sqlrl.catalog import records
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.changes import changed_sources
 from sqlrl.catalog.fingerprints import can_check_unmarked, is_marked, table_fingerprint, unmarked_fingerprint
-from sqlrl.catalog.refreshing import changed_sources
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError, SourceWarning
 from tests.learn.stopped import estimator, load, model

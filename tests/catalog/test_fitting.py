@@ -13,11 +13,11 @@ import pytest
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.base import TableName
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, SourceWarning, UnseenConstantWarning
 from sqlrl.logic.evidence import parse_evidence
+from sqlrl.logic.files import read_model
 from sqlrl.logic.mln import parse_mln, read_mln
-from sqlrl.logic.serialize import read_model
 
 FRIENDS = [("Anna", "Bob"), ("Bob", "Chris"), ("Chris", "Dan")]
 TEXT = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"

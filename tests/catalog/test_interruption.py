@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 
 
 def test_ctrl_c_during_a_load_changes_nothing() -> None:

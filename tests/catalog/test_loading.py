@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.changes import changed_sources
 from sqlrl.catalog.columns import Mapped, raw_query
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.refreshing import changed_sources
 from sqlrl.catalog.sources import Source
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, EngineError, LoadError, LoadWarning, ParseError
 from sqlrl.logic.evidence import EvidenceAtom
 from sqlrl.logic.mln import parse_mln

@@ -12,7 +12,7 @@ from sqlrl.catalog import migrations
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.migrations import open_layout, read_migrations
 from sqlrl.catalog.store import Store
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import EngineError, MigrationError
 from sqlrl.logic.mln import parse_mln
 

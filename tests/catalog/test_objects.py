@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import LoadError
 
 PAIRS = [("Anna", "Bob"), ("Bob", "Chris")]

@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import LoadError
 
 FRAME = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"], "t": [True, False]})

@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import LoadError
 
 PLACES = [

@@ -9,7 +9,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError
 from sqlrl.logic.mln import parse_mln
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.mln import parse_mln
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.changes import quick_changes
 from sqlrl.catalog.fingerprints import FileState, changed_since, file_fingerprint, parse_fingerprint
-from sqlrl.catalog.refreshing import quick_changes
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, SourceWarning
 from sqlrl.logic.mln import parse_mln
 

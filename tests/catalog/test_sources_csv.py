@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.sources import open_source, read_delimited
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import LoadError, LoadWarning
 
 

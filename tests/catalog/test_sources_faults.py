@@ -14,7 +14,7 @@ import pytest
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.sources import open_source
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import EngineError, LoadError, SqlrlError, brief
 from sqlrl.logic.mln import parse_mln
 

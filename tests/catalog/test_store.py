@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 
 NAMES = st.sampled_from(["a", "B", "\U0001f600"])

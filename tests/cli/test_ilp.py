@@ -58,9 +58,9 @@ def test_the_theory_is_printed_and_the_model_saved(run: Run, family: Path) -> No
     assert "clauses scored, 1 clause, 1 in the theory" in done.err
     assert clause in out.read_text(encoding="utf-8")
     # The clauses are the model of a learner of weights.
-    weighed = run("learn", family / "family.duckdb", "--model", out, "--passes", "20", "--json")
-    assert weighed.code == 0, weighed.err
-    assert weighed.rows()[0]["weight"] > 0
+    weighted = run("learn", family / "family.duckdb", "--model", out, "--passes", "20", "--json")
+    assert weighted.code == 0, weighted.err
+    assert weighted.rows()[0]["weight"] > 0
 
 
 def test_json_rows_are_all_clauses(run: Run, family: Path) -> None:

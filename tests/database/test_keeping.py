@@ -13,7 +13,7 @@ import pytest
 import sqlrl
 from sqlrl.database.statistics import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.assemble import decided_false, ground_network
+from sqlrl.ground.grounding import decided_false, ground_network
 from sqlrl.ground.oracle import ProgramOracle
 
 DOCS = ["d1", "d2", "d3"]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import sqlrl
 from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError, InfeasibleError
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided

@@ -13,7 +13,7 @@ from sqlglot import exp
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.base import TableName
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import BusyError, CatalogError, EngineError, InputError
 
 
@@ -211,7 +211,7 @@ def test_a_foreign_file_opens_for_reading(tmp_path: Path) -> None:
 def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
     # DuckDB takes such a process for an interactive one.
     code = (
-        "import duckdb; from sqlrl.engine.connecting import connect; ask = \"select current_setting('enable_progress_bar')\"; "
+        "import duckdb; from sqlrl.engine.connection import connect; ask = \"select current_setting('enable_progress_bar')\"; "
         "print(duckdb.connect().execute(ask).fetchall(), connect(':memory:').connection.cursor().execute(ask).fetchall())"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

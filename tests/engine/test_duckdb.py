@@ -13,7 +13,7 @@ import pytest
 from sqlglot import exp, parse_one, select
 
 from sqlrl.engine.base import TableName
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import EngineError, InputError
 

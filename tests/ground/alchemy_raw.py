@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
-from sqlrl.logic.formula import parse_formula
+from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import Argument, Predicate
 from tests.ground.brute import atoms_of, free_variables

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.logic.components import BodyLiteral, constant
 from sqlrl.logic.mln import parse_mln
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import ScopeWarning
 from sqlrl.ground.atoms import read_labels

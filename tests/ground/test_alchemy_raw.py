@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.ground.binding import bind_program
 from sqlrl.plan.grounding import ground
 from tests.ground.alchemy_raw import numbered, read_groundings, read_program

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground import atom_clauses
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atom_clauses import GroundClause, TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
-from sqlrl.ground.sample import sample_program
+from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.touching import AtomKey
+from sqlrl.plan.mentions import AtomKey
 from tests.ground.brute import Formulas, Ground
 from tests.ground.cases import Case, Names, completed, counted, formulas_of, load, programs
 from tests.ground.test_oracle import FEW

@@ -11,7 +11,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.ground import binding
 from sqlrl.ground.binding import CompiledRules, Compiling
 from sqlrl.logic.model import Model
-from sqlrl.plan.sample import people
+from sqlrl.plan.sample_layout import people
 
 RULE = "Friends(x, y) ^ Smokes(x) => Smokes(y)"
 

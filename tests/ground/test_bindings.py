@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import FIXED_FALSE, FIXED_TRUE, NO_EXAMPLE, AtomTable, WindowBindings
-from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot

@@ -12,17 +12,17 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
-from sqlrl.ground.assemble import check_evidence, ground_network
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.grounding import check_evidence, ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Program
-from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.counts import counts
-from sqlrl.solve.cutting import cutting_planes, recounted
+from sqlrl.solve.cutting_plane import cutting_planes, recounted
 from sqlrl.solve.mpe import mpe
 from tests.ground.cases import Case, counted, load, programs
 
@@ -74,8 +74,8 @@ def check_rounds(oracle: ProgramOracle, network: Network, seed: int, shares: tup
     for share in shares:
         world = random.random(len(network.atoms)) < share
         wanted = random.integers(-1, 2, len(network.clauses)).astype(np.int8)
-        unmet = rows(oracle.unmet(world, wanted))
-        assert unmet == {
+        unsatisfied = rows(oracle.unsatisfied(world, wanted))
+        assert unsatisfied == {
             (clause, literals): times
             for (clause, literals), times in full.items()
             if wanted[clause] and holds(literals, world) == (wanted[clause] < 0)
@@ -287,7 +287,7 @@ def many(predicate: str) -> str:
 
 
 def test_counting_heeds_the_limit_before_any_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ProgramOracle, "unmet", lambda *_: pytest.fail("a round was asked for"))
+    monkeypatch.setattr(ProgramOracle, "unsatisfied", lambda *_: pytest.fail("a round was asked for"))
     closed = sample_program(f"{PEOPLE}\n1 {many('Friends')}", ["Smokes"], FRIENDS)
     with pytest.raises(
         GroundingLimitError, match=r"Friends\(x, y0\) v .* enumerating 59,049 groundings, .* limit of 5,000"

@@ -12,11 +12,11 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CountOverflowError
 from sqlrl.ground import counts as sql
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CountOverflowError
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.features import _check, features
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule

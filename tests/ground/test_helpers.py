@@ -15,12 +15,12 @@ import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.database.explanations import explain
 from sqlrl.engine.base import TableName
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground import counts as sql
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.completing import completed_world
+from sqlrl.ground.completion import completed_world
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground import counts as sql
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.completing import completed_world
+from sqlrl.ground.completion import completed_world
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln

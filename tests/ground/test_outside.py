@@ -11,16 +11,16 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.assemble import decided_false, ground_network, observed_counts
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.grounding import decided_false, ground_network, observed_counts
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
-from sqlrl.plan import bounds, grounding, unmet
+from sqlrl.plan import bounds, grounding, unsatisfied
 
 DECLARED = "F(t, t)\nG(t)\nSame(t, t)\n"
 RULES = [
@@ -112,12 +112,12 @@ def test_the_network_is_that_of_enumeration(rule: str, domain: str, monkeypatch:
     found = everything(program)
     assert found[2][0] == found[0][8]  # type: ignore[index]
     never: Callable[..., None] = lambda bound: None  # noqa: E731
-    for module in (grounding, bounds, unmet):
+    for module in (grounding, bounds, unsatisfied):
         monkeypatch.setattr(module, "loose_literal", never)
     # In the normal form of the negated conjunction Same is negative.
     assert bool(counted) == (rule != "1 Same(a, b) ^ G(a)")
     monkeypatch.setattr("sqlrl.ground.counts.loose_literal", never)
-    monkeypatch.setattr("sqlrl.ground.assemble.loose_literal", never)
+    monkeypatch.setattr("sqlrl.ground.grounding.loose_literal", never)
     program.close()
     other = program_of(rule, 3, domain)
     assert everything(other) == found

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sqlrl.ground import rows as module
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.radix import radix_sort
 from sqlrl.ground.rows import Packing, Rows, by_clause, in_order, repeated, to_codes, to_literals
-from sqlrl.ground.sample import PEOPLE, sample_program
+from sqlrl.ground.sample_programs import PEOPLE, sample_program
 
 
 @pytest.mark.parametrize("bits", [1, 2, 9, 10, 11, 20, 36, 53, 62, 63])

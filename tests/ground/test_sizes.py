@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground import counts as sql
-from sqlrl.ground.assemble import add_per_clause, check_sizes, ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.expanding import Unseen, unseen
+from sqlrl.ground.grounding import add_per_clause, check_sizes, ground_network
 from sqlrl.ground.rows import Rows
+from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Expansions, Rule
 from tests.ground.binding import bound

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from scipy import sparse
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.ground import coverage, features
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln

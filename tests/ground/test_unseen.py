@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import sqlrl
-from sqlrl.ground.expanding import Unseen, unseen
+from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Expansions, Rule
 from tests.ground.brute import Data, Formulas, Ground, Row
 

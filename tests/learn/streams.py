@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.ground.windows import Window
-from sqlrl.solve.sample import chains, network
+from sqlrl.solve.sample_networks import chains, network
 from tests.solve.networks import Problem, World, worlds
 
 

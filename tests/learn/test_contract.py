@@ -23,10 +23,10 @@ from sqlrl.learn.settings import (
     PerceptronParameters,
     SubgradientParameters,
 )
-from sqlrl.learn.stepping import learn_examples
+from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.learn.oracles import EVERY, SAMPLING
 from tests.learn.streams import chain_window, random_stream
 from tests.learn.test_learner import infeasible

@@ -15,10 +15,10 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
 from sqlrl.learn import AdaGradParameters, OnlineLearner
 from sqlrl.learn.labels import Names, infeasible_truth
-from sqlrl.learn.stepping import learn_examples
+from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.learn.oracles import Oracle, run_oracle
 from tests.learn.streams import Stream, chain_window, random_stream
 

@@ -87,7 +87,7 @@ def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: in
 
 @pytest.fixture
 def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database:
-    """16 documents would be the first window, but there is room for a quarter of them."""
+    """16 documents would be the first window, but the budget allows a quarter of them."""
     monkeypatch.setattr(module, "FIRST", 16)
     with db.learning.training_windows(model(), size=4) as stream:
         stream.begin("sizes", {}, 0)

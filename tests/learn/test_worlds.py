@@ -14,15 +14,15 @@ from sqlrl.learn import OnlineLearner
 from sqlrl.learn.settings import AdaGradParameters
 from sqlrl.learn.settings import ContrastiveDivergenceParameters as CDParameters
 from sqlrl.learn.worlds import relaxed_world, sampled_world, two_worlds
-from sqlrl.solve import choose
+from sqlrl.solve import methods
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import score
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.randomness import streams
 from sqlrl.solve.result import Solution
-from sqlrl.solve.sample import chains, network
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.sample_networks import chains, network
+from sqlrl.solve.weighted import WeightedNetwork
 from tests.solve.networks import Problem, worlds
 
 CASES = {
@@ -155,11 +155,11 @@ def test_samples_are_learned_from_without_a_proof_of_the_prediction(monkeypatch:
     net = network(n, [(0 if draw.random() < 0.5 else 1, [-(a + 1), -(b + 1)]) for a in range(n) for b in range(a)])
     asked: list[int] = []
 
-    def counted(part: Weighed, **options: Any) -> Solution:
+    def counted(part: WeightedNetwork, **options: Any) -> Solution:
         asked.append(len(part.atoms))
         return solve_cpsat(part, **options)
 
-    monkeypatch.setattr(choose, "solve_cpsat", counted)
+    monkeypatch.setattr(methods, "solve_cpsat", counted)
     weights, unused = np.array([1.3, -1.0]), CDParameters("gibbs")
     shown, learned = two_worlds(net, weights, None, unused, lambda *_: "")
     assert asked == []

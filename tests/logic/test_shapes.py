@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.logic.compile import compile_rule
-from sqlrl.logic.formula import parse_formula
+from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeLiteral, Shaper, Slot
 from sqlrl.logic.terms import (

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import ModelError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program

@@ -30,7 +30,7 @@ from sqlrl.plan.coverage import (
     wanted_bindings,
 )
 from sqlrl.plan.dialects import for_dialect
-from sqlrl.plan.sample import people, table_name
+from sqlrl.plan.sample_layout import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
 from tests.spark import fetch, sorted_rows
 

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
@@ -27,9 +27,9 @@ from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
+from sqlrl.plan.mentions import violated_by_evidence
 from sqlrl.plan.sources import OBSERVED, World
-from sqlrl.plan.touching import violated_by_evidence
-from sqlrl.plan.unmet import FAIL, HOLD, among, few, unmet
+from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, unsatisfied
 from tests.spark import fetch, sorted_rows
 
 FOLDER = Path(__file__).parent / "golden"
@@ -65,9 +65,9 @@ CASES = {
     "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
     "count_alike": ("count", PEOPLE, "1 Smokes(Anna) v (Friends(x, Anna) <=> Friends(y, Bob))"),
     "count_exists": ("count", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
-    "unmet_transitive": ("unmet", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
-    "unmet_template": ("unmet", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
-    "unmet_exists": ("unmet", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "unsatisfied_transitive": ("unsatisfied", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
+    "unsatisfied_template": ("unsatisfied", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
+    "unsatisfied_exists": ("unsatisfied", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
     "met_given": ("met", PEOPLE, "1 Smokes(x) => Cancer(x)"),
     "met_exists": ("met", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
     "few_given": ("few", PEOPLE, "1 Smokes(x) => Cancer(x)"),
@@ -137,13 +137,15 @@ def planned(kind: str, program: Program) -> exp.Expression:
             plan = few(shape, layout, parameters=parameters)
             assert plan is not None
             return plan.query
-        case "unmet" | "met" | "among":
+        case "unsatisfied" | "met" | "among":
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
             if kind == "among":
                 pairs = among(shape, layout, world, clauses={HOLD: parameters})
                 assert pairs is not None
                 return pairs.query
-            return unmet(shape, layout, world, clauses={HOLD if kind == "unmet" else FAIL: parameters}).query
+            return unsatisfied(
+                shape, layout, world, clauses={HOLD if kind == "unsatisfied" else FAIL: parameters}
+            ).query
         case _:
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
             return count_difference(shape, layout, World(world), OBSERVED, parameters=parameters)

@@ -45,8 +45,8 @@ from harness import Measured, Options
 import sqlrl
 from sqlrl.database import training
 from sqlrl.evaluate import auc_roc
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.coverage import Coverage
+from sqlrl.ground.grounding import ground_network
 from sqlrl.logic.printer import format_formula
 
 DRUGS = tuple("cdfghjkmnpqr")

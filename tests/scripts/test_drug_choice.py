@@ -15,7 +15,7 @@ from drugs import Protocol, Task, attributes, label_pairs, load_drugs, read_mode
 from grounded_once import GroundedOnce
 
 import sqlrl
-from sqlrl.ground.assemble import ground_network
+from sqlrl.ground.grounding import ground_network
 from tests.scripts.test_alzheimers import DRUGS, HEAVY, folder, model_of
 
 __all__ = ["folder"]

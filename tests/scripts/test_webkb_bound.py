@@ -18,7 +18,7 @@ from webkb_bound import C, Job, few_columns, label_margins, multipliers, run
 
 import sqlrl
 from sqlrl.evaluate import Fold
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.solve.networks import Problem, problems
 
 

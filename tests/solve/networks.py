@@ -12,14 +12,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import Network
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 
 World = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Ground clauses as lists; see `sqlrl.solve.sample.network` for the fields."""
+    """Ground clauses as lists; see `sqlrl.solve.sample_networks.network` for the fields."""
 
     atoms: int
     ground: list[tuple[int, list[int], int]]

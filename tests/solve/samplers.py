@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.solve.sampling.diagnostics import Estimate
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 from tests.solve.networks import Problem, worlds
 
 Floats = npt.NDArray[np.float64]
 
 
-def exact_marginals(weighed: Weighed) -> Floats | None:
+def exact_marginals(weighted: WeightedNetwork) -> Floats | None:
     """P of each atom by enumeration of all worlds, None if there is none."""
-    n = len(weighed.atoms)
+    n = len(weighted.atoms)
     worlds = np.array(list(itertools.product([False, True], repeat=n)), dtype=np.bool_).reshape(2**n, n)
-    scores = np.array([weighed.score(world) for world in worlds])
+    scores = np.array([weighted.score(world) for world in worlds])
     if scores.max() == -np.inf:
         return None
     weight = np.exp(scores - scores.max())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.solve.relaxation import find_cliques
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.weighted import weigh
 from tests.solve.networks import Problem
 
 
@@ -35,17 +35,17 @@ def grouped(draw: st.DrawFn) -> Problem:
 
 @given(grouped(), st.integers(0, 2**9 - 1))
 def test_cliques_cost_what_their_rows_cost(problem: Problem, bits: int) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    cliques = find_cliques(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    cliques = find_cliques(weighted)
     world = np.array([bits >> k & 1 for k in range(problem.atoms)], dtype=np.bool_)
-    violated = weighed.violated(world) & cliques.inside
+    violated = weighted.violated(world) & cliques.inside
     total = 0.0
     for c, cost in enumerate(cliques.cost.tolist()):
         literals = cliques.literals[cliques.start[c] : cliques.start[c + 1]]
         assert len(literals) >= 3
         false = int((world[np.abs(literals) - 1] == (literals < 0)).sum())
         total += cost * (false * (false - 1) // 2) if false > 1 else 0.0
-    assert weighed.cost[violated].sum() == pytest.approx(total)
+    assert weighted.cost[violated].sum() == pytest.approx(total)
 
 
 def test_isolated_cliques_are_found() -> None:

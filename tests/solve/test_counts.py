@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import NumericError
 from sqlrl.solve.counts import counts, delta_counts, score
-from sqlrl.solve.sample import chains, network
+from sqlrl.solve.sample_networks import chains, network
 from tests.solve.networks import Problem, problems
 
 

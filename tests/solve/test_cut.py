@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import NumericError
 from sqlrl.solve.cut import attractive, negate, pairwise_atoms, persistent, quadratic, solve_cut, switched
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, select
-from sqlrl.solve.sample import network
-from sqlrl.solve.weighed import FREE, Weighed, weigh
+from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select
+from sqlrl.solve.sample_networks import network
+from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
-from tests.solve.test_weighed import enumerate_weighed, tolerance
 
 
 @st.composite
@@ -37,22 +37,22 @@ def pairwise_problems(draw: st.DrawFn, weights: st.SearchStrategy[float] = ORDIN
     return Problem(n, ground, [draw(weights) for _ in range(m)], hard=hard, prior=prior)
 
 
-def attractive_part(weighed: Weighed) -> Weighed:
-    count, label = component_labels(weighed)
-    fits = pairwise_atoms(weighed, label, count)
-    part = select(weighed, fits)
+def attractive_part(weighted: WeightedNetwork) -> WeightedNetwork:
+    count, label = component_labels(weighted)
+    fits = pairwise_atoms(weighted, label, count)
+    part = select(weighted, fits)
     return select(part, attractive(part))
 
 
 @given(pairwise_problems())
 def test_the_quadratic_cost_is_minus_the_score(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    form = quadratic(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    form = quadratic(weighted)
     flipped = negate(form, np.arange(problem.atoms) % 2 == 0)
-    for world, score in enumerate_weighed(weighed).items():
+    for world, score in enumerate_weighted(weighted).items():
         y = np.array(world, dtype=np.int64)
         cost = form.constant + form.linear @ y + form.product @ (y[form.a] * y[form.b])
-        assert -cost == pytest.approx(score - weighed.constant, abs=1e-9)
+        assert -cost == pytest.approx(score - weighted.constant, abs=1e-9)
         z = np.where(np.arange(problem.atoms) % 2 == 0, 1 - y, y)
         other = flipped.constant + flipped.linear @ z + flipped.product @ (z[flipped.a] * z[flipped.b])
         assert other == pytest.approx(cost, abs=1e-9)
@@ -68,10 +68,10 @@ def test_switching_makes_all_pairs_attract(problem: Problem) -> None:
 
 @given(st.one_of(problems(ORDINARY), problems(EXTREME), pairwise_problems(EXTREME), pairwise_problems()))
 def test_a_cut_is_a_best_world(problem: Problem) -> None:
-    weighed = attractive_part(weigh(problem.network(), problem.weights))
-    scores = enumerate_weighed(weighed)
+    weighted = attractive_part(weigh(problem.network(), problem.weights))
+    scores = enumerate_weighted(weighted)
     try:
-        solution = solve_cut(weighed)
+        solution = solve_cut(weighted)
     except UnsatisfiableError:
         assert not scores
         return
@@ -80,15 +80,15 @@ def test_a_cut_is_a_best_world(problem: Problem) -> None:
     best = max(scores.values())
     assert solution.optimal
     assert solution.gap < 1e-5 * float(problem.magnitude() + 1)
-    assert weighed.score(solution.world) >= best - solution.gap - tolerance(problem)
+    assert weighted.score(solution.world) >= best - solution.gap - tolerance(problem)
 
 
 @given(st.one_of(pairwise_problems(EXTREME), pairwise_problems()))
 def test_some_best_world_has_the_persistent_values(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    scores = enumerate_weighed(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    scores = enumerate_weighted(weighted)
     try:
-        value, bound, rounding = persistent(weighed)
+        value, bound, rounding = persistent(weighted)
     except NumericError:
         assume(False)
     assume(bool(scores))
@@ -104,14 +104,14 @@ def test_persistency_solves_what_a_cut_solves() -> None:
     problem = Problem(3, [(0, [-1, 2], 1), (0, [-2, 3], 1), (1, [1], 1), (2, [-3], 1)], [2.0, 1.5, 0.5])
     value, bound, _ = persistent(weigh(problem.network(), problem.weights))
     assert value.tolist() == [1, 1, 1]
-    assert bound == pytest.approx(max(enumerate_weighed(weigh(problem.network(), problem.weights)).values()))
+    assert bound == pytest.approx(max(enumerate_weighted(weigh(problem.network(), problem.weights)).values()))
 
 
 def test_components_of_distant_weights_are_cut_apart() -> None:
     ground = [(0, [-1, 2], 1), (0, [1], 1), (1, [-3, 4], 1), (1, [3], 1)]
     problem = Problem(4, ground, [1e-9, 1e15])
-    weighed = weigh(problem.network(), problem.weights)
-    solution = solve_cut(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    solution = solve_cut(weighted)
     assert solution.world.all()
     mixed = Problem(3, [(0, [-1, 2], 1), (1, [-2, 3], 1), (0, [1], 1)], [1e-9, 1e15])
     with pytest.raises(NumericError, match="integer weights cannot hold both"):

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import Network
-from sqlrl.solve import cutting
+from sqlrl.solve import cutting_plane
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import counts, violated_rows
-from sqlrl.solve.cutting import add_rows, cutting_planes, recounted
+from sqlrl.solve.cutting_plane import add_rows, cutting_planes, recounted
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.result import Status
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.solve.networks import EXTREME, Problem, problems, worlds
 
 
@@ -56,7 +56,7 @@ class InMemory:
     def check_counts(self, asked: np.ndarray) -> None:
         assert not self.worlds, "counts are checked before the first round"
 
-    def unmet(self, world: np.ndarray, wanted: np.ndarray) -> Network:
+    def unsatisfied(self, world: np.ndarray, wanted: np.ndarray) -> Network:
         self.worlds.append(world)
         violated, row = violated_rows(self.whole, world), wanted[self.whole.row_clause]
         return self._rows(((row == 1) & violated) | ((row == -1) & ~violated))
@@ -173,7 +173,7 @@ def test_patience_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A world that CP-SAT cannot prove in the patience of a round is proved in the end."""
     whole = odd_cycles(121)
     best = cutting_planes(InMemory(whole), WEIGHTS)
-    monkeypatch.setattr(cutting, "PATIENCE", 1e-4)
+    monkeypatch.setattr(cutting_plane, "PATIENCE", 1e-4)
     oracle = InMemory(whole)
     found = cutting_planes(oracle, WEIGHTS)
     assert found.result.status is Status.OPTIMAL
@@ -191,7 +191,7 @@ def test_a_round_without_a_world_gets_all_the_time(monkeypatch: pytest.MonkeyPat
         if any(hidden[abs(x) - 1] == (x > 0) for x in literals):
             hard.append((0, literals))
     whole = network(60, [*hard, *((1 + a % 7, [a + 1]) for a in range(60))], hard=[0])
-    monkeypatch.setattr(cutting, "PATIENCE", 1e-9)
+    monkeypatch.setattr(cutting_plane, "PATIENCE", 1e-9)
     found = cutting_planes(InMemory(whole), [0.0, *WEIGHTS[1:]])
     assert found.result.status is Status.OPTIMAL
     assert not violated_rows(whole, found.result.world).any()

@@ -20,27 +20,27 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import IntArray
-from sqlrl.solve.exchange import factors, wcnf
-from sqlrl.solve.exchange.factors import helper_count
+from sqlrl.solve.exchange import tables, wcnf
 from sqlrl.solve.exchange.lpfile import write_lp
 from sqlrl.solve.exchange.solutions import read_solution
+from sqlrl.solve.exchange.tables import helper_count
 from sqlrl.solve.exchange.text import Names, new_file
 from sqlrl.solve.exchange.uai import write_uai
 from sqlrl.solve.exchange.wcnf import write_wcnf
 from sqlrl.solve.structure import variables_of
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
 from tests.solve.test_cliques import grouped
-from tests.solve.test_weighed import enumerate_weighed, tolerance
 
 FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 MILD = st.one_of(ORDINARY, st.sampled_from([1e-9, -1e-9, 1e-4, 100.0, -100.0, 0.1]))
 
 
-def weighed(problem: Problem) -> Weighed:
+def weighted(problem: Problem) -> WeightedNetwork:
     return weigh(problem.network(), problem.weights)
 
 
@@ -64,8 +64,8 @@ def stated(path: Path, pattern: str) -> tuple[float, ...]:
 def test_maxsat_has_the_same_optimum_and_the_same_costs(
     tmp_path: Path, problem: Problem, dialect: str, pairwise: int, data: st.DataObject
 ) -> None:
-    network, path = weighed(problem), tmp_path / "a.wcnf"
-    scores = enumerate_weighed(network)
+    network, path = weighted(problem), tmp_path / "a.wcnf"
+    scores = enumerate_weighted(network)
     with patch.object(wcnf, "PAIRWISE", pairwise):
         try:
             write_wcnf(network, path, dialect=dialect)  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_maxsat_has_the_same_optimum_and_the_same_costs(
 @pytest.mark.parametrize("dialect", ["classic", "2022"])
 def test_the_lines_of_a_file_are_as_the_formats_say(tmp_path: Path, dialect: str) -> None:
     problem = Problem(3, [(0, [-1, 2], 1), (1, [1, 2], 1), (2, [-2], 1)], [1.5, -0.25, 0.0], hard=[2])
-    write_wcnf(weighed(problem), tmp_path / "a.wcnf", dialect=dialect)  # type: ignore[arg-type]
+    write_wcnf(weighted(problem), tmp_path / "a.wcnf", dialect=dialect)  # type: ignore[arg-type]
     lines = [line for line in (tmp_path / "a.wcnf").read_text().splitlines() if not line.startswith("c ")]
     hard = "8" if dialect == "classic" else "h"
     header = ["p wcnf 4 6 8"] if dialect == "classic" else []
@@ -111,7 +111,7 @@ def test_the_lines_of_a_file_are_as_the_formats_say(tmp_path: Path, dialect: str
 def test_large_blocks_need_few_clauses(tmp_path: Path, exact: bool) -> None:
     n = 300
     problem = Problem(n, [(0, [17], 1), (0, [200], 1)], [0.5], blocks=[(list(range(n)), exact)])
-    write_wcnf(weighed(problem), tmp_path / "a.wcnf")
+    write_wcnf(weighted(problem), tmp_path / "a.wcnf")
     formula = WCNF(from_file=str(tmp_path / "a.wcnf"))
     assert len(formula.hard) < 4 * n
     for forced, possible in (([], True), ([3, 290], False), ([1, 2], False), ([299, 300], False)):
@@ -133,7 +133,7 @@ def test_weights_too_far_apart_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(
         NumericError, match=r"1e-09 \(unit clauses and soft evidence of atom 70\).*clause of atoms 80, 90"
     ):
-        write_wcnf(weighed(problem), tmp_path / "a.wcnf", names=Names(np.array([70, 80, 90])))
+        write_wcnf(weighted(problem), tmp_path / "a.wcnf", names=Names(np.array([70, 80, 90])))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -195,10 +195,10 @@ def highs() -> Iterator[Highs]:
 @given(st.one_of(problems(ORDINARY, hardness=2), grouped()))
 def test_integer_programs_have_the_same_optimum(tmp_path: Path, highs: Highs, problem: Problem) -> None:
     assume(problem.atoms > 0)
-    network, path = weighed(problem), tmp_path / "a.lp"
+    network, path = weighted(problem), tmp_path / "a.lp"
     ids = 3 * np.arange(problem.atoms, dtype=np.int64) + 11
     write_lp(network, path, names=Names(ids))
-    scores = enumerate_weighed(network)
+    scores = enumerate_weighted(network)
     found = highs.solve(path)
     assert found["names"][: problem.atoms] == [f"a{i}" for i in ids]
     assert found["binary"]
@@ -222,7 +222,7 @@ def test_lines_stay_short_and_numbers_whole(tmp_path: Path, highs: Highs) -> Non
     n = 2000
     problem = Problem(n, [(0, list(range(1, n + 1)), 1), (1, [-1, 2], 1)], [1e-17 / 3, -math.pi])
     path = tmp_path / "a.lp"
-    write_lp(weighed(problem), path, names=Names(np.arange(n, dtype=np.int64) + 2**60))
+    write_lp(weighted(problem), path, names=Names(np.arange(n, dtype=np.int64) + 2**60))
     assert max(map(len, path.read_text().splitlines())) <= 510
     found = highs.solve(path)
     assert found["rows"] == 3
@@ -273,8 +273,8 @@ def read_map(path: Path) -> list[list[str]]:
 @FOLDER
 @given(problems(MILD, hardness=2), st.sampled_from([1 << 14, 1]))
 def test_products_of_factors_are_scores(tmp_path: Path, problem: Problem, largest: int) -> None:
-    network, path = weighed(problem), tmp_path / "a.uai"
-    with patch.object(factors, "LARGEST_TABLE", largest):
+    network, path = weighted(problem), tmp_path / "a.uai"
+    with patch.object(tables, "LARGEST_TABLE", largest):
         write_uai(network, path)
         helpers = helper_count(network)
     markov = Markov(path.read_text())
@@ -282,7 +282,7 @@ def test_products_of_factors_are_scores(tmp_path: Path, problem: Problem, larges
     constant, off = stated(
         Path(f"{path}.atoms.tsv"), r"score of a world is (\S+) \+ [^\n]*\n# which is off by at most (\S+)"
     )
-    scores = enumerate_weighed(network)
+    scores = enumerate_weighted(network)
     own = len(markov.size) - helpers
     for states in markov.states(own):
         world = [False] * problem.atoms
@@ -302,7 +302,7 @@ def test_products_of_factors_are_scores(tmp_path: Path, problem: Problem, larges
 def test_long_clauses_are_split(tmp_path: Path) -> None:
     n = 40
     problem = Problem(n, [(0, [a if a % 3 else -a for a in range(1, n + 1)], 1)], [0.75])
-    network = weighed(problem)
+    network = weighted(problem)
     write_uai(network, tmp_path / "a.uai")
     markov = Markov((tmp_path / "a.uai").read_text())
     assert helper_count(network) == n - 1
@@ -320,8 +320,8 @@ def test_long_clauses_are_split(tmp_path: Path) -> None:
 def test_weights_that_exp_would_make_hard_are_refused(tmp_path: Path) -> None:
     for ground in ([(0, [1], 1)], [(0, [-1, 2], 1)]):
         with pytest.raises(NumericError, match=r"atoms 7.*800.*make such clauses hard"):
-            write_uai(weighed(Problem(2, ground, [800.0])), tmp_path / "a.uai", names=Names(np.array([7, 9])))
-    write_uai(weighed(Problem(2, [(0, [-1, 2], 1)], [699.0])), tmp_path / "a.uai")
+            write_uai(weighted(Problem(2, ground, [800.0])), tmp_path / "a.uai", names=Names(np.array([7, 9])))
+    write_uai(weighted(Problem(2, [(0, [-1, 2], 1)], [699.0])), tmp_path / "a.uai")
     assert list(tmp_path.glob("*.partial")) == []
 
 
@@ -334,7 +334,7 @@ def test_the_map_names_every_atom_whatever_its_constants(tmp_path: Path) -> None
     def texts(ids: IntArray) -> list[tuple[str, str]]:
         return [("Likes", hostile[i - 70]) for i in ids.tolist()]
 
-    network, names = weighed(Problem(3, [], [], blocks=[([0, 2], False)])), Names(np.array([70, 71, 72]), texts)
+    network, names = weighted(Problem(3, [], [], blocks=[([0, 2], False)])), Names(np.array([70, 71, 72]), texts)
     expected = {
         "wcnf": [["1"], ["2"], ["3"]],
         "lp": [["a70"], ["a71"], ["a72"]],
@@ -368,11 +368,11 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.lp"]
     for place in (tmp_path / "absent" / "a.lp", tmp_path):
         with pytest.raises(InputError, match="cannot write"):
-            write_lp(weighed(Problem(1, [], [])), place)
+            write_lp(weighted(Problem(1, [], [])), place)
 
 
 def test_networks_without_atoms_are_files_too(tmp_path: Path) -> None:
-    network = weighed(Problem(0, [], []))
+    network = weighted(Problem(0, [], []))
     for form, write, answer in (
         ("wcnf", write_wcnf, "s OPTIMUM FOUND\nv\n"),
         ("lp", write_lp, "# Objective value = 0\n"),
@@ -385,5 +385,5 @@ def test_networks_without_atoms_are_files_too(tmp_path: Path) -> None:
 
 
 def test_blocks_of_one_variable_agree_with_the_structure() -> None:
-    network = weighed(Problem(3, [], [], blocks=[([0, 2], True)]))
+    network = weighted(Problem(3, [], [], blocks=[([0, 2], True)]))
     assert variables_of(network).size.tolist() == [2, 2]

@@ -10,9 +10,9 @@ import time
 import numpy as np
 import pytest
 
-from sqlrl.solve.choose import Method
+from sqlrl.solve.methods import Method
 from sqlrl.solve.mpe import mpe
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 
 
 @pytest.mark.parametrize("method", ["auto", "cpsat", "lp"])

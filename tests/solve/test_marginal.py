@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.connecting import connect
+from sqlrl.engine.connection import connect
 from sqlrl.errors import InputError
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.binding import bind_program
+from sqlrl.ground.grounding import ground_network
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.marginal import Method, marginals
-from sqlrl.solve.restrict import UnsatisfiableError
-from sqlrl.solve.sample import chains, network
+from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.sampling.belief import METHODS, MarginalResult
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import Names
 from tests.solve.networks import EXTREME, Problem, problems
@@ -114,12 +114,12 @@ def test_additions_to_the_battery(formula: str, weight: str) -> None:
 @settings(max_examples=300)
 @given(problem=problems(EXTREME, hardness=2))
 def test_exact_methods_equal_enumeration(problem: Problem) -> None:
-    weighed, expected = weigh(problem.network(), problem.weights), problem_marginals(problem)
+    weighted, expected = weigh(problem.network(), problem.weights), problem_marginals(problem)
     if expected is None:
         with pytest.raises(ConflictError):
             marginals(problem.network(), problem.weights)
         with pytest.raises(UnsatisfiableError):
-            marginals(weighed)
+            marginals(weighted)
         return
     for method in ("auto", "exact"):
         result = marginals(problem.network(), problem.weights, method=method)
@@ -129,7 +129,7 @@ def test_exact_methods_equal_enumeration(problem: Problem) -> None:
         assert not result.error.any()
 
 
-def grid(side: int, seed: int, hard: bool) -> Weighed:
+def grid(side: int, seed: int, hard: bool) -> WeightedNetwork:
     """A grid of pairs, too wide for elimination, beside a free atom, a block without rows and a fixed atom."""
     rng = np.random.default_rng(seed)
     at = np.arange(1, side * side + 1).reshape(side, side)
@@ -150,8 +150,8 @@ def grid(side: int, seed: int, hard: bool) -> Weighed:
 
 @pytest.mark.parametrize("hard", [False, True])
 def test_auto_chooses_for_each_component(hard: bool) -> None:
-    weighed = grid(25, 1, hard)
-    result = marginals(weighed, samples=300)
+    weighted = grid(25, 1, hard)
+    result = marginals(weighted, samples=300)
     methods = [METHODS[code] for code in result.code]
     assert set(methods[:625]) == {"mcsat" if hard else "gibbs"}
     assert set(methods[625:]) == ({"fixed", "logistic"} if hard else {"logistic"})
@@ -159,15 +159,15 @@ def test_auto_chooses_for_each_component(hard: bool) -> None:
     assert result.probability[626:628] == pytest.approx(0.5)
     if hard:
         assert result.probability[[625, 628]].tolist() == [1.0, 1.0]
-        other = marginals(weighed, method="mcsat", samples=300, seed=1)
+        other = marginals(weighted, method="mcsat", samples=300, seed=1)
     else:
-        other = marginals(weighed, method="gibbs", samples=300, seed=1)
+        other = marginals(weighted, method="gibbs", samples=300, seed=1)
     assert np.all(np.abs(other.probability - result.probability) <= 5 * np.hypot(other.error, result.error) + 1e-12)
     with pytest.raises(InputError, match="beyond the bound for 1 of"):
-        marginals(weighed, method="exact")
+        marginals(weighted, method="exact")
 
 
-def log_sum(side: int, weighed: Weighed, true: int | None = None) -> float:
+def log_sum(side: int, weighted: WeightedNetwork, true: int | None = None) -> float:
     """Log of the sum over the worlds of a grid, site after site; perhaps of those in which a site is true."""
     f, log_z, column = np.ones((2,) * side), 0.0, np.array([0.0, 1.0])
     for site in range(side * side):
@@ -175,7 +175,7 @@ def log_sum(side: int, weighed: Weighed, true: int | None = None) -> float:
         f = np.moveaxis(f, j, -1)
         # A pair is violated if the site is false and the one above or to the left of it is true.
         above = np.exp(0.4 * (column[None, :] >= column[:, None])) if site >= side else np.ones((2, 2))
-        own = np.exp(weighed.linear[site] * column) * ([0.0, 1.0] if site == true else [1.0, 1.0])
+        own = np.exp(weighted.linear[site] * column) * ([0.0, 1.0] if site == true else [1.0, 1.0])
         f = np.moveaxis(f @ above * (own if site >= side else own / 2), -1, j)
         if j:
             pair = np.exp(0.4 * (column[None, :] >= column[:, None]))
@@ -187,11 +187,11 @@ def log_sum(side: int, weighed: Weighed, true: int | None = None) -> float:
 def test_few_components_may_have_larger_tables() -> None:
     """A grid of 14 x 14 against a transfer matrix. The tables of nine such grids would be too large together."""
     side = 14
-    weighed = grid(side, 3, False)
-    result = marginals(weighed, method="exact")
-    total = log_sum(side, weighed)
+    weighted = grid(side, 3, False)
+    result = marginals(weighted, method="exact")
+    total = log_sum(side, weighted)
     for site in (0, 13, 90, 105, 195):
-        assert result.probability[site] == pytest.approx(np.exp(log_sum(side, weighed, site) - total), abs=1e-9)
+        assert result.probability[site] == pytest.approx(np.exp(log_sum(side, weighted, site) - total), abs=1e-9)
     at = np.arange(1, 9 * side**2 + 1).reshape(9, side, side)
     across, down = (at[:, :, :-1], at[:, :, 1:]), (at[:, :-1], at[:, 1:])
     pairs = [(0, [-int(a), int(b)]) for x, y in (across, down) for a, b in zip(x.ravel(), y.ravel(), strict=True)]

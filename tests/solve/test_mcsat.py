@@ -15,16 +15,16 @@ from hypothesis import given, settings
 
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.elimination import sum_product
+from sqlrl.solve.local_search.walksat import solve_walksat
 from sqlrl.solve.occurrences import occurrences
 from sqlrl.solve.randomness import streams
-from sqlrl.solve.restrict import UnsatisfiableError
-from sqlrl.solve.sample import network
+from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
 from sqlrl.solve.sampling.gibbs import sample_gibbs
 from sqlrl.solve.sampling.mcsat import draw_mcsat, first_world, sample_mcsat
 from sqlrl.solve.treewidth.order import elimination_order
-from sqlrl.solve.walking.walksat import solve_walksat
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
 
@@ -32,25 +32,25 @@ from tests.solve.samplers import assert_close, exact_marginals
 @settings(max_examples=120)
 @given(problem=problems(hardness=2))
 def test_within_its_error_bars(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    expected = exact_marginals(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    expected = exact_marginals(weighted)
     if expected is None:
         with pytest.raises(UnsatisfiableError):
-            sample_mcsat(weighed, Effort(samples=10))
+            sample_mcsat(weighted, Effort(samples=10))
         return
-    assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected)
+    assert_close(sample_mcsat(weighted, Effort(samples=1000)), expected)
 
 
 @settings(max_examples=60)
 @given(problem=problems(EXTREME, hardness=1))
 def test_extreme_costs(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    expected = exact_marginals(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    expected = exact_marginals(weighted)
     if expected is not None:
-        assert_close(sample_mcsat(weighed, Effort(samples=1000)), expected)
+        assert_close(sample_mcsat(weighted, Effort(samples=1000)), expected)
 
 
-def random_network(n: int, rows: int, hard: int, seed: int, size: int = 3, cost: float = 2.0) -> Weighed:
+def random_network(n: int, rows: int, hard: int, seed: int, size: int = 3, cost: float = 2.0) -> WeightedNetwork:
     rng = np.random.default_rng(seed)
     hidden = rng.random(n) < 0.5
     ground = []
@@ -70,27 +70,27 @@ def random_network(n: int, rows: int, hard: int, seed: int, size: int = 3, cost:
 @pytest.mark.parametrize("seed", [0, 2])
 def test_components_too_large_to_list(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
     """Hard and nearly hard rows of three literals, in one component: pieces, and jumps by SampleSAT."""
-    weighed = random_network(n, rows, hard, seed, cost=cost)
-    expected = exact_marginals(weighed)
+    weighted = random_network(n, rows, hard, seed, cost=cost)
+    expected = exact_marginals(weighted)
     assert expected is not None
-    assert_close(sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed)), expected)
+    assert_close(sample_mcsat(weighted, Effort(samples=2000, burn_in=200, seed=seed)), expected)
 
 
 @pytest.mark.parametrize(("n", "rows", "hard", "cost", "seed"), [(24, 60, 60, 1.0, 0), (30, 80, 20, 5.0, 1)])
 def test_components_whose_worlds_cannot_be_counted(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
     """SampleSAT and pieces, against elimination."""
-    weighed = random_network(n, rows, hard, seed, cost=cost)
-    expected, _ = sum_product(weighed, order=elimination_order(weighed, bucket_cells=2**20, component_cells=2**24))
-    found = sample_mcsat(weighed, Effort(samples=2000, burn_in=200, seed=seed))
+    weighted = random_network(n, rows, hard, seed, cost=cost)
+    expected, _ = sum_product(weighted, order=elimination_order(weighted, bucket_cells=2**20, component_cells=2**24))
+    found = sample_mcsat(weighted, Effort(samples=2000, burn_in=200, seed=seed))
     assert_close(found, expected)
     assert np.all(found.error < 0.1)
 
 
 def drawn(n: int, rows: list[tuple[int, int]], samples: int) -> list[int]:
     """How many atoms are true in the samples of a chain, of atoms where all worlds of the hard rows are as probable."""
-    weighed = weigh(network(n, [(0, list(row)) for row in rows], hard=[0]), [0.0])
+    weighted = weigh(network(n, [(0, list(row)) for row in rows], hard=[0]), [0.0])
     random = streams(3, 1)[0]
-    worlds = draw_mcsat(weighed, first_world(weighed, occurrences(weighed), 3, random), samples, random)
+    worlds = draw_mcsat(weighted, first_world(weighted, occurrences(weighted), 3, random), samples, random)
     return [int(world.sum()) for world in worlds]
 
 
@@ -126,8 +126,8 @@ def test_two_worlds_that_no_short_path_joins() -> None:
     """A hard chain of equivalences of 20 atoms: all true or all false, and e**1.5 times as likely to be true."""
     n = 20
     ground = [(0, [-k, k + 1]) for k in range(1, n)] + [(0, [k, -k - 1]) for k in range(1, n)] + [(1, [1])]
-    weighed = weigh(network(n, ground, hard=[0]), [0.0, 1.5])
-    found = sample_mcsat(weighed, Effort(samples=2000))
+    weighted = weigh(network(n, ground, hard=[0]), [0.0, 1.5])
+    found = sample_mcsat(weighted, Effort(samples=2000))
     assert_close(found, np.full(n, 1 / (1 + np.exp(-1.5))))
     assert np.all(found.rhat < 1.05)
 
@@ -139,14 +139,14 @@ def test_blocks_too_large_to_list() -> None:
         (0, [-101, i + 1] if i == 5 else [-101, -i - 1]) for i in range(40)
     ]
     for exact in (True, False):
-        weighed = weigh(network(101, ground, hard=[0], blocks=[(range(100), exact)]), [0.0, *linear])
+        weighted = weigh(network(101, ground, hard=[0], blocks=[(range(100), exact)]), [0.0, *linear])
         weights = np.exp(linear)
         none = 0.0 if exact else 1.0
         inside = weights.copy()
         inside[np.arange(100) != 5] = 0.0  # row 5 needs member 5 if atom 100 is true
         z = none + weights.sum() + inside.sum()
         expected = np.append((weights + inside) / z, inside.sum() / z)
-        assert_close(sample_mcsat(weighed, Effort(samples=4000)), expected)
+        assert_close(sample_mcsat(weighted, Effort(samples=4000)), expected)
 
 
 def test_strong_evidence_about_an_order_is_heeded() -> None:
@@ -157,26 +157,26 @@ def test_strong_evidence_about_an_order_is_heeded() -> None:
     rows += [(0, [-atom[a, b] - 1, -atom[b, c] - 1, atom[a, c] + 1]) for a, b, c in permutations(things, 3)]
     height = rng.normal(size=len(things))
     prior = np.array([30 * (height[a] - height[b] + rng.normal()) for a, b in atom])
-    weighed = weigh(network(len(atom), rows, hard=[0], prior=prior.tolist()), [0.0])
-    best = float(prior @ solve_cpsat(weighed).world)
+    weighted = weigh(network(len(atom), rows, hard=[0], prior=prior.tolist()), [0.0])
+    best = float(prior @ solve_cpsat(weighted).world)
     for seed in range(5):
-        found = sample_mcsat(weighed, Effort(samples=100, burn_in=20, chains=1, seed=seed))
+        found = sample_mcsat(weighted, Effort(samples=100, burn_in=20, chains=1, seed=seed))
         assert float(prior @ found.mean) > 0.95 * best
 
 
 def test_hard_rows_hold_in_every_sample() -> None:
-    weighed = random_network(60, 200, 200, 4)
+    weighted = random_network(60, 200, 200, 4)
     batches: list[SampleBatch] = []
-    sample_mcsat(weighed, Effort(samples=200, chains=2), write=batches.append)
+    sample_mcsat(weighted, Effort(samples=200, chains=2), write=batches.append)
     worlds = np.concatenate([b.worlds for b in batches])
     assert len(worlds) == 400
-    assert all(weighed.score(world) > -np.inf for world in worlds)
+    assert all(weighted.score(world) > -np.inf for world in worlds)
     assert len(np.unique(worlds, axis=0)) > 50
 
 
 def test_same_seed_same_numbers_on_any_number_of_threads() -> None:
-    weighed = random_network(40, 90, 60, 1)
-    runs = [sample_mcsat(weighed, Effort(200, 10, 3, seed, threads)) for seed, threads in ((1, 1), (1, 2), (2, 1))]
+    weighted = random_network(40, 90, 60, 1)
+    runs = [sample_mcsat(weighted, Effort(200, 10, 3, seed, threads)) for seed, threads in ((1, 1), (1, 2), (2, 1))]
     assert runs[0].mean.tolist() == runs[1].mean.tolist()
     assert runs[0].mean.tolist() != runs[2].mean.tolist()
 
@@ -187,7 +187,7 @@ def test_a_network_without_atoms() -> None:
 
 @pytest.mark.parametrize("solve", [sample_mcsat, sample_gibbs, solve_walksat])
 def test_ctrl_c_is_heeded_at_once(solve: Callable[..., object]) -> None:
-    weighed = random_network(5000, 20_000, 0, 0)
+    weighted = random_network(5000, 20_000, 0, 0)
     options = {"flips": 10**9} if solve is solve_walksat else {"effort": Effort(samples=10**6)}
     solve(random_network(5, 5, 0, 0))  # compiled code is loaded now
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -195,7 +195,7 @@ def test_ctrl_c_is_heeded_at_once(solve: Callable[..., object]) -> None:
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            solve(weighed, **options)
+            solve(weighted, **options)
     finally:
         timer.cancel()
     assert time.perf_counter() - start < 10

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import Network
-from sqlrl.solve import choose
+from sqlrl.solve import methods
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.mpe import Method, MPEResult, compile_program, mpe
-from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import Status, UnsolvedError
-from sqlrl.solve.sample import chains, network
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.sample_networks import chains, network
+from sqlrl.solve.weighted import WeightedNetwork
 from tests.solve.networks import EXTREME, Problem, problems, worlds
 
 
@@ -128,11 +128,11 @@ def test_conflict_message_uses_the_callers_words() -> None:
 def test_a_solver_that_finds_no_world_where_there_is_one_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """No conflict of 0 ground clauses is reported."""
 
-    def mistaken(part: Weighed, **_: object) -> object:
+    def mistaken(part: WeightedNetwork, **_: object) -> object:
         raise UnsatisfiableError(int(part.atoms[0]))
 
     pairs = [(0, [a, b]) for a in range(1, 4) for b in range(a + 1, 4)] + [(1, [-a]) for a in range(1, 4)]
-    monkeypatch.setattr(choose, "solve_relaxation", mistaken)
+    monkeypatch.setattr(methods, "solve_relaxation", mistaken)
     with pytest.raises(UnsolvedError, match="no world for a component of 3 atoms, but its hard clauses can all hold"):
         mpe(network(3, pairs, hard=[0]), [0.0, 1.0], method="lp")
 

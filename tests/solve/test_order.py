@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import Network
-from sqlrl.solve.sample import chains, network
+from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.structure import sides_of, variables_of
 from sqlrl.solve.treewidth import interaction, minfill
 from sqlrl.solve.treewidth.order import Order, elimination_order

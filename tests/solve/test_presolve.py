@@ -6,18 +6,18 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.solve.test_weighted import enumerate_weighted
 
 from sqlrl.solve.presolve import recognise_blocks
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.weighted import weigh
 from tests.solve.networks import Problem, problems
 from tests.solve.test_cliques import grouped
-from tests.solve.test_weighed import enumerate_weighed
 
 
 @given(st.one_of(problems(hardness=3), grouped()))
 def test_worlds_and_scores_stay(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    assert enumerate_weighed(recognise_blocks(weighed)) == enumerate_weighed(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    assert enumerate_weighted(recognise_blocks(weighted)) == enumerate_weighted(weighted)
 
 
 def test_fields_written_out_pair_by_pair_are_blocks() -> None:

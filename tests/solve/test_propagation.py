@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.solve.test_weighted import enumerate_weighted
 
-from sqlrl.solve.restrict import UnsatisfiableError, restrict
+from sqlrl.solve.restriction import UnsatisfiableError, restrict
 from sqlrl.solve.sampling.propagation import propagate
-from sqlrl.solve.weighed import FREE, weigh
+from sqlrl.solve.weighted import FREE, weigh
 from tests.solve.networks import Problem, problems
 from tests.solve.samplers import exact_marginals
-from tests.solve.test_weighed import enumerate_weighed
 
 
 @settings(max_examples=300)
 @given(problem=problems(hardness=4))
 def test_fixed_atoms_have_one_value(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    worlds = np.array(list(enumerate_weighed(weighed)), dtype=np.bool_)
+    weighted = weigh(problem.network(), problem.weights)
+    worlds = np.array(list(enumerate_weighted(weighted)), dtype=np.bool_)
     try:
-        value = propagate(weighed)
-        left = restrict(weighed, value)
+        value = propagate(weighted)
+        left = restrict(weighted, value)
     except UnsatisfiableError:
         assert len(worlds) == 0
         return
@@ -29,7 +29,7 @@ def test_fixed_atoms_have_one_value(problem: Problem) -> None:
         return
     fixed = value != FREE
     assert np.all(worlds[:, fixed] == (value[fixed] == 1))
-    expected, found = exact_marginals(weighed), exact_marginals(left)
+    expected, found = exact_marginals(weighted), exact_marginals(left)
     assert expected is not None
     assert found == pytest.approx(expected[~fixed], abs=1e-12)
     # Nothing is left of units: no hard row of one literal, no exactly-one block of one atom.

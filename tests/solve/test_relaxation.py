@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import InputError
 from sqlrl.solve.relaxation import linear_program, relax, safe_bound
-from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.rounding import round_up, solve_relaxation
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.weighted import weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
 from tests.solve.test_cliques import grouped
-from tests.solve.test_weighed import enumerate_weighed, tolerance
 
 
 @given(
     st.one_of(problems(ORDINARY, hardness=2), grouped(), problems(EXTREME)), st.sampled_from(["highs", "glop", "pdlp"])
 )
 def test_bounds_hold_and_rounded_worlds_keep_their_claims(problem: Problem, solver: str) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    scores = enumerate_weighed(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    scores = enumerate_weighted(weighted)
     try:
-        solution, relaxed = solve_relaxation(weighed, solver=solver)  # type: ignore[arg-type]
+        solution, relaxed = solve_relaxation(weighted, solver=solver)  # type: ignore[arg-type]
     except UnsatisfiableError:
         assert not scores
         return
@@ -32,18 +32,18 @@ def test_bounds_hold_and_rounded_worlds_keep_their_claims(problem: Problem, solv
     best = max(scores.values())
     assert relaxed.bound >= best - tolerance(problem)
     if solution is not None:
-        assert weighed.score(solution.world) >= best - solution.gap - tolerance(problem)
+        assert weighted.score(solution.world) >= best - solution.gap - tolerance(problem)
 
 
 @given(problems(ORDINARY), st.lists(st.floats(-5, 5), min_size=60, max_size=60))
 def test_any_dual_values_give_a_bound(problem: Problem, values: list[float]) -> None:
-    weighed = weigh(problem.network(), problem.weights)
+    weighted = weigh(problem.network(), problem.weights)
     assume(problem.atoms > 0)
-    scores = enumerate_weighed(weighed)
+    scores = enumerate_weighted(weighted)
     assume(bool(scores))
-    program = linear_program(weighed)
+    program = linear_program(weighted)
     low, _ = safe_bound(program, np.resize(values, len(program.low)))
-    assert weighed.constant - low >= max(scores.values()) - tolerance(problem)
+    assert weighted.constant - low >= max(scores.values()) - tolerance(problem)
 
 
 def test_the_relaxation_of_a_clique_is_exact() -> None:
@@ -51,20 +51,20 @@ def test_the_relaxation_of_a_clique_is_exact() -> None:
     ground = [(0, [-a, -b], 1) for a in range(1, n + 1) for b in range(a + 1, n + 1)] + [
         (1, [a], 1) for a in range(1, n + 1)
     ]
-    weighed = weigh(Problem(n, ground, [1.0, 3.5]).network(), [1.0, 3.5])
-    solution, relaxed = solve_relaxation(weighed)
+    weighted = weigh(Problem(n, ground, [1.0, 3.5]).network(), [1.0, 3.5])
+    solution, relaxed = solve_relaxation(weighted)
     assert solution is not None
     assert solution.optimal
     assert int(solution.world.sum()) == 4
-    assert relaxed.bound == pytest.approx(weighed.constant + 4 * 3.5 - 6)
+    assert relaxed.bound == pytest.approx(weighted.constant + 4 * 3.5 - 6)
 
 
 def test_rounding_follows_the_algorithm_from_the_last_atom() -> None:
     # By hand: atom 3: 0.4 + 0.5 - 1, false; atom 2: 0.5 + 1 - 1.2 - 2, false; atom 1: 0.4 + 1, and !1 v !2 holds: true.
     ground = [(0, [-3], 1), (1, [3, 1], 1), (2, [2, 3], 1), (3, [-2], 1), (4, [1, 2], 1), (5, [-1, -2], 1)]
     weights = [1.0, 0.4, 0.5, 1.2, 1.0, 2.0]
-    weighed = weigh(Problem(3, ground, weights).network(), weights)
-    assert round_up(weighed, np.array([0.5, 0.5, 0.5])).tolist() == [True, False, False]
+    weighted = weigh(Problem(3, ground, weights).network(), weights)
+    assert round_up(weighted, np.array([0.5, 0.5, 0.5])).tolist() == [True, False, False]
 
 
 def test_an_unknown_solver_is_named() -> None:
@@ -80,9 +80,9 @@ def test_truths_that_the_first_order_solver_does_not_find_are_found() -> None:
     weights = [-0.3, 1e-3, 100.0, 0.0]
     blocks = [([2], False), ([0, 7], False), ([1], True)]
     problem = Problem(8, ground, weights, hard=[3], blocks=blocks, prior=[0.5, 0.5, -1, 0, 0.5, -1, 0, 0.5])
-    weighed = weigh(problem.network(), weights)
+    weighted = weigh(problem.network(), weights)
     for solver in ("pdlp", "glop", "highs"):
-        assert relax(weighed, solver=solver).bound == pytest.approx(401.502)  # type: ignore[arg-type]
+        assert relax(weighted, solver=solver).bound == pytest.approx(401.502)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("solver", ["pdlp", "glop", "highs"])

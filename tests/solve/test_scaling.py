@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import NumericError
-from sqlrl.solve.scaling import LARGEST_TOTAL, RELATIVE_ERROR, scale_to_integers
+from sqlrl.solve.solvers import LARGEST_TOTAL, RELATIVE_ERROR, scale_to_integers
 
 
 @given(values=st.lists(st.floats(-100, 100).filter(lambda x: x == 0 or abs(x) > 1e-4), max_size=20))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.solve.test_weighted import enumerate_weighted
 
 from sqlrl.errors import InputError
 from sqlrl.solve.exchange.lpfile import write_lp
@@ -18,9 +19,8 @@ from sqlrl.solve.exchange.wcnf import write_wcnf
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.result import Status
 from sqlrl.solve.structure import variables_of
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import Problem, problems
-from tests.solve.test_weighed import enumerate_weighed
 
 ANSWERS = Path(__file__).parents[1] / "fixtures" / "answers"
 """What solvers wrote about the files that `PROBLEM` was exported to (the result files are written by hand)."""
@@ -38,12 +38,12 @@ PROBLEM = Problem(
 """A block of atoms 3, 5 and 8, the atoms 13 and 21."""
 
 
-def weighed(problem: Problem = PROBLEM) -> Weighed:
+def weighted(problem: Problem = PROBLEM) -> WeightedNetwork:
     return weigh(problem.network(), problem.weights)
 
 
 def best_world() -> list[bool]:
-    scores = enumerate_weighed(weighed())
+    scores = enumerate_weighted(weighted())
     order = sorted(scores, key=scores.__getitem__)
     assert scores[order[-1]] > scores[order[-2]] + 0.1, "the best world is unique"
     return list(order[-1])
@@ -51,7 +51,7 @@ def best_world() -> list[bool]:
 
 @pytest.mark.parametrize("path", sorted(ANSWERS.iterdir()), ids=lambda path: path.name)
 def test_what_solvers_write_is_read(path: Path) -> None:
-    result = read_solution(weighed(), path, names=NAMES)
+    result = read_solution(weighted(), path, names=NAMES)
     assert result.world.tolist() == best_world()
     assert result.status is Status.FEASIBLE
     assert result.gap == np.inf
@@ -61,8 +61,8 @@ def test_what_solvers_write_is_read(path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(problems(hardness=2), st.data(), st.sampled_from(["literals", "bits", "lp", "uai", "pairs"]))
 def test_any_world_comes_back(tmp_path: Path, problem: Problem, data: st.DataObject, kind: str) -> None:
-    network = weighed(problem)
-    scores = enumerate_weighed(network)
+    network = weighted(problem)
+    scores = enumerate_weighted(network)
     assume(bool(scores))
     world = data.draw(st.sampled_from(sorted(scores)))
     ids = 2 * np.arange(problem.atoms, dtype=np.int64) + 7
@@ -98,8 +98,8 @@ def test_any_world_comes_back(tmp_path: Path, problem: Problem, data: st.DataObj
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(problems(hardness=2), st.data())
 def test_the_gap_on_request_holds(tmp_path: Path, problem: Problem, data: st.DataObject) -> None:
-    network = weighed(problem)
-    scores = enumerate_weighed(network)
+    network = weighted(problem)
+    scores = enumerate_weighted(network)
     assume(bool(scores) and problem.atoms > 0)
     world = data.draw(st.sampled_from(sorted(scores)))
     literals = " ".join(str(i if y else -i) for i, y in enumerate(world, 1))
@@ -174,7 +174,7 @@ def test_bad_answers_are_refused(tmp_path: Path, text: str, words: list[str]) ->
     path = tmp_path / "answer"
     path.write_text(text)
     with pytest.raises(InputError) as error:
-        read_solution(weighed(), path, names=NAMES)
+        read_solution(weighted(), path, names=NAMES)
     assert "answer" in str(error.value)
     for word in words:
         assert word in str(error.value)
@@ -182,13 +182,13 @@ def test_bad_answers_are_refused(tmp_path: Path, text: str, words: list[str]) ->
 
 def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent: No such file"):
-        read_solution(weighed(), tmp_path / "absent")
+        read_solution(weighted(), tmp_path / "absent")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00v 1 2")
     with pytest.raises(InputError, match="binary is no text"):
-        read_solution(weighed(), tmp_path / "binary")
+        read_solution(weighted(), tmp_path / "binary")
     (tmp_path / "answer").write_text("v 1")
     with pytest.raises(InputError, match="unknown format 'mps'"):
-        read_solution(weighed(), tmp_path / "answer", "mps")  # type: ignore[arg-type]
+        read_solution(weighted(), tmp_path / "answer", "mps")  # type: ignore[arg-type]
 
 
 def test_every_cut_of_an_answer_is_refused_or_whole(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_every_cut_of_an_answer_is_refused_or_whole(tmp_path: Path) -> None:
         for end in range(len(text)):
             (tmp_path / "answer").write_text(text[:end])
             try:
-                result = read_solution(weighed(), tmp_path / "answer", names=NAMES)
+                result = read_solution(weighted(), tmp_path / "answer", names=NAMES)
             except InputError:
                 continue
             # What was cut off said nothing about atoms, or the file may leave out atoms that are false.
@@ -207,7 +207,7 @@ def test_every_cut_of_an_answer_is_refused_or_whole(tmp_path: Path) -> None:
 
 
 def test_the_map_tells_another_network(tmp_path: Path) -> None:
-    network = weighed()
+    network = weighted()
     for form, write in (("wcnf", write_wcnf), ("lp", write_lp), ("uai", write_uai)):
         exported = tmp_path / f"network.{form}"
         write(network, exported, names=NAMES)  # type: ignore[operator]
@@ -216,7 +216,7 @@ def test_the_map_tells_another_network(tmp_path: Path) -> None:
         later = Names(NAMES.ids + 1)
         with pytest.raises(InputError, match=r"lists .*3.* where .*4.* is expected: the network is not the one"):
             read_solution(network, answer, names=later, exported=exported)
-        smaller = weighed(Problem(4, [], [], blocks=[([0, 1, 2], True)]))
+        smaller = weighted(Problem(4, [], [], blocks=[([0, 1, 2], True)]))
         with pytest.raises(InputError, match="lists more than 4 atoms"):
             read_solution(smaller, answer, names=NAMES, exported=exported)
         Path(f"{exported}.atoms.tsv").write_text("hello\n")
@@ -228,6 +228,6 @@ def test_the_map_tells_another_network(tmp_path: Path) -> None:
 
 
 def test_a_best_world_is_proved_where_the_relaxation_is_exact() -> None:
-    result = read_solution(weighed(), ANSWERS / "rc2.txt", names=NAMES, bound=True)
+    result = read_solution(weighted(), ANSWERS / "rc2.txt", names=NAMES, bound=True)
     assert result.status is Status.OPTIMAL
     assert result.gap < 1e-6

@@ -12,25 +12,25 @@ from hypothesis import given
 from sqlrl.ground.network import Network
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import streams
-from sqlrl.solve.restrict import component_labels
-from sqlrl.solve.sample import network
+from sqlrl.solve.restriction import component_labels
+from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.solve.sampling.diagnostics import AGREED, Estimate
 from sqlrl.solve.sampling.gibbs import sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
 from sqlrl.solve.sampling.starts import much_worse, opposite
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import Problem, problems
 
 
 @given(problem=problems())
 def test_every_variable_has_another_state(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    found = occurrences(weighed)
-    world = np.zeros(len(weighed.atoms), dtype=np.bool_)
+    weighted = weigh(problem.network(), problem.weights)
+    found = occurrences(weighted)
+    world = np.zeros(len(weighted.atoms), dtype=np.bool_)
     randomise(found, world, streams(0, 1)[0])
     other = opposite(found, world)
-    assert weighed.blocks_hold(other)
+    assert weighted.blocks_hold(other)
     assert (other != world)[found.block < 0].all()
     for b, exact in enumerate(found.exact.tolist()):
         inside = found.block == b
@@ -53,30 +53,30 @@ def parties(people: int, states: int) -> Network:
 @pytest.mark.parametrize("sample", [sample_gibbs, sample_mcsat])
 @pytest.mark.parametrize("ground", [crowd(30), parties(12, 3)], ids=["crowd", "parties"])
 def test_sides_that_no_chain_passes_between_are_seen(
-    sample: Callable[[Weighed, Effort], Estimate], ground: Network
+    sample: Callable[[WeightedNetwork, Effort], Estimate], ground: Network
 ) -> None:
     """Random starts alone fell to one side, R-hat 1, in about one of eight runs."""
-    weighed = weigh(ground, [0.6])
+    weighted = weigh(ground, [0.6])
     for seed in range(12):
-        found = sample(weighed, Effort(samples=100, burn_in=20, seed=seed))
+        found = sample(weighted, Effort(samples=100, burn_in=20, seed=seed))
         assert found.rhat.max() > AGREED
         assert found.error.max() > 0.1
 
 
 @pytest.mark.parametrize("sample", [sample_gibbs, sample_mcsat])
-def test_a_side_with_hardly_any_probability_is_left_out(sample: Callable[[Weighed, Effort], Estimate]) -> None:
+def test_a_side_with_hardly_any_probability_is_left_out(sample: Callable[[WeightedNetwork, Effort], Estimate]) -> None:
     """Alone among those who do not, nobody begins; but all together score thirty more."""
     people = 30
     rows = [(0, [-a, b]) for x, y in combinations(range(1, people + 1), 2) for a, b in ((x, y), (y, x))]
-    weighed = weigh(network(people, [*rows, *((1, [k]) for k in range(1, people + 1))]), [0.1, 1.0])
+    weighted = weigh(network(people, [*rows, *((1, [k]) for k in range(1, people + 1))]), [0.1, 1.0])
     for seed in range(6):
-        found = sample(weighed, Effort(samples=200, burn_in=20, seed=seed))
+        found = sample(weighted, Effort(samples=200, burn_in=20, seed=seed))
         assert (found.mean > 0.95).all()
         assert (found.rhat < 1.1).all()
 
 
 def test_much_worse_is_told_of_each_component() -> None:
-    weighed = weigh(network(5, [(0, [1, 2]), (1, [3, -4]), (2, [5])]), [40.0, 40.0, 5.0])
-    none, label = np.array([False, False, False, True, False]), component_labels(weighed)[1]
-    assert much_worse(weighed, label, none, np.array([True, False, True, True, True])).tolist() == [True] * 4 + [False]
-    assert not much_worse(weighed, label, np.ones(5, dtype=np.bool_), none).any()
+    weighted = weigh(network(5, [(0, [1, 2]), (1, [3, -4]), (2, [5])]), [40.0, 40.0, 5.0])
+    none, label = np.array([False, False, False, True, False]), component_labels(weighted)[1]
+    assert much_worse(weighted, label, none, np.array([True, False, True, True, True])).tolist() == [True] * 4 + [False]
+    assert not much_worse(weighted, label, np.ones(5, dtype=np.bool_), none).any()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from sqlrl.solve.forest import compile_forest, solve_range, weigh_range
-from sqlrl.solve.sample import chains, network
+from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.structure import compile_network
 from tests.solve.networks import Problem, problems, worlds
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from sqlrl.solve.local_search.walksat import solve_walksat
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.relaxation import relax
 from sqlrl.solve.result import Status
-from sqlrl.solve.sample import network
-from sqlrl.solve.walking.walksat import solve_walksat
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.sample_networks import network
+from sqlrl.solve.weighted import weigh
 from tests.solve.networks import Problem, problems, worlds
 
 
@@ -29,8 +29,8 @@ def odd(atoms: int, seed: int) -> tuple[Problem, np.ndarray]:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_flow_solves_the_relaxation_of_pairs(seed: int) -> None:
     problem, weights = odd(9, seed)
-    weighed = weigh(problem.network(), weights)
-    flow, program = relax(weighed, solver="flow"), relax(weighed, solver="highs")
+    weighted = weigh(problem.network(), weights)
+    flow, program = relax(weighted, solver="flow"), relax(weighted, solver="highs")
     assert flow.bound == pytest.approx(program.bound, abs=1e-6)
     assert set(flow.truth.tolist()) <= {0.0, 0.5, 1.0}
 
@@ -70,9 +70,9 @@ def test_hard_clauses_hold_where_rounding_broke_them() -> None:
 def test_the_best_of_several_known_worlds_is_not_lost() -> None:
     """Whichever comes first: separation gives the labels and the worst world that it knows."""
     problem, weights = odd(100, 1)
-    weighed, none = weigh(problem.network(), weights), np.zeros(100, dtype=bool)
-    known = solve_walksat(weighed, flips=50_000).world
-    assert mpe(problem.network(), weights, prove=False, start=none).objective < weighed.score(known) - 1
+    weighted, none = weigh(problem.network(), weights), np.zeros(100, dtype=bool)
+    known = solve_walksat(weighted, flips=50_000).world
+    assert mpe(problem.network(), weights, prove=False, start=none).objective < weighted.score(known) - 1
     for start in (np.stack([none, known]), np.stack([known, none])):
         found = mpe(problem.network(), weights, prove=False, start=start)
-        assert found.objective >= weighed.score(known) - 1e-9
+        assert found.objective >= weighted.score(known) - 1e-9

@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import InputError, NumericError
+from sqlrl.solve.local_search.state import flip, load, overlap, start_search
+from sqlrl.solve.local_search.walksat import solve_walksat
 from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.sample import chains, network
-from sqlrl.solve.walking.flipping import flip, load, overlap, start_search
-from sqlrl.solve.walking.walksat import solve_walksat
-from sqlrl.solve.weighed import Weighed, weigh
+from sqlrl.solve.sample_networks import chains, network
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, Problem, problems
-from tests.solve.test_weighed import enumerate_weighed, tolerance
 
 
-def random_3sat(n: int, rows: int, seed: int = 0) -> Weighed:
+def random_3sat(n: int, rows: int, seed: int = 0) -> WeightedNetwork:
     """Random rows of three literals, cost 1 each."""
     rng = np.random.default_rng(seed)
     atoms = np.sort(np.array([rng.choice(n, 3, replace=False) for _ in range(rows)]), axis=1)
     literals = ((atoms + 1) * rng.choice([-1, 1], atoms.shape)).ravel()
-    return Weighed(
+    return WeightedNetwork(
         np.arange(n),
         np.zeros(n),
         np.arange(0, 3 * rows + 1, 3),
@@ -39,14 +39,14 @@ def random_3sat(n: int, rows: int, seed: int = 0) -> Weighed:
 @settings(max_examples=400)
 @given(problem=problems(EXTREME, hardness=2), seed=st.integers(0, 3))
 def test_bounded_by_enumeration_and_by_its_own_gap(problem: Problem, seed: int) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    scores = enumerate_weighed(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    scores = enumerate_weighted(weighted)
     if not scores:
         with pytest.raises(UnsolvedError, match="hard clauses hold"):
-            solve_walksat(weighed, flips=300, seed=seed)
+            solve_walksat(weighted, flips=300, seed=seed)
         return
-    found = solve_walksat(weighed, flips=1000, tries=3, seed=seed)
-    score, best = weighed.score(found.world), max(scores.values())
+    found = solve_walksat(weighted, flips=1000, tries=3, seed=seed)
+    score, best = weighted.score(found.world), max(scores.values())
     assert score > -np.inf
     assert best - score <= found.gap + tolerance(problem)
     assert found.rounding <= found.gap
@@ -57,18 +57,18 @@ def test_bounded_by_enumeration_and_by_its_own_gap(problem: Problem, seed: int) 
 @settings(max_examples=300)
 @given(problem=problems(hardness=1))
 def test_finds_the_best_world_of_small_problems(problem: Problem) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    scores = enumerate_weighed(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    scores = enumerate_weighted(weighted)
     if scores:
-        found = solve_walksat(weighed, flips=4000, tries=3)
-        assert weighed.score(found.world) == pytest.approx(max(scores.values()), abs=1e-9)
+        found = solve_walksat(weighted, flips=4000, tries=3)
+        assert weighted.score(found.world) == pytest.approx(max(scores.values()), abs=1e-9)
 
 
 @settings(max_examples=150)
 @given(problem=problems(EXTREME, hardness=2), data=st.data())
 def test_incremental_state_equals_a_fresh_one(problem: Problem, data: st.DataObject) -> None:
-    weighed = weigh(problem.network(), problem.weights)
-    search, fresh = start_search(weighed), start_search(weighed)
+    weighted = weigh(problem.network(), problem.weights)
+    search, fresh = start_search(weighted), start_search(weighted)
     load(search, np.zeros(problem.atoms, dtype=np.bool_))
     picks = data.draw(st.lists(st.integers(0, problem.atoms - 1), max_size=25)) if problem.atoms else []
     for k in picks:
@@ -90,14 +90,14 @@ def test_incremental_state_equals_a_fresh_one(problem: Problem, data: st.DataObj
 @settings(max_examples=100)
 @given(problem=problems(hardness=2), data=st.data())
 def test_what_two_flips_of_a_block_cost_together(problem: Problem, data: st.DataObject) -> None:
-    weighed = weigh(problem.network(), problem.weights)
+    weighted = weigh(problem.network(), problem.weights)
     pairs = [(a, b) for members, _ in problem.blocks for a in members for b in members if a != b]
     if not pairs:
         return
     off, on = data.draw(st.sampled_from(pairs))
     world = np.zeros(problem.atoms, dtype=np.bool_)
     world[off] = True
-    search = start_search(weighed)
+    search = start_search(weighted)
     load(search, world)
     before = search.component[["hard", "soft"]].copy()
     hard, soft = overlap(search, off, on)
@@ -115,10 +115,10 @@ def test_the_best_state_of_each_component_is_kept() -> None:
     copies = 300
     ground = [(i, [x + 3 * c if x > 0 else x - 3 * c for x in literals]) for c in range(copies) for i, literals in part]
     weights = [2.0, 1.0, 1.5, 0.7]
-    weighed = weigh(network(3 * copies, ground), weights)
-    best = max(enumerate_weighed(weigh(network(3, part), weights)).values())
-    found = solve_walksat(weighed, flips=100_000, noise=1.0)
-    assert weighed.score(found.world) == pytest.approx(copies * best)
+    weighted = weigh(network(3 * copies, ground), weights)
+    best = max(enumerate_weighted(weigh(network(3, part), weights)).values())
+    found = solve_walksat(weighted, flips=100_000, noise=1.0)
+    assert weighted.score(found.world) == pytest.approx(copies * best)
 
 
 def test_a_satisfiable_network_is_proved_optimal() -> None:
@@ -127,8 +127,8 @@ def test_a_satisfiable_network_is_proved_optimal() -> None:
     assert found.gap == found.rounding == 0.0
     ground = [(0, [-1, 2]), (1, [-3, -4]), (2, [5])]
     blocks = [([4, 5, 6], True)]
-    weighed = weigh(network(7, ground, negated=[1], blocks=blocks), [1.0, 2.0, 3.0])
-    solution = solve_walksat(weighed, flips=100)
+    weighted = weigh(network(7, ground, negated=[1], blocks=blocks), [1.0, 2.0, 3.0])
+    solution = solve_walksat(weighted, flips=100)
     assert solution.optimal
     assert solution.world[[2, 3, 4]].tolist() == [True, True, True]
 
@@ -138,44 +138,44 @@ def test_chains_of_blocks_reach_their_optimum() -> None:
 
     problem = chains(6, length=10, states=5, exact=True)
     weights = np.random.default_rng(3).normal(size=len(problem.clauses))
-    weighed = weigh(problem, weights)
-    found = solve_walksat(weighed, flips=200_000, tries=2)
+    weighted = weigh(problem, weights)
+    found = solve_walksat(weighted, flips=200_000, tries=2)
     best = mpe(problem, weights).objective
-    assert weighed.score(found.world) <= best + 1e-9
-    assert weighed.score(found.world) == pytest.approx(best, rel=0.01)
-    assert found.gap >= best - weighed.score(found.world)
+    assert weighted.score(found.world) <= best + 1e-9
+    assert weighted.score(found.world) == pytest.approx(best, rel=0.01)
+    assert found.gap >= best - weighted.score(found.world)
 
 
 def test_same_seed_same_world_and_a_good_start_is_not_lost() -> None:
-    weighed = random_3sat(200, 900, seed=5)
-    worlds = [solve_walksat(weighed, flips=20_000, seed=s).world for s in (1, 1, 2)]
+    weighted = random_3sat(200, 900, seed=5)
+    worlds = [solve_walksat(weighted, flips=20_000, seed=s).world for s in (1, 1, 2)]
     assert np.array_equal(worlds[0], worlds[1])
     assert not np.array_equal(worlds[0], worlds[2])
-    good = solve_walksat(weighed, flips=500_000, seed=9).world
-    again = solve_walksat(weighed, flips=0, start=good)
-    assert weighed.score(again.world) >= weighed.score(good)
+    good = solve_walksat(weighted, flips=500_000, seed=9).world
+    again = solve_walksat(weighted, flips=0, start=good)
+    assert weighted.score(again.world) >= weighted.score(good)
 
 
 def test_a_start_that_breaks_blocks_is_mended() -> None:
-    weighed = weigh(network(4, [(0, [1])], blocks=[([0, 1], True), ([2, 3], False)]), [1.0])
-    found = solve_walksat(weighed, flips=0, start=np.ones(4, dtype=np.bool_))
-    assert weighed.blocks_hold(found.world)
+    weighted = weigh(network(4, [(0, [1])], blocks=[([0, 1], True), ([2, 3], False)]), [1.0])
+    found = solve_walksat(weighted, flips=0, start=np.ones(4, dtype=np.bool_))
+    assert weighted.blocks_hold(found.world)
     with pytest.raises(InputError, match="4 atoms need a start"):
-        solve_walksat(weighed, start=np.ones(3, dtype=np.bool_))
+        solve_walksat(weighted, start=np.ones(3, dtype=np.bool_))
 
 
 def test_hard_rows_outweigh_any_soft_cost() -> None:
-    weighed = weigh(network(2, [(0, [1]), (1, [-1]), (1, [-1, 2]), (2, [-2])], hard=[0]), [0.0, 1e12, 1e12])
-    found = solve_walksat(weighed, flips=500)
+    weighted = weigh(network(2, [(0, [1]), (1, [-1]), (1, [-1, 2]), (2, [-2])], hard=[0]), [0.0, 1e12, 1e12])
+    found = solve_walksat(weighted, flips=500)
     assert found.world[0]
-    assert weighed.score(found.world) == max(enumerate_weighed(weighed).values())
+    assert weighted.score(found.world) == max(enumerate_weighted(weighted).values())
 
 
 def test_no_atoms_and_no_time() -> None:
     assert solve_walksat(weigh(network(0, []), [])).optimal
-    weighed = random_3sat(300, 1400)
-    found = solve_walksat(weighed, seconds=0.0)
-    assert weighed.score(found.world) > -weighed.cost.sum()
+    weighted = random_3sat(300, 1400)
+    found = solve_walksat(weighted, seconds=0.0)
+    assert weighted.score(found.world) > -weighted.cost.sum()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_options_out_of_range_are_refused(option: dict[str, float]) -> None:
 
 
 def test_too_many_rows_are_refused() -> None:
-    class Many(Weighed):
+    class Many(WeightedNetwork):
         @property
         def cost(self) -> np.ndarray:  # type: ignore[override]
             return np.broadcast_to(np.float64(1.0), 2**30)

@@ -11,9 +11,9 @@ from scipy import sparse
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, fixed_values
-from sqlrl.solve.restrict import Values
+from sqlrl.solve.restriction import Values
 from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
-from sqlrl.solve.weighed import FREE
+from sqlrl.solve.weighted import FREE
 from sqlrl.wording import counted
 
 ROWS = 4096
@@ -225,7 +225,7 @@ def make_choices(problem: Problem, *, seed: int) -> Choices:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(3, [(0, [1], 2), (1, [-2]), (1, [3])], blocks=[([1, 2], False)])
     >>> found = make_choices(Problem(small, np.array([True, False, False]), Names()), seed=0)
     >>> found.features.toarray().tolist(), found.start.tolist(), found.label.tolist()

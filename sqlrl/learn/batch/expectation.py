@@ -18,9 +18,9 @@ from sqlrl.learn.batch.problem import Problem, fixed_values, raise_conflict
 from sqlrl.solve.occurrences import occurrences
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.randomness import streams
-from sqlrl.solve.restrict import UnsatisfiableError, restrict
+from sqlrl.solve.restriction import UnsatisfiableError, restrict
 from sqlrl.solve.sampling.mcsat import draw_mcsat, first_world
-from sqlrl.solve.weighed import FREE, Weighed, weigh
+from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 
 # ---- sampled -----------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(2, [(0, [1, 2], 5), (1, [-1])])
     >>> count_worlds(small, np.array([[False, False], [True, False]])).tolist()
     [[-5, 0], [0, -1]]
@@ -203,7 +203,7 @@ class SampledSource:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> one = Problem(network(1, [(0, [1])]), np.array([True]), Names())
     >>> SampledSource(one, samples=3, most=3, burn_in=0, seed=0).at(np.array([50.0])).mean.tolist()
     [1.0]
@@ -247,11 +247,11 @@ class SampledSource:
         worlds[:, self._free] = drawn[forgotten:]
         return count_worlds(self.problem.network, worlds).astype(np.float64)
 
-    def _left(self, weights: FloatArray) -> Weighed:
-        weighed = weigh(self.problem.network, weights)
-        return recognise_blocks(weighed if self._free.all() else restrict(weighed, self._value))
+    def _left(self, weights: FloatArray) -> WeightedNetwork:
+        weighted = weigh(self.problem.network, weights)
+        return recognise_blocks(weighted if self._free.all() else restrict(weighted, self._value))
 
-    def _start(self, left: Weighed) -> BoolArray:
+    def _start(self, left: WeightedNetwork) -> BoolArray:
         try:
             return first_world(left, occurrences(left), self.seed, self._random)
         except UnsatisfiableError:
@@ -275,7 +275,7 @@ class ExactMoments:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> one = Problem(network(2, [(0, [1]), (0, [2])]), np.array([True, False]), Names())
     >>> found = ExactSource(one, seed=0).at(np.zeros(1))
     >>> found.mean.tolist(), found.variance.tolist(), found.product(np.array([2.0])).tolist()

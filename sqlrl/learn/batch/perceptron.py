@@ -11,7 +11,7 @@ from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.parameters import TIE, Ties, check_choice, check_flag, check_integer, check_number
-from sqlrl.learn.stepping import describer
+from sqlrl.learn.steps import describer
 from sqlrl.learn.worlds import relaxed_world
 from sqlrl.solve.mpe import compile_program, mpe
 
@@ -30,7 +30,7 @@ def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(2, [(0, [1, 2], 5), (1, [-1])], evidence=[(0, 7, 1)])
     >>> true_groundings(small, count_worlds(small, np.array([[False, False]]))[0].astype(float)).tolist()
     [0.0, 1.0]

@@ -13,7 +13,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.learn.labels import Names
 from sqlrl.learn.protocols import ITERATION_SCHEMA
-from sqlrl.solve.restrict import UnsatisfiableError, Values
+from sqlrl.solve.restriction import UnsatisfiableError, Values
 from sqlrl.solve.structure import distinct, pointers, ragged_ranges
 from sqlrl.wording import counted
 
@@ -109,7 +109,7 @@ def support_table(network: Network) -> pa.Table:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> support_table(network(3, [(0, [1, 2]), (0, [2, 3]), (1, [-1])])).column("support").to_pylist()
     [3, 1]
     """
@@ -147,7 +147,7 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> both = network(4, [(0, [1, 2]), (1, [3, -4])], example=[7, 7, 8, 8])
     >>> rest = without_examples(Problem(both, np.array([True, False, True, True]), Names()), np.array([7]))
     >>> rest.network.literals.tolist(), rest.network.row_clause.tolist(), rest.truth.tolist()
@@ -185,7 +185,7 @@ def check_apart(problem: Problem, examples: IntArray) -> None:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> joined = network(2, [(0, [1, 2])], example=[7, 8])
     >>> check_apart(Problem(joined, np.array([True, True]), Names()), np.array([7]))
     Traceback (most recent call last):
@@ -264,7 +264,7 @@ def fixed_values(problem: Problem, *, seed: int) -> Values:
         The hard clauses cannot all hold, and units show it.
     """
     from sqlrl.solve.sampling.propagation import propagate
-    from sqlrl.solve.weighed import weigh
+    from sqlrl.solve.weighted import weigh
 
     try:
         return propagate(weigh(problem.network, np.zeros(len(problem.network.clauses))))
@@ -275,7 +275,7 @@ def fixed_values(problem: Problem, *, seed: int) -> Values:
 
 def raise_conflict(problem: Problem, seed: int) -> None:
     """Say in words which hard clauses cannot all hold, if they cannot."""
-    from sqlrl.learn.stepping import describer
+    from sqlrl.learn.steps import describer
     from sqlrl.learn.worlds import exact_world
 
     network = problem.network

@@ -142,7 +142,7 @@ def climb(
     >>> from sqlrl.learn.batch.expectation import ExactSource
     >>> from sqlrl.learn.batch.problem import Problem
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> three = Problem(network(4, [(0, [k]) for k in (1, 2, 3, 4)]), np.array([True, True, True, False]), Names())
     >>> plan = Climbing(iterations=50, decay=0.0, damping=1.0, tolerance=1e-14)
     >>> found = climb(ExactSource(three, seed=0), plan)

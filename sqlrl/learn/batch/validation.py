@@ -245,7 +245,7 @@ def make_grouped_parts(
     >>> from sqlrl.learn.batch.choices import make_choices
     >>> from sqlrl.learn.batch.problem import Problem
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> five = network(5, [(0, [i]) for i in range(1, 6)])
     >>> choices = make_choices(Problem(five, np.array([True, False, True, False, True]), Names()), seed=0)
     >>> parts = make_grouped_parts(

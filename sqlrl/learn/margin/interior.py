@@ -17,7 +17,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.margin.joint import Joint
 from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.scaling import in_background
+from sqlrl.solve.solvers import in_background
 
 # ---- the linear equations of a step ------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, equal_columns
 from sqlrl.solve.relaxation import linear_program
-from sqlrl.solve.restrict import Values
-from sqlrl.solve.weighed import FREE, weigh
+from sqlrl.solve.restriction import Values
+from sqlrl.solve.weighted import FREE, weigh
 
 MOST_UNKNOWNS = 2000
 """More than these make a dense matrix of them too slow to factor dozens of times."""
@@ -121,7 +121,7 @@ def group_clauses(network: Network) -> Groups:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> found = group_clauses(network(2, [(0, [1]), (1, [2]), (2, [1]), (3, [-1])], clauses=5))
     >>> found.group.tolist(), found.first.tolist(), found.size.tolist()
     ([0, 1, 0, 2, -1], [0, 1, 3], [2, 1, 1])
@@ -174,7 +174,7 @@ def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArra
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> three = network(3, [(0, [-1, 2]), (1, [1]), (1, [3])], hard=[0])
     >>> problem = Problem(three, np.array([True, True, False]), Names())
     >>> joint = make_joint(problem, np.array([-1, -1, -1]), group_clauses(three), np.ones(1))

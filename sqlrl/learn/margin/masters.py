@@ -13,7 +13,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.margin.cuts import Cuts
 from sqlrl.solve.result import UnsolvedError
-from sqlrl.solve.scaling import in_background
+from sqlrl.solve.solvers import in_background
 
 # ---- the dual quadratic program, solved pair by pair -------------------------------------------------
 

@@ -303,7 +303,7 @@ class Adjacency:
 
         Examples
         --------
-        >>> from sqlrl.solve.sample import network
+        >>> from sqlrl.solve.sample_networks import network
         >>> adjacency(network(2, [(0, [1]), (1, [1, -2])])).alone().row_starts.tolist()
         [0, 0, 0]
         """
@@ -316,7 +316,7 @@ def adjacency(network: Network) -> Adjacency:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> found = adjacency(network(2, [(0, [1]), (1, [1, -2])]))
     >>> found.row_starts.tolist(), found.own.tolist(), found.other.tolist()
     ([0, 1, 2], [1, -2], [-2, 1])
@@ -342,7 +342,7 @@ def movable(network: Network) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> movable(network(6, [(0, [1, 2]), (1, [3, 4]), (0, [1, 5])], hard=[1], blocks=[([4], False)])).tolist()
     [True, True, False, False, False, True]
     """
@@ -387,7 +387,7 @@ class Mixing:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
     >>> Mixing(problem).independent(10.0).round(6).tolist()
     [1.0, -1.0]

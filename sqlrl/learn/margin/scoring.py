@@ -39,7 +39,7 @@ def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> both = network(4, [], example=[0, 0, 1, 1])
     >>> average_f1(both, np.array([True, True, False, False]), np.array([True, False, False, False]))
     0.8333333333333333
@@ -81,7 +81,7 @@ def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> three = Problem(network(6, [], example=[7, 7, 8, 8, 9, 9]), np.array([True, False] * 3), Names())
     >>> sorted(len(part) for part in example_parts(three, 2, seed=0)), len(example_parts(three, 5, seed=0))
     ([1, 2], 3)

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.margin.cuts import Cut
-from sqlrl.learn.stepping import describer
-from sqlrl.solve.choose import Options
+from sqlrl.learn.steps import describer
+from sqlrl.solve.alternatives import differing
 from sqlrl.solve.counts import delta_counts
-from sqlrl.solve.differing import differing
+from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import compile_program, mpe
-from sqlrl.solve.restrict import select_each
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.restriction import select_each
+from sqlrl.solve.weighted import weigh
 
 Loss = Literal["hamming", "zero-one"]
 Separation = Literal["relaxed", "exact"]
@@ -67,18 +67,18 @@ class Oracle:
 
     Notes
     -----
-    Source: Huynh (2011), section 4.3.2. Components that are trees, narrow, or attractive are solved exactly either way: the
+    Source: Huynh (2011), section 4.3.2. Components that are trees, of small treewidth, or attractive are solved exactly either way: the
     linear relaxation could find nothing better. A rounded world is mended until hard clauses hold, so that every cut is a
     constraint of the problem and the lower bound of the objective is one.
 
     The thesis separates the 0/1 loss by most probable worlds, as a constant does not change which world is best. But the labels
     have loss 0: where they are most probable, the best *other* world is looked for, mega-example by mega-example; with "relaxed"
-    among all worlds of narrow components and among those of one flipped atom elsewhere.
+    among all worlds of components of small treewidth and among those of one flipped atom elsewhere.
 
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> problem = Problem(network(2, [(0, [1]), (1, [-2])]), np.array([True, False]), Names())
     >>> found = Oracle(problem).most_violated(np.array([2.0, 0.25]))
     >>> found.cut.clause.tolist(), found.cut.delta.tolist(), found.cut.loss
@@ -169,8 +169,8 @@ class Oracle:
         right[self.example[self._wrong(world)]] = False
         if not right.any():
             return world, gap
-        weighed, world = weigh(self.problem.network, weights), world.copy()
-        for k, (inside, part) in enumerate(select_each(weighed, self.example, len(self.examples))):
+        weighted, world = weigh(self.problem.network, weights), world.copy()
+        for k, (inside, part) in enumerate(select_each(weighted, self.example, len(self.examples))):
             if not right[k]:
                 continue
             other = differing(part, world[inside], Options(seed=self.seed, prove=self.prove))

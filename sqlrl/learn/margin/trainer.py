@@ -40,7 +40,7 @@ class JointTraining:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
     >>> training = JointTraining(problem, "l1", Stopping(1e-6, 50, 50), lambda state: None)
     >>> training.train(10.0).weights.tolist()
@@ -127,7 +127,7 @@ class Trainer:
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
     >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
     >>> trainer = Trainer(problem, settings, lambda state: None)
@@ -175,7 +175,7 @@ def predictor(problem: Problem, settings: Settings) -> Callable[[FloatArray], Bo
     Examples
     --------
     >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
     >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
     >>> predictor(problem, settings)(np.array([0.5, -0.5])).tolist()

@@ -1,1 +1,1 @@
-"""Weighed networks as files for outside solvers, and the worlds that such solvers send back."""
+"""WeightedNetwork networks as files for outside solvers, and the worlds that such solvers send back."""

@@ -25,17 +25,17 @@ from sqlrl.solve.exchange.text import (
     write_map,
 )
 from sqlrl.solve.relaxation import LinearProgram, linear_program
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 TERMS = 8
 """Terms of one line; CPLEX reads lines of up to 510 characters."""
 
 
-def program_of(weighed: Weighed) -> LinearProgram:
+def program_of(weighted: WeightedNetwork) -> LinearProgram:
     """The linear program whose variables a file has: the atoms, then z1, z2, ..."""
-    if len(weighed.atoms) == 0:
+    if len(weighted.atoms) == 0:
         return LinearProgram(np.empty(0), sparse.csr_array((0, 0), dtype=np.float64), np.empty(0), 0)
-    return linear_program(weighed)
+    return linear_program(weighted)
 
 
 def column_names(program: LinearProgram, ids: IntArray) -> pa.Array:
@@ -81,17 +81,17 @@ def _write_constraints(file: TextIO, program: LinearProgram, names: pa.Array) ->
         write_lines(file, number, joined(part, items), ">=", texts(program.low[low:high]))
 
 
-def place_in_lp(weighed: Weighed, names: Names) -> Place:
+def place_in_lp(weighted: WeightedNetwork, names: Names) -> Place:
     """The variable of each atom: `a` and its id."""
-    return Place([f"a{i}" for i in names.of(weighed).tolist()])
+    return Place([f"a{i}" for i in names.of(weighted).tolist()])
 
 
-def write_lp(weighed: Weighed, path: str | Path, *, names: Names | None = None) -> None:
-    r"""Write the integer program of a weighed network in CPLEX LP format, and beside it the map from variables to atoms.
+def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
+    r"""Write the integer program of a weighted network in CPLEX LP format, and beside it the map from variables to atoms.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     path : str or Path
     names : Names, optional
@@ -112,11 +112,11 @@ def write_lp(weighed: Weighed, path: str | Path, *, names: Names | None = None) 
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_lp(weighed, Path(folder, "a.lp"))
+    ...     write_lp(weighted, Path(folder, "a.lp"))
     ...     lines = Path(folder, "a.lp").read_text().splitlines()
     >>> print("\n".join(line for line in lines if not line.startswith("\\")))
     Minimize
@@ -128,10 +128,10 @@ def write_lp(weighed: Weighed, path: str | Path, *, names: Names | None = None) 
      a0 a1 z1
     End
     """
-    names = names_or_local(names, weighed)
-    program = program_of(weighed)
-    columns = column_names(program, names.of(weighed))
-    note = f"the score of a world is {weighed.constant!r} - objective"
+    names = names_or_local(names, weighted)
+    program = program_of(weighted)
+    columns = column_names(program, names.of(weighted))
+    note = f"the score of a world is {weighted.constant!r} - objective"
     with new_file(path) as file:
         file.write("\\ the most probable world of a ground network as an integer program\n")
         file.write(f"\\ variables that begin with a are atoms, listed in {map_path(path).name}\n\\ {note}\n")
@@ -145,4 +145,4 @@ def write_lp(weighed: Weighed, path: str | Path, *, names: Names | None = None) 
         file.write("Binary\n")
         _write_wrapped(file, columns)
         file.write("End\n")
-    write_map(weighed, path, place_in_lp(weighed, names), names, [note])
+    write_map(weighted, path, place_in_lp(weighted, names), names, [note])

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.exchange.factors import helper_count
 from sqlrl.solve.exchange.lpfile import column_names, place_in_lp, program_of
+from sqlrl.solve.exchange.tables import helper_count
 from sqlrl.solve.exchange.text import Names, Place, check_map, names_or_local
 from sqlrl.solve.exchange.uai import place_in_uai
 from sqlrl.solve.exchange.wcnf import place_in_wcnf, variable_count
@@ -23,7 +23,7 @@ from sqlrl.solve.relaxation import relax
 from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
 from sqlrl.solve.rounding import PROVED
 from sqlrl.solve.structure import variables_of
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 from sqlrl.wording import counted
 
 SHOWN = 40
@@ -534,29 +534,29 @@ def answer_format(answer: Answer) -> Format:
     return "wcnf" if any(line == "v" or line.startswith(("s ", "v ")) for _, line in answer.lines) else "lp"
 
 
-def read_world(weighed: Weighed, answer: Answer, file_format: Format | None, names: Names) -> BoolArray:
+def read_world(weighted: WeightedNetwork, answer: Answer, file_format: Format | None, names: Names) -> BoolArray:
     """Read the world of an answer without checking its clauses; errors are those of `read_solution`."""
-    n = len(weighed.atoms)
+    n = len(weighted.atoms)
     kind = answer_format(answer) if file_format is None else file_format
     if kind == "wcnf":
-        return _read_literals(answer, variable_count(weighed), n)
+        return _read_literals(answer, variable_count(weighted), n)
     if kind == "lp":
-        program = program_of(weighed)
-        return _read_values(answer, column_names(program, names.of(weighed)).to_pylist(), program.cost, n)
-    variables = variables_of(weighed)
-    helpers = np.full(helper_count(weighed), 2, dtype=np.int64)
+        program = program_of(weighted)
+        return _read_values(answer, column_names(program, names.of(weighted)).to_pylist(), program.cost, n)
+    variables = variables_of(weighted)
+    helpers = np.full(helper_count(weighted), 2, dtype=np.int64)
     states = _read_states(answer, np.concatenate([variables.size, helpers]))
     return np.asarray(states[variables.of_atom] == variables.state_of_atom, dtype=np.bool_)
 
 
 def check_world(
-    weighed: Weighed, world: BoolArray, source: str, names: Names, describe: Describe | None = None
+    weighted: WeightedNetwork, world: BoolArray, source: str, names: Names, describe: Describe | None = None
 ) -> None:
     """Refuse a world in which a hard row or a block does not hold.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     world : bool array, shape (n,)
     source : str
@@ -571,30 +571,32 @@ def check_world(
         Names one of them.
     """
     remedy = "the file is not a solution of the network that was exported: export it again, and solve that"
-    ids = names.of(weighed)
-    broken = np.flatnonzero(weighed.violated(world) & weighed.hard)
+    ids = names.of(weighted)
+    broken = np.flatnonzero(weighted.violated(world) & weighted.hard)
     if len(broken):
-        literals = weighed.literals[weighed.indptr[broken[0]] : weighed.indptr[broken[0] + 1]]
+        literals = weighted.literals[weighted.indptr[broken[0]] : weighted.indptr[broken[0] + 1]]
         atom = np.abs(literals) - 1
         if describe is None:
             signs = ["" if x > 0 else "!" for x in literals.tolist()]
             clause = " v ".join(f"{sign}atom {i}" for sign, i in zip(signs, ids[atom].tolist(), strict=True))
         else:
-            clause = describe(int(weighed.clause[broken[0]]), (np.sign(literals) * (weighed.atoms[atom] + 1)).tolist())
+            clause = describe(
+                int(weighted.clause[broken[0]]), (np.sign(literals) * (weighted.atoms[atom] + 1)).tolist()
+            )
         raise InputError(f"{source} violates {counted(len(broken), 'hard ground clause')}, such as {clause}: {remedy}")
-    true = np.bincount(weighed.block[world & (weighed.block >= 0)], minlength=len(weighed.block_exact))
-    wrong = np.flatnonzero((true > 1) | (weighed.block_exact & (true == 0)))
+    true = np.bincount(weighted.block[world & (weighted.block >= 0)], minlength=len(weighted.block_exact))
+    wrong = np.flatnonzero((true > 1) | (weighted.block_exact & (true == 0)))
     if len(wrong):
-        members = ids[weighed.block == wrong[0]]
+        members = ids[weighted.block == wrong[0]]
         shown = ", ".join(map(str, members[:6].tolist())) + (", ..." if len(members) > 6 else "")
-        kind = "exactly" if weighed.block_exact[wrong[0]] else "at most"
+        kind = "exactly" if weighted.block_exact[wrong[0]] else "at most"
         raise InputError(
             f"{source} has {true[wrong[0]]} true atoms of the block {shown}, of which {kind} one is true: {remedy}"
         )
 
 
 def read_solution(
-    weighed: Weighed,
+    weighted: WeightedNetwork,
     path: str | Path,
     file_format: Format | None = None,
     *,
@@ -607,7 +609,7 @@ def read_solution(
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         The network that was exported, n atoms.
     path : str or Path
         What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; a result file of the UAI
@@ -617,7 +619,7 @@ def read_solution(
     names : Names, optional
         As for the export.
     exported : str or Path, optional
-        The exported file: its map must list the atoms of `weighed`.
+        The exported file: its map must list the atoms of `weighted`.
     describe : callable, optional
         Words for a ground clause, for the error: (local clause, signed local atoms).
     bound : bool
@@ -638,32 +640,32 @@ def read_solution(
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2\n")
-    ...     read_solution(weighed, Path(folder, "answer"))
+    ...     read_solution(weighted, Path(folder, "answer"))
     MPEResult(2 of 2 atoms true, feasible, objective 2.5, gap inf)
     """
     if file_format is not None:
         format_of(path, file_format)
     start = time.perf_counter()
-    names = names_or_local(names, weighed)
+    names = names_or_local(names, weighted)
     if exported is not None:
-        check_map(weighed, exported, place_in(weighed, format_of(exported), names), names)
-    world = read_world(weighed, Answer.read(path), file_format, names)
-    check_world(weighed, world, str(path), names, describe)
-    score, gap, precision = weighed.score(world), np.inf, weighed.rounding
-    magnitude = float(np.abs(weighed.linear).sum() + np.abs(weighed.cost[~weighed.hard]).sum())
+        check_map(weighted, exported, place_in(weighted, format_of(exported), names), names)
+    world = read_world(weighted, Answer.read(path), file_format, names)
+    check_world(weighted, world, str(path), names, describe)
+    score, gap, precision = weighted.score(world), np.inf, weighted.rounding
+    magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
     read = time.perf_counter()
     seconds = {"read": read - start}
     if bound:
-        relaxed = relax(weighed)
+        relaxed = relax(weighted)
         distance = max(relaxed.bound - score, 0.0)
         # The dual solution is a float one: what it leaves of the distance counts as rounding, as in `solve_relaxation`.
         precision += distance if distance <= relaxed.rounding + PROVED * magnitude else relaxed.rounding
-        gap = distance + weighed.rounding
+        gap = distance + weighted.rounding
         seconds["bound"] = time.perf_counter() - read
     reason = "a world that was given, " + (
         "bounded by the linear relaxation" if bound else "of which nothing is proved"
@@ -671,19 +673,19 @@ def read_solution(
     report = SolverReport(
         status=status_of(gap <= precision, precision, magnitude),
         objective=score,
-        constant=weighed.constant,
+        constant=weighted.constant,
         gap=gap,
         precision=precision,
         magnitude=magnitude,
         scale=1.0,
         seconds=seconds,
-        choices=(Choice("file", 0, len(world), len(weighed.cost), reason, seconds["read"]),),
+        choices=(Choice("file", 0, len(world), len(weighted.cost), reason, seconds["read"]),),
     )
     return MPEResult(world, report)
 
 
-def place_in(weighed: Weighed, file_format: Format, names: Names) -> Place:
+def place_in(weighted: WeightedNetwork, file_format: Format, names: Names) -> Place:
     """What each atom is in a file of a format."""
     if file_format == "wcnf":
-        return place_in_wcnf(weighed)
-    return place_in_lp(weighed, names) if file_format == "lp" else place_in_uai(weighed)
+        return place_in_wcnf(weighted)
+    return place_in_lp(weighted, names) if file_format == "lp" else place_in_uai(weighted)

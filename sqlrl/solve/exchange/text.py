@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 PIECE = 1 << 18
 """About so many numbers are turned into text at a time."""
@@ -166,23 +166,23 @@ class Names:
     ids: IntArray
     texts: Callable[[IntArray], Sequence[tuple[str, str]]] = unnamed
 
-    def of(self, weighed: Weighed) -> IntArray:
-        """The ids of the atoms of a weighed network, shape (n,)."""
-        return np.asarray(self.ids[weighed.atoms], dtype=np.int64)
+    def of(self, weighted: WeightedNetwork) -> IntArray:
+        """The ids of the atoms of a weighted network, shape (n,)."""
+        return np.asarray(self.ids[weighted.atoms], dtype=np.int64)
 
 
-def names_or_local(names: Names | None, weighed: Weighed) -> Names:
+def names_or_local(names: Names | None, weighted: WeightedNetwork) -> Names:
     """The names, or else the local atoms of the network as their own ids.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(2, []), [])
-    >>> names_or_local(None, weighed).of(weighed).tolist()
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(2, []), [])
+    >>> names_or_local(None, weighted).of(weighted).tolist()
     [0, 1]
     """
-    return names or Names(np.arange(int(weighed.atoms.max(initial=-1)) + 1, dtype=np.int64))
+    return names or Names(np.arange(int(weighted.atoms.max(initial=-1)) + 1, dtype=np.int64))
 
 
 def map_path(path: str | Path) -> Path:
@@ -226,12 +226,12 @@ class Place:
         return ("variable", *(("state",) if self.state is not None else ()), "atom", "predicate", "constants")
 
 
-def write_map(weighed: Weighed, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
+def write_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
     """Write the map of an exported file: lines separated by tabs, below notes that begin with `#`.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     path : str or Path
         The exported file.
@@ -240,7 +240,7 @@ def write_map(weighed: Weighed, path: str | Path, place: Place, names: Names, no
     notes : sequence of str
         What else a reader should know.
     """
-    ids = names.of(weighed)
+    ids = names.of(weighted)
     with new_file(map_path(path)) as file:
         file.writelines(f"# {note}\n" for note in notes)
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -249,7 +249,7 @@ def write_map(weighed: Weighed, path: str | Path, place: Place, names: Names, no
             writer.writerows(place.rows(ids, names, low, low + PIECE))
 
 
-def check_map(weighed: Weighed, path: str | Path, place: Place, names: Names) -> None:
+def check_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names) -> None:
     """Compare the map of an exported file with the atoms of today.
 
     Raises
@@ -257,7 +257,7 @@ def check_map(weighed: Weighed, path: str | Path, place: Place, names: Names) ->
     InputError
         There is no map, or it lists other atoms: the data or the model changed in between.
     """
-    ids, file_path = names.of(weighed), map_path(path)
+    ids, file_path = names.of(weighted), map_path(path)
     other = "the network is not the one that was exported: export it again, and solve that"
     try:
         with file_path.open(encoding="utf-8", newline="") as file:

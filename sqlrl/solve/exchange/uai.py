@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.solve.exchange.factors import FactorGraph, factor_graph
+from sqlrl.solve.exchange.tables import FactorGraph, factor_graph
 from sqlrl.solve.exchange.text import (
     Names,
     Place,
@@ -22,7 +22,7 @@ from sqlrl.solve.exchange.text import (
     write_map,
 )
 from sqlrl.solve.structure import variables_of
-from sqlrl.solve.weighed import EPSILON, Weighed
+from sqlrl.solve.weighted import EPSILON, WeightedNetwork
 
 WIDEST = 700.0
 """Two entries of a table differ by no more: exp(-709) is the smallest number with all its digits, and 0 would be hard."""
@@ -50,18 +50,18 @@ def _normalised(graph: FactorGraph, ids: IntArray) -> tuple[FloatArray, float]:
     return value, float(top.sum())
 
 
-def place_in_uai(weighed: Weighed) -> Place:
+def place_in_uai(weighted: WeightedNetwork) -> Place:
     """The variable of each atom, from 0, and the state that makes it true."""
-    variables = variables_of(weighed)
+    variables = variables_of(weighted)
     return Place(variables.of_atom, variables.state_of_atom)
 
 
-def write_uai(weighed: Weighed, path: str | Path, *, names: Names | None = None) -> None:
-    """Write a weighed network as a Markov network in UAI format, and beside it the map from states to atoms.
+def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
+    """Write a weighted network as a Markov network in UAI format, and beside it the map from states to atoms.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     path : str or Path
     names : Names, optional
@@ -83,21 +83,21 @@ def write_uai(weighed: Weighed, path: str | Path, *, names: Names | None = None)
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(2, [(0, [-1, 2])], hard=[0], prior=[0.0, np.log(0.5)]), [0.0])
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(2, [(0, [-1, 2])], hard=[0], prior=[0.0, np.log(0.5)]), [0.0])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_uai(weighed, Path(folder, "a.uai"))
+    ...     write_uai(weighted, Path(folder, "a.uai"))
     ...     Path(folder, "a.uai").read_text().split()
     ['MARKOV', '2', '2', '2', '3', '1', '0', '1', '1', '2', '0', '1', '2', '1', '1', '2', '1', '0.5', '4', '1', '1', '0', '1']
     """
-    names = names_or_local(names, weighed)
-    graph = factor_graph(weighed)
+    names = names_or_local(names, weighted)
+    graph = factor_graph(weighted)
     tables = graph.tables
-    value, taken = _normalised(graph, names.of(weighed))
+    value, taken = _normalised(graph, names.of(weighted))
     number = np.exp(value)
     finite = np.abs(value[np.isfinite(value)])
-    off = EPSILON * len(tables) * (2 + float(finite.max(initial=0.0))) + weighed.rounding
+    off = EPSILON * len(tables) * (2 + float(finite.max(initial=0.0))) + weighted.rounding
     with new_file(path) as file:
         file.write(f"MARKOV\n{len(graph.size)}\n")
         write_lines(file, joined(np.array([0, len(graph.size)], dtype=np.int64), texts(graph.size)))
@@ -111,7 +111,7 @@ def write_uai(weighed: Weighed, path: str | Path, *, names: Names | None = None)
             write_lines(file, sizes, joined(start, texts(number[start[0] : start[-1]])))
     notes = [
         "an atom is true if its variable has the state; variables that are not listed help to split long clauses",
-        f"the score of a world is {weighed.constant + taken!r} + the natural logarithm of the product of the factors",
+        f"the score of a world is {weighted.constant + taken!r} + the natural logarithm of the product of the factors",
         f"which is off by at most {off:.3g}",
     ]
-    write_map(weighed, path, place_in_uai(weighed), names, notes)
+    write_map(weighted, path, place_in_uai(weighted), names, notes)

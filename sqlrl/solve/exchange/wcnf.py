@@ -1,4 +1,4 @@
-"""Weighted partial MaxSAT: a weighed network as a WCNF file."""
+"""Weighted partial MaxSAT: a weighted network as a WCNF file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from sqlrl.solve.exchange.text import (
     write_lines,
     write_map,
 )
-from sqlrl.solve.scaling import Scaled, scale_to_integers
+from sqlrl.solve.solvers import Scaled, scale_to_integers
 from sqlrl.solve.structure import pointers, ragged_ranges
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 Dialect = Literal["classic", "2022"]
 
@@ -57,40 +57,40 @@ def _equal_size(literals: IntArray, weight: IntArray | None = None) -> Clauses:
     return Clauses(weight, np.arange(count + 1, dtype=np.int64) * size, literals.ravel())
 
 
-def _some(weighed: Weighed, rows: IntArray, weight: IntArray | None) -> Clauses:
-    size = np.diff(weighed.indptr)[rows]
-    return Clauses(weight, pointers(size), weighed.literals[ragged_ranges(weighed.indptr[rows], size)])
+def _some(weighted: WeightedNetwork, rows: IntArray, weight: IntArray | None) -> Clauses:
+    size = np.diff(weighted.indptr)[rows]
+    return Clauses(weight, pointers(size), weighted.literals[ragged_ranges(weighted.indptr[rows], size)])
 
 
-def _rewarded(weighed: Weighed) -> IntArray:
+def _rewarded(weighted: WeightedNetwork) -> IntArray:
     # Rows that are better violated; each has a variable.
-    return np.flatnonzero(weighed.cost < 0)
+    return np.flatnonzero(weighted.cost < 0)
 
 
-def _block_sizes(weighed: Weighed) -> IntArray:
-    return np.asarray(np.diff(weighed.block_members[0]), dtype=np.int64)
+def _block_sizes(weighted: WeightedNetwork) -> IntArray:
+    return np.asarray(np.diff(weighted.block_members[0]), dtype=np.int64)
 
 
-def variable_count(weighed: Weighed) -> int:
+def variable_count(weighted: WeightedNetwork) -> int:
     """The number of variables of the file: the atoms, then those that only the file has.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> variable_count(weigh(network(2, [(0, [1, 2])]), [-1.0]))
     3
     """
-    size = _block_sizes(weighed)
-    return len(weighed.atoms) + len(_rewarded(weighed)) + int((size[size > PAIRWISE] - 1).sum())
+    size = _block_sizes(weighted)
+    return len(weighted.atoms) + len(_rewarded(weighted)) + int((size[size > PAIRWISE] - 1).sum())
 
 
-def _blocks(weighed: Weighed) -> Iterator[Clauses]:
-    start, atoms = weighed.block_members
-    size, members = _block_sizes(weighed), atoms + 1
-    exact = np.flatnonzero(weighed.block_exact)
+def _blocks(weighted: WeightedNetwork) -> Iterator[Clauses]:
+    start, atoms = weighted.block_members
+    size, members = _block_sizes(weighted), atoms + 1
+    exact = np.flatnonzero(weighted.block_exact)
     yield Clauses(None, pointers(size[exact]), members[ragged_ranges(start[exact], size[exact])])
-    free = len(weighed.atoms) + len(_rewarded(weighed)) + 1
+    free = len(weighted.atoms) + len(_rewarded(weighted)) + 1
     for k in np.unique(size[size > 1]).tolist():
         x = members[start[:-1][size == k][:, None] + np.arange(k)]
         if k <= PAIRWISE:
@@ -104,15 +104,15 @@ def _blocks(weighed: Weighed) -> Iterator[Clauses]:
             yield _equal_size(np.stack([left, right], axis=2).reshape(-1, 2))
 
 
-def _mentioned(weighed: Weighed) -> BoolArray:
+def _mentioned(weighted: WeightedNetwork) -> BoolArray:
     # An at-most-one block of one atom says nothing.
-    size = np.append(_block_sizes(weighed) + weighed.block_exact, 0)
-    found = (weighed.linear != 0) | (size[weighed.block] > 1)
-    found[np.abs(weighed.literals) - 1] = True
+    size = np.append(_block_sizes(weighted) + weighted.block_exact, 0)
+    found = (weighted.linear != 0) | (size[weighted.block] > 1)
+    found[np.abs(weighted.literals) - 1] = True
     return np.asarray(found, dtype=np.bool_)
 
 
-def clauses_of(weighed: Weighed, scaled: Scaled) -> Iterator[Clauses]:
+def clauses_of(weighted: WeightedNetwork, scaled: Scaled) -> Iterator[Clauses]:
     """All clauses, kind by kind.
 
     A row that is better violated has a variable z that says so: z costs nothing only if all its literals are false. An
@@ -120,7 +120,7 @@ def clauses_of(weighed: Weighed, scaled: Scaled) -> Iterator[Clauses]:
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, r rows.
     scaled : Scaled
         Integers for `linear`, then for the costs of the soft rows.
@@ -129,26 +129,26 @@ def clauses_of(weighed: Weighed, scaled: Scaled) -> Iterator[Clauses]:
     ------
     Clauses
     """
-    n, hard = len(weighed.atoms), weighed.hard
-    cost = np.zeros(len(weighed.cost), dtype=np.int64)
+    n, hard = len(weighted.atoms), weighted.hard
+    cost = np.zeros(len(weighted.cost), dtype=np.int64)
     cost[~hard] = scaled.coefficients[n:]
-    yield _some(weighed, np.flatnonzero(hard), None)
-    yield from _blocks(weighed)
-    good = _rewarded(weighed)
+    yield _some(weighted, np.flatnonzero(hard), None)
+    yield from _blocks(weighted)
+    good = _rewarded(weighted)
     z = n + 1 + np.arange(len(good), dtype=np.int64)
-    conjunction = _some(weighed, good, None)
+    conjunction = _some(weighted, good, None)
     yield _equal_size(np.stack([np.repeat(-z, np.diff(conjunction.start)), -conjunction.literals], axis=1))
-    untouched = np.flatnonzero(~_mentioned(weighed)) + 1
+    untouched = np.flatnonzero(~_mentioned(weighted)) + 1
     yield _equal_size(np.stack([untouched, -untouched], axis=1))
-    units = np.flatnonzero(weighed.linear)
+    units = np.flatnonzero(weighted.linear)
     weight = scaled.coefficients[units]
     yield _equal_size((np.sign(weight) * (units + 1))[:, None], np.abs(weight))
-    bad = np.flatnonzero(~hard & (weighed.cost > 0))
-    yield _some(weighed, bad, cost[bad])
+    bad = np.flatnonzero(~hard & (weighted.cost > 0))
+    yield _some(weighted, bad, cost[bad])
     yield _equal_size(z[:, None], -cost[good])
 
 
-def scaled_costs(weighed: Weighed, ids: IntArray) -> Scaled:
+def scaled_costs(weighted: WeightedNetwork, ids: IntArray) -> Scaled:
     """Integers for `linear`, then for the costs of the soft rows.
 
     Raises
@@ -156,31 +156,33 @@ def scaled_costs(weighed: Weighed, ids: IntArray) -> Scaled:
     NumericError
         64 bits cannot hold them all.
     """
-    rows = np.flatnonzero(~weighed.hard)
+    rows = np.flatnonzero(~weighted.hard)
     n = len(ids)
 
     def name(position: int) -> str:
         """Return what messages call a cost."""
         if position < n:
             return f"unit clauses and soft evidence of atom {ids[position]}"
-        low, high = weighed.indptr[rows[position - n] : rows[position - n] + 2]
-        atoms = ", ".join(str(ids[abs(x) - 1]) for x in weighed.literals[low : min(high, low + 6)].tolist())
+        low, high = weighted.indptr[rows[position - n] : rows[position - n] + 2]
+        atoms = ", ".join(str(ids[abs(x) - 1]) for x in weighted.literals[low : min(high, low + 6)].tolist())
         return f"a ground clause of atoms {atoms}{', ...' if high > low + 6 else ''}"
 
-    return scale_to_integers(np.concatenate([weighed.linear, weighed.cost[rows]]), name)
+    return scale_to_integers(np.concatenate([weighted.linear, weighted.cost[rows]]), name)
 
 
-def place_in_wcnf(weighed: Weighed) -> Place:
+def place_in_wcnf(weighted: WeightedNetwork) -> Place:
     """The variable of each atom: 1 to n."""
-    return Place(np.arange(1, len(weighed.atoms) + 1, dtype=np.int64))
+    return Place(np.arange(1, len(weighted.atoms) + 1, dtype=np.int64))
 
 
-def write_wcnf(weighed: Weighed, path: str | Path, *, dialect: Dialect = "classic", names: Names | None = None) -> None:
-    """Write a weighed network as weighted partial MaxSAT, and beside it the map from variables to atoms.
+def write_wcnf(
+    weighted: WeightedNetwork, path: str | Path, *, dialect: Dialect = "classic", names: Names | None = None
+) -> None:
+    """Write a weighted network as weighted partial MaxSAT, and beside it the map from variables to atoms.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms; atom k is variable k + 1.
     path : str or Path
     dialect : {"classic", "2022"}
@@ -192,7 +194,7 @@ def write_wcnf(weighed: Weighed, path: str | Path, *, dialect: Dialect = "classi
     Raises
     ------
     NumericError
-        Costs are too far apart for integers; see `sqlrl.solve.scaling`.
+        Costs are too far apart for integers; see `sqlrl.solve.solvers`.
     InputError
         The file cannot be written.
 
@@ -205,19 +207,19 @@ def write_wcnf(weighed: Weighed, path: str | Path, *, dialect: Dialect = "classi
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_wcnf(weighed, Path(folder, "a.wcnf"), dialect="2022")
+    ...     write_wcnf(weighted, Path(folder, "a.wcnf"), dialect="2022")
     ...     lines = Path(folder, "a.wcnf").read_text().splitlines()
     >>> [line for line in lines if not line.startswith("c")]
     ['3 1 0', '1 -2 0', '4 -1 2 0']
     """
-    names = names_or_local(names, weighed)
-    scaled = scaled_costs(weighed, names.of(weighed))
-    cost = weighed.cost[np.isfinite(weighed.cost)]
-    constant = weighed.constant + float(np.maximum(weighed.linear, 0).sum()) - float(np.minimum(cost, 0).sum())
+    names = names_or_local(names, weighted)
+    scaled = scaled_costs(weighted, names.of(weighted))
+    cost = weighted.cost[np.isfinite(weighted.cost)]
+    constant = weighted.constant + float(np.maximum(weighted.linear, 0).sum()) - float(np.minimum(cost, 0).sum())
     integers = np.abs(scaled.coefficients)
     notes = [
         f"weights are log-odds times the scale {scaled.scale:.17g}, rounded, which lost {scaled.lost:.3g} in all",
@@ -225,16 +227,16 @@ def write_wcnf(weighed: Weighed, path: str | Path, *, dialect: Dialect = "classi
     ]
     with new_file(path) as file:
         file.write("c a ground network as weighted partial MaxSAT\n")
-        file.write(f"c variables 1 to {len(weighed.atoms)} are atoms, listed in {map_path(path).name}\n")
+        file.write(f"c variables 1 to {len(weighted.atoms)} are atoms, listed in {map_path(path).name}\n")
         file.writelines(f"c {note}\n" for note in notes)
         top = str(int(integers.sum()) + 1)
         if dialect == "classic":
-            count = sum(map(len, clauses_of(weighed, scaled)))
-            file.write(f"p wcnf {variable_count(weighed)} {count} {top}\n")
-        for kind in clauses_of(weighed, scaled):
+            count = sum(map(len, clauses_of(weighted, scaled)))
+            file.write(f"p wcnf {variable_count(weighted)} {count} {top}\n")
+        for kind in clauses_of(weighted, scaled):
             for low, high in pieces(kind.start):
                 start = kind.start[low : high + 1]
                 literals = joined(start, texts(kind.literals[start[0] : start[-1]]))
                 hard = top if dialect == "classic" else "h"
                 write_lines(file, hard if kind.weight is None else texts(kind.weight[low:high]), literals, "0")
-    write_map(weighed, path, place_in_wcnf(weighed), names, notes)
+    write_map(weighted, path, place_in_wcnf(weighted), names, notes)

@@ -15,7 +15,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences
 from sqlrl.solve.sampling.diagnostics import Moments, start_moments
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 SLICE = 10_000_000
 """Literals that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
@@ -80,12 +80,12 @@ class State(NamedTuple):
     member: Int32Array
 
 
-def start_state(weighed: Weighed, found: Occurrences, world: BoolArray) -> State:
+def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray) -> State:
     """The state of a chain that starts in a world in which blocks (and hard rows) hold.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     found : Occurrences
         Of this network; chains share its arrays.
@@ -100,20 +100,20 @@ def start_state(weighed: Weighed, found: Occurrences, world: BoolArray) -> State
     NumericError
         2**31 or more literals.
     """
-    if len(weighed.literals) >= 2**31:
-        raise NumericError(f"{len(weighed.literals)} literals are too many for samplers, which index 2**31")
-    row, atom = np.zeros(len(weighed.cost), ROW), np.zeros(len(weighed.atoms), ATOM)
-    block = np.zeros(len(weighed.block_exact), BLOCK)
-    row["cost"], row["first"], row["end"] = weighed.cost, weighed.indptr[:-1], weighed.indptr[1:]
-    atom["linear"], atom["first"], atom["end"] = weighed.linear, found.start[:-1], found.start[1:]
-    atom["block"], atom["bit"] = weighed.block, -1
+    if len(weighted.literals) >= 2**31:
+        raise NumericError(f"{len(weighted.literals)} literals are too many for samplers, which index 2**31")
+    row, atom = np.zeros(len(weighted.cost), ROW), np.zeros(len(weighted.atoms), ATOM)
+    block = np.zeros(len(weighted.block_exact), BLOCK)
+    row["cost"], row["first"], row["end"] = weighted.cost, weighted.indptr[:-1], weighted.indptr[1:]
+    atom["linear"], atom["first"], atom["end"] = weighted.linear, found.start[:-1], found.start[1:]
+    atom["block"], atom["bit"] = weighted.block, -1
     block["first"], block["end"] = found.member_start[:-1], found.member_start[1:]
-    block["holder"], block["exact"] = -1, weighed.block_exact
+    block["holder"], block["exact"] = -1, weighted.block_exact
     atom["true"] = world
-    true = np.flatnonzero(world & (weighed.block >= 0))
-    block["holder"][weighed.block[true]] = true
-    holds = world[np.abs(weighed.literals) - 1] == (weighed.literals > 0)
-    row["count"] = np.bincount(weighed.row[holds], minlength=len(row))
+    true = np.flatnonzero(world & (weighted.block >= 0))
+    block["holder"][weighted.block[true]] = true
+    holds = world[np.abs(weighted.literals) - 1] == (weighted.literals > 0)
+    row["count"] = np.bincount(weighted.row[holds], minlength=len(row))
     return State(row, atom, block, found.literals, found.occurrence, found.member)
 
 
@@ -209,7 +209,10 @@ class Chain(Protocol):
 
 
 def run_chains(
-    chains: Sequence[Chain], weighed: Weighed, effort: Effort, write: Callable[[SampleBatch], None] | None = None
+    chains: Sequence[Chain],
+    weighted: WeightedNetwork,
+    effort: Effort,
+    write: Callable[[SampleBatch], None] | None = None,
 ) -> Moments:
     """Run chains to their end, in slices, so that Ctrl-C stops them soon.
 
@@ -217,7 +220,7 @@ def run_chains(
     ----------
     chains : sequence of Chain
         At their first world.
-    weighed : Weighed
+    weighted : WeightedNetwork
         What they sample, n atoms.
     effort : Effort
     write : callable, optional
@@ -227,9 +230,9 @@ def run_chains(
     -------
     Moments
     """
-    n = len(weighed.atoms)
+    n = len(weighted.atoms)
     moments = start_moments(n, len(chains), effort.samples)
-    longest = max(1, SLICE // (n + len(weighed.literals) + len(weighed.cost) + 1))
+    longest = max(1, SLICE // (n + len(weighted.literals) + len(weighted.cost) + 1))
     pool = ThreadPoolExecutor(min(effort.threads, len(chains)))
     try:
         scratch = [np.zeros((2, n)) for _ in chains]

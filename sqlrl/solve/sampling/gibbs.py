@@ -11,11 +11,11 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, streams, unit
-from sqlrl.solve.restrict import component_labels
+from sqlrl.solve.restriction import component_labels
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
 from sqlrl.solve.sampling.starts import SETTLE, opposite, unless_much_worse
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 
 class Sweep(NamedTuple):
@@ -36,12 +36,12 @@ class Sweep(NamedTuple):
     fixes: IntArray
 
 
-def start_sweep(weighed: Weighed) -> Sweep:
-    """The variables of a weighed network and scratch memory for one chain."""
-    start, members = weighed.block_members
+def start_sweep(weighted: WeightedNetwork) -> Sweep:
+    """The variables of a weighted network and scratch memory for one chain."""
+    start, members = weighted.block_members
     size = np.diff(start)
     blocks = np.flatnonzero(size)
-    alone = np.flatnonzero(weighed.block < 0)
+    alone = np.flatnonzero(weighted.block < 0)
     at = np.concatenate([alone, members[start[blocks]]])
     visit = np.concatenate([alone, -blocks - 1])[np.argsort(at, kind="stable")].astype(np.int32)
     widest = int(size.max(initial=0)) + 1
@@ -151,29 +151,31 @@ def random_world(found: Occurrences, random: Stream) -> BoolArray:
 
 
 class _GibbsChain:
-    def __init__(self, weighed: Weighed, found: Occurrences, world: BoolArray, random: Stream) -> None:
-        self.state, self.sweep, self.random = start_state(weighed, found, world), start_sweep(weighed), random
+    def __init__(self, weighted: WeightedNetwork, found: Occurrences, world: BoolArray, random: Stream) -> None:
+        self.state, self.sweep, self.random = start_state(weighted, found, world), start_sweep(weighted), random
 
     def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
         """Draw samples and add them up."""
         _sweeps(self.state, self.sweep, self.random, total, square, samples, worlds)
 
 
-def settled(weighed: Weighed, state: State, sweep: Sweep, random: Stream) -> BoolArray:
+def settled(weighted: WeightedNetwork, state: State, sweep: Sweep, random: Stream) -> BoolArray:
     """Sweep over the world of a chain that has just started, in place; return where it is then, shape (n,)."""
-    n = len(weighed.atoms)
+    n = len(weighted.atoms)
     unused = np.zeros((2, n))
     for _ in range(SETTLE):  # Ctrl-C is heeded between them
         _sweeps(state, sweep, random, unused[0], unused[1], 1, np.empty((0, n), dtype=np.bool_))
     return np.asarray(state.atom["true"]).copy()
 
 
-def second_world(weighed: Weighed, found: Occurrences, label: IntArray, first: BoolArray, random: Stream) -> BoolArray:
+def second_world(
+    weighted: WeightedNetwork, found: Occurrences, label: IntArray, first: BoolArray, random: Stream
+) -> BoolArray:
     """Return where the second chain of a pair starts, of a network without hard rows, shape (n,).
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     found : Occurrences
         Of this network.
@@ -184,24 +186,24 @@ def second_world(weighed: Weighed, found: Occurrences, label: IntArray, first: B
     random : Stream
         Of the second chain; changed.
     """
-    state = start_state(weighed, found, opposite(found, first))
-    world = settled(weighed, state, start_sweep(weighed), random)
-    return unless_much_worse(weighed, label, world, first, lambda: random_world(found, random))
+    state = start_state(weighted, found, opposite(found, first))
+    world = settled(weighted, state, start_sweep(weighted), random)
+    return unless_much_worse(weighted, label, world, first, lambda: random_world(found, random))
 
 
-def is_gibbs(weighed: Weighed) -> bool:
+def is_gibbs(weighted: WeightedNetwork) -> bool:
     """Whether Gibbs sampling reaches every world: there are no hard rows."""
-    return not weighed.hard.any()
+    return not weighted.hard.any()
 
 
 def sample_gibbs(
-    weighed: Weighed, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
+    weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:
     """Marginals by Gibbs sampling of atoms and blocks.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, no hard rows.
     effort : Effort, optional
         A sample is a sweep over all atoms.
@@ -226,26 +228,26 @@ def sample_gibbs(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> found = sample_gibbs(weigh(network(2, [(0, [1, 2])], negated=[0]), [-2.0]), Effort(samples=2000))
     >>> bool(abs(found.mean[0] - 2 * np.e**2 / (1 + 3 * np.e**2)) < 4 * found.error[0])
     True
     """
-    if not is_gibbs(weighed):
+    if not is_gibbs(weighted):
         raise ValueError(
             "Gibbs sampling cannot pass between worlds that hard clauses keep apart: use MC-SAT (method='mcsat')"
         )
-    plan, found = effort or Effort(), occurrences(weighed)
-    label = component_labels(weighed)[1]
+    plan, found = effort or Effort(), occurrences(weighted)
+    label = component_labels(weighted)[1]
     chains: list[_GibbsChain] = []
     for number, random in enumerate(streams(plan.seed, plan.chains)):
         if number % 2:
             first = chains[-1]
             world = second_world(
-                weighed, found, label, settled(weighed, first.state, first.sweep, first.random), random
+                weighted, found, label, settled(weighted, first.state, first.sweep, first.random), random
             )
         else:
             world = random_world(found, random)
-        chains.append(_GibbsChain(weighed, found, world, random))
-    return estimate(run_chains(chains, weighed, plan, write), label)
+        chains.append(_GibbsChain(weighted, found, world, random))
+    return estimate(run_chains(chains, weighted, plan, write), label)

@@ -9,20 +9,20 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
+from sqlrl.solve.local_search.walksat import hard_world, solve_walksat
 from sqlrl.solve.occurrences import Occurrences, occurrences
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.randomness import Stream, below, streams, unit
-from sqlrl.solve.restrict import component_labels, select_each
+from sqlrl.solve.restriction import component_labels, select_each
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
 from sqlrl.solve.sampling.diagnostics import Estimate, estimate
+from sqlrl.solve.sampling.enumeration import draw_component
 from sqlrl.solve.sampling.gibbs import Sweep, random_world, second_world, settled, start_sweep, sweep_once
-from sqlrl.solve.sampling.listing import draw_component
 from sqlrl.solve.sampling.pieces import resample
 from sqlrl.solve.sampling.samplesat import jump
 from sqlrl.solve.sampling.slices import WORLDS, Slice, choose, freeze, gather, start_slice
 from sqlrl.solve.sampling.starts import opposite, unless_much_worse
-from sqlrl.solve.walking.walksat import hard_world, solve_walksat
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 JUMPS = 0.05
 """How often a large component of a slice with stiff rows jumps to where SampleSAT lands, which is not quite uniform:
@@ -108,22 +108,22 @@ about where it started: the area under the curve for a transitive relation of 1,
 
 
 class _MCSatChain:
-    def __init__(self, weighed: Weighed, found: Occurrences, world: BoolArray, random: Stream) -> None:
-        self.state, self.random = start_state(weighed, found, world), random
-        self.cut, self.sweep = start_slice(weighed), start_sweep(weighed)
+    def __init__(self, weighted: WeightedNetwork, found: Occurrences, world: BoolArray, random: Stream) -> None:
+        self.state, self.random = start_state(weighted, found, world), random
+        self.cut, self.sweep = start_slice(weighted), start_sweep(weighted)
 
     def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
         _steps(self.state, self.cut, self.sweep, self.random, total, square, samples, worlds, JUMPS)
 
 
 def first_world(
-    weighed: Weighed, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
+    weighted: WeightedNetwork, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
 ) -> BoolArray:
     """A world in which hard rows and blocks hold, shape (n,): where a chain may start.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     found : Occurrences
         Of this network.
@@ -141,17 +141,17 @@ def first_world(
     """
     # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
     world = random_world(found, random) if near is None else near
-    if not weighed.hard.any():
+    if not weighted.hard.any():
         return world
-    world = hard_world(weighed, seed=seed, start=world)
-    broken = np.flatnonzero(weighed.hard & weighed.violated(world))
+    world = hard_world(weighted, seed=seed, start=world)
+    broken = np.flatnonzero(weighted.hard & weighted.violated(world))
     if len(broken):
         from sqlrl.solve.cpsat import solve_cpsat
 
-        count, label = component_labels(weighed)
+        count, label = component_labels(weighted)
         stuck = np.zeros(count, dtype=np.bool_)
-        stuck[label[np.abs(weighed.literals[weighed.indptr[broken]]) - 1]] = True
-        for c, (inside, part) in enumerate(select_each(weighed, label, count)):
+        stuck[label[np.abs(weighted.literals[weighted.indptr[broken]]) - 1]] = True
+        for c, (inside, part) in enumerate(select_each(weighted, label, count)):
             if not stuck[c]:
                 continue
             world[inside] = solve_cpsat(keep_rows(part, part.hard), seed=seed, start=world[inside]).world
@@ -159,49 +159,49 @@ def first_world(
 
 
 def _walked(
-    weighed: Weighed, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
+    weighted: WeightedNetwork, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
 ) -> BoolArray:
     # A first world among hard rows, improved.
-    start = first_world(weighed, found, seed, random, near)
-    world: BoolArray = solve_walksat(weighed, flips=START_FLIPS * len(start), seed=seed, start=start).world
+    start = first_world(weighted, found, seed, random, near)
+    world: BoolArray = solve_walksat(weighted, flips=START_FLIPS * len(start), seed=seed, start=start).world
     return world
 
 
-def draw_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream) -> BoolArray:
+def draw_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random: Stream) -> BoolArray:
     """Samples of one chain that starts in a world in which hard rows and blocks hold, shape (samples, n).
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
     >>> draw_mcsat(either, np.array([False, True]), 3, streams(0, 1)[0]).tolist()
     [[False, True], [False, True], [False, True]]
     """
     unused, worlds = np.zeros((2, len(world))), np.empty((samples, len(world)), dtype=np.bool_)
-    chain = _MCSatChain(weighed, occurrences(weighed), world, random)
+    chain = _MCSatChain(weighted, occurrences(weighted), world, random)
     for i in range(samples):  # Ctrl-C is heeded between them
         chain.advance(unused[0], unused[1], 1, worlds[i : i + 1])
     return worlds
 
 
-def walk_mcsat(weighed: Weighed, world: BoolArray, samples: int, random: Stream) -> BoolArray:
+def walk_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random: Stream) -> BoolArray:
     """The last of some samples, 1 or more, of one chain that starts in a world in which hard rows and blocks hold, shape (n,).
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
     >>> walk_mcsat(either, np.array([True, False]), 3, streams(0, 1)[0]).tolist()
     [False, True]
     """
-    last: BoolArray = draw_mcsat(weighed, world, samples, random)[-1]
+    last: BoolArray = draw_mcsat(weighted, world, samples, random)[-1]
     return last
 
 
 def sample_mcsat(
-    weighed: Weighed, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
+    weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:
     """Marginals by MC-SAT.
 
@@ -215,7 +215,7 @@ def sample_mcsat(
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     effort : Effort, optional
     write : callable, optional
@@ -241,28 +241,28 @@ def sample_mcsat(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> implies = weigh(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
     >>> found = sample_mcsat(implies, Effort(samples=2000))
     >>> bool(np.all(np.abs(found.mean - [1 / 3, 2 / 3]) < 4 * found.error))
     True
     """
-    plan, found = effort or Effort(), occurrences(weighed)
-    hard, label = bool(weighed.hard.any()), component_labels(weighed)[1]
+    plan, found = effort or Effort(), occurrences(weighted)
+    hard, label = bool(weighted.hard.any()), component_labels(weighted)[1]
     chains: list[_MCSatChain] = []
     for number, random in enumerate(streams(plan.seed, plan.chains)):
         seed = plan.seed + number
         first = chains[-1] if number % 2 else None
         if first is None:
-            world = _walked(weighed, found, seed, random) if hard else random_world(found, random)
+            world = _walked(weighted, found, seed, random) if hard else random_world(found, random)
         elif hard:
             start: BoolArray = first.state.atom["true"]
-            other = _walked(weighed, found, seed, random, near=opposite(found, start))
-            world = unless_much_worse(weighed, label, other, start, partial(_walked, weighed, found, seed, random))
+            other = _walked(weighted, found, seed, random, near=opposite(found, start))
+            world = unless_much_worse(weighted, label, other, start, partial(_walked, weighted, found, seed, random))
         else:
             world = second_world(
-                weighed, found, label, settled(weighed, first.state, first.sweep, first.random), random
+                weighted, found, label, settled(weighted, first.state, first.sweep, first.random), random
             )
-        chains.append(_MCSatChain(weighed, found, world, random))
-    return estimate(run_chains(chains, weighed, plan, write), label)
+        chains.append(_MCSatChain(weighted, found, world, random))
+    return estimate(run_chains(chains, weighted, plan, write), label)

@@ -10,8 +10,8 @@ from sqlrl.ground.network import IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences
 from sqlrl.solve.presolve import keep_rows
-from sqlrl.solve.restrict import UnsatisfiableError, Values
-from sqlrl.solve.weighed import FREE, Weighed
+from sqlrl.solve.restriction import UnsatisfiableError, Values
+from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 
 class _Forcing(NamedTuple):
@@ -111,12 +111,12 @@ def _propagate(rows: Occurrences, forcing: _Forcing) -> int:
     return -1
 
 
-def propagate(weighed: Weighed) -> Values:
+def propagate(weighted: WeightedNetwork) -> Values:
     """The atoms that have one value in every world in which hard rows and blocks hold, as far as units show it.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
 
     Returns
@@ -131,14 +131,14 @@ def propagate(weighed: Weighed) -> Values:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> known = weigh(network(4, [(0, [-1, 2]), (1, [1])], hard=[0, 1], blocks=[([1, 2], False)]), [0.0, 0.0])
     >>> propagate(known).tolist()
     [1, 1, 0, -1]
     """
-    rows = occurrences(keep_rows(weighed, weighed.hard))
-    n = len(weighed.atoms)
+    rows = occurrences(keep_rows(weighted, weighted.hard))
+    n = len(weighted.atoms)
     forcing = _Forcing(
         np.full(n, FREE, dtype=np.int8),
         np.diff(rows.indptr),
@@ -147,5 +147,5 @@ def propagate(weighed: Weighed) -> Values:
     )
     stuck = _propagate(rows, forcing)
     if stuck >= 0:
-        raise UnsatisfiableError(int(weighed.atoms[stuck]))
+        raise UnsatisfiableError(int(weighted.atoms[stuck]))
     return forcing.value

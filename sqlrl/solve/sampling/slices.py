@@ -17,7 +17,7 @@ from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, unit
 from sqlrl.solve.sampling.chains import State, toggle
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 WORLDS = 64
 """A piece (see `pieces`) has at most so many combinations of values: larger pieces mix better and cost more."""
@@ -78,12 +78,12 @@ class Slice(NamedTuple):
     stamp: IntArray
 
 
-def start_slice(weighed: Weighed) -> Slice:
+def start_slice(weighted: WeightedNetwork) -> Slice:
     """Scratch memory for the slices of one chain."""
-    n, r = len(weighed.atoms), len(weighed.cost)
+    n, r = len(weighted.atoms), len(weighted.cost)
     return Slice(
-        np.where(weighed.hard, 2.0, -np.expm1(-np.abs(weighed.cost))),
-        -np.expm1(-np.abs(weighed.linear)),
+        np.where(weighted.hard, 2.0, -np.expm1(-np.abs(weighted.cost))),
+        -np.expm1(-np.abs(weighted.linear)),
         np.empty(n, dtype=np.int32),
         np.empty(n, dtype=np.int32),
         np.empty(r, dtype=np.int32),

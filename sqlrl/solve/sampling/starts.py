@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.occurrences import Occurrences, true_members
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 SETTLE = 20
 """Sweeps of both chains of a pair before their worlds are compared: enough to fall to one side."""
@@ -24,12 +24,12 @@ HARDLY = 10.0
 much as the scores of settled worlds vary."""
 
 
-def much_worse(weighed: Weighed, label: IntArray, world: BoolArray, than: BoolArray) -> BoolArray:
+def much_worse(weighted: WeightedNetwork, label: IntArray, world: BoolArray, than: BoolArray) -> BoolArray:
     """Return the atoms of the components in which a world scores so much less than another that it has hardly any probability.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     label : int64 array, shape (n,)
         The component of each atom, from `component_labels`.
@@ -42,27 +42,27 @@ def much_worse(weighed: Weighed, label: IntArray, world: BoolArray, than: BoolAr
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(2, [(0, [1]), (1, [2])]), [30.0, 1.0])
-    >>> much_worse(weighed, np.array([0, 1]), np.array([False, False]), np.array([True, True])).tolist()
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(2, [(0, [1]), (1, [2])]), [30.0, 1.0])
+    >>> much_worse(weighted, np.array([0, 1]), np.array([False, False]), np.array([True, True])).tolist()
     [True, False]
     """
     size = np.bincount(label)
-    gap = np.bincount(label, weights=weighed.linear * (than.astype(np.float64) - world))
-    rows = np.flatnonzero(~weighed.hard & (np.diff(weighed.indptr) > 0))
-    broken = weighed.violated(world)[rows].astype(np.float64) - weighed.violated(than)[rows]
-    first = np.abs(weighed.literals[weighed.indptr[rows]]) - 1
-    gap += np.bincount(label[first], weights=weighed.cost[rows] * broken, minlength=len(size))
+    gap = np.bincount(label, weights=weighted.linear * (than.astype(np.float64) - world))
+    rows = np.flatnonzero(~weighted.hard & (np.diff(weighted.indptr) > 0))
+    broken = weighted.violated(world)[rows].astype(np.float64) - weighted.violated(than)[rows]
+    first = np.abs(weighted.literals[weighted.indptr[rows]]) - 1
+    gap += np.bincount(label[first], weights=weighted.cost[rows] * broken, minlength=len(size))
     found: BoolArray = (gap > HARDLY + np.sqrt(size))[label]
     return found
 
 
 def unless_much_worse(
-    weighed: Weighed, label: IntArray, world: BoolArray, than: BoolArray, other: Callable[[], BoolArray]
+    weighted: WeightedNetwork, label: IntArray, world: BoolArray, than: BoolArray, other: Callable[[], BoolArray]
 ) -> BoolArray:
     """Return a world, in the components in which it is much worse than a second one with what `other` returns."""
-    left_out = much_worse(weighed, label, world, than)
+    left_out = much_worse(weighted, label, world, than)
     return np.where(left_out, other(), world) if left_out.any() else world
 
 
@@ -90,8 +90,8 @@ def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
     Examples
     --------
     >>> from sqlrl.solve.occurrences import occurrences
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> found = occurrences(weigh(network(6, [], blocks=[([1, 2, 3], True), ([4, 5], False)]), []))
     >>> world = np.array([True, False, False, True, False, True])
     >>> first = opposite(found, world)

@@ -18,7 +18,7 @@ from sqlrl.solve.treewidth.order import Order
 
 
 class Buckets(NamedTuple):
-    """Weighed rows in elimination order; b buckets, one for each variable, components one after the other.
+    """WeightedNetwork rows in elimination order; b buckets, one for each variable, components one after the other.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Bucke
     Examples
     --------
     >>> from sqlrl.solve.treewidth.order import elimination_order
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> chain = network(3, [(0, [-1, 2]), (0, [-2, 3])])
     >>> buckets = compile_buckets(elimination_order(chain), np.zeros(3), np.ones(2))
     >>> buckets.parent.tolist(), buckets.cells.tolist(), buckets.row.tolist()
@@ -236,7 +236,7 @@ def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
     Parameters
     ----------
     buckets : Buckets
-        Of a weighed network.
+        Of a weighted network.
     scratch : Scratch
         Its `tables` get the tables.
     c : int

@@ -88,7 +88,7 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
     Parameters
     ----------
     rows : Rows
-        Ground clauses and blocks over n atoms: a `Weighed` or a `Network`.
+        Ground clauses and blocks over n atoms: a `WeightedNetwork` or a `Network`.
     bucket_cells : int
         No table of two or more variables has more cells, 1 to 2**40. A variable with one state counts as having two.
     component_cells : int
@@ -109,7 +109,7 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> square = network(5, [(0, [1, 2]), (0, [2, 3]), (0, [3, 4]), (0, [1, 4]), (0, [4, 5])])
     >>> order = elimination_order(square)
     >>> order.sequence.tolist(), order.scope_start.tolist(), order.within.tolist()
@@ -163,12 +163,12 @@ def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.restrict import select
-    >>> from sqlrl.solve.weighed import weigh
-    >>> weighed = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.restriction import select
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
     >>> pair = np.array([False, False, False, True, True])
-    >>> part_of_order(elimination_order(weighed), select(weighed, pair), pair).sequence.tolist()
+    >>> part_of_order(elimination_order(weighted), select(weighted, pair), pair).sequence.tolist()
     [1, 0]
     """
     variables = variables_of(rows)

@@ -42,7 +42,7 @@ def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
 
     Examples
     --------
-    >>> from sqlrl.logic.formula import parse_formula
+    >>> from sqlrl.logic.formulas import parse_formula
     >>> print(as_rules([parse_formula("size(d1, v) ^ size(d2, v) => same(d1, d2)")], "alike"), end="")
     alike(d1, d2) :- size(d1, v), size(d2, v).
     """

@@ -26,7 +26,7 @@ from sqlrl.learn.fitted import Configured, call
 from sqlrl.learn.parameters import check_callback, check_database
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
-from sqlrl.logic.formula import parse_formula
+from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
 from sqlrl.structure.ilp.bottom import check_reach
@@ -176,7 +176,7 @@ class ILP(Configured):
     followed: `auto_m` is m = sqrt(positives + negatives), and the order of nodes and the bar of `above_seed` are its own.
 
     Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies: `OSL`
-    learns recursive clauses, and one that is added to `model_` can be weighed by `MaxMargin`, `PSCG` or an online learner.
+    learns recursive clauses, and one that is added to `model_` can be weighted by `MaxMargin`, `PSCG` or an online learner.
     An atom cannot be both positive and negative: a predicate has one truth for each tuple, and loading a contradiction is an
     error. Where the example is an argument of predicates, let it be an input (`+`) of every mode, as derived modes do: a body with
     another example in it would ask for facts of that one.

@@ -14,7 +14,7 @@ from sqlrl.ground.rows import Rows, repeated
 from sqlrl.kernels import kernel
 from sqlrl.logic.shapes import Shape
 from sqlrl.solve.structure import ragged_ranges
-from sqlrl.structure.osl.counting import literal_value
+from sqlrl.structure.osl.count_differences import literal_value
 from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
 
 NONE = -1
@@ -71,7 +71,7 @@ class AcceptedClauses:
     Examples
     --------
     >>> from sqlrl.ground.bindings import WindowBindings
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.logic.shapes import ShapeLiteral, Slot
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> x, y = Slot(False, 0), Slot(False, 1)

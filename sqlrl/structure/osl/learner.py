@@ -35,7 +35,7 @@ from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.rules import arrays_of, grown, longer, read, with_arrays
 from sqlrl.learn.slices import Slices, cut, example_network
-from sqlrl.learn.stepping import describer
+from sqlrl.learn.steps import describer
 from sqlrl.learn.worlds import two_worlds
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import Shape
@@ -238,7 +238,7 @@ def _step_worlds(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> from sqlrl.structure.osl.settings import OSLParameters
     >>> loss = np.array([1.0, 1.0])
     >>> worlds = _step_worlds(network(2, [(0, [1])]), np.array([-0.5]), loss, OSLParameters(), lambda *_: "")
@@ -285,7 +285,7 @@ def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
     Examples
     --------
     >>> from sqlrl.solve.counts import delta_counts
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(2, [(0, [1])])
     >>> rows = Rows(*(np.array(x) for x in ([0, 0, 1], [-1, 2, -2, -1], [2, 1, 1], [1, 1, 1])))
     >>> longer = appended(small, np.array([7, 9]), rows)

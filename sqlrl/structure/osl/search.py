@@ -17,7 +17,7 @@ from sqlrl.ground.bindings import NO_EXAMPLE, AtomTable, Bindings
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.modes import UNEXPLORED, Modes
 from sqlrl.structure.osl.accepted import PatternWindow
-from sqlrl.structure.osl.counting import delta_counts, violations
+from sqlrl.structure.osl.count_differences import delta_counts, violations
 from sqlrl.structure.osl.hypergraph import Hypergraph
 from sqlrl.structure.osl.paths import Paths, find_paths
 from sqlrl.structure.osl.patterns import Candidates, Constants, PatternBook, sub_clauses

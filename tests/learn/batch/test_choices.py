@@ -13,7 +13,7 @@ from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.learn.batch.choices import Choices, make_choices
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import Names
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.solve import networks
 
 

@@ -14,9 +14,9 @@ from sqlrl.learn.batch.problem import Problem as Training
 from sqlrl.learn.labels import Names
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.randomness import Stream
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.mcsat import draw_mcsat
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 from tests.learn.batch.enumerated import (
     COUPLED,
     LABELS,
@@ -97,7 +97,7 @@ def test_sampled_moments_come_near_those_of_all_worlds(name: str) -> None:
 def test_a_chain_goes_on_where_it_stopped_and_burns_in_after_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
     starts, ends, numbers = [], [], []
 
-    def recorded(left: Weighed, world: BoolArray, samples: int, random: Stream) -> BoolArray:
+    def recorded(left: WeightedNetwork, world: BoolArray, samples: int, random: Stream) -> BoolArray:
         starts.append(world.tolist())
         numbers.append(samples)
         drawn = draw_mcsat(left, world, samples, random)

@@ -15,7 +15,7 @@ from sqlrl.learn.batch.choices import Choices, make_choices
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.validation import Groups, make_grouped_parts
 from sqlrl.learn.labels import Names
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 
 PLAYERS = 9
 MODEL = sqlrl.parse_mln(

@@ -12,7 +12,7 @@ from scipy.optimize import linprog, minimize
 
 from sqlrl.learn.batch.problem import Problem as Learned
 from sqlrl.learn.labels import Names
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.solve.networks import Problem, World, worlds
 
 

@@ -13,8 +13,8 @@ from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
 from sqlrl.learn.margin.separation import Found
 from sqlrl.learn.margin.trainer import JointTraining
 from sqlrl.solve.relaxation import relax
-from sqlrl.solve.sample import network
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.sample_networks import network
+from sqlrl.solve.weighted import weigh
 from tests.learn.margin.margins import Case
 from tests.solve.networks import Problem, worlds
 

@@ -13,7 +13,7 @@ from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing, best_pair
 from sqlrl.learn.margin.planes import CuttingPlanes, Stopping
 from sqlrl.learn.margin.separation import Oracle
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from tests.learn.margin.margins import Case, case
 
 

@@ -11,9 +11,9 @@ from sqlrl.learn.margin.cuts import Cut, Cuts
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
 from sqlrl.learn.margin.separation import Found, Oracle
-from sqlrl.solve.sample import network
-from sqlrl.solve.scaling import scale_to_integers
-from sqlrl.solve.weighed import weigh
+from sqlrl.solve.sample_networks import network
+from sqlrl.solve.solvers import scale_to_integers
+from sqlrl.solve.weighted import weigh
 from tests.learn.margin.margins import Case, case
 
 MASTERS = {"l2": SquaredNorm, "l1": AbsoluteNorm}

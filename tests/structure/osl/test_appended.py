@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlrl.ground.rows import Rows
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.mpe import mpe
-from sqlrl.solve.sample import network
+from sqlrl.solve.sample_networks import network
 from sqlrl.structure.osl.learner import appended
 
 ATOMS = 5

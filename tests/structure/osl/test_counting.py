@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 
-from sqlrl.ground.assemble import ground_network
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.counts import count_differences
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.rows import Rows, by_clause, in_order
-from sqlrl.ground.sample import sample_program
+from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.sources import World
 from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
-from sqlrl.structure.osl.counting import delta_counts
+from sqlrl.structure.osl.count_differences import delta_counts
 from tests.ground.cases import CLOSED, Case, Names, load, world_table
 from tests.structure.osl.candidates import Candidate, cases
 

@@ -14,7 +14,7 @@ from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.expansions import expand_rule
-from sqlrl.logic.formula import parse_formula
+from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import parse_modes
 from sqlrl.logic.printer import format_formula

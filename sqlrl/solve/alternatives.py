@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
-from sqlrl.solve.choose import Chooser, Options
-from sqlrl.solve.elimination import Narrow, max_marginals, narrow_part
-from sqlrl.solve.restrict import UnsatisfiableError, component_labels, restrict, select, select_each
-from sqlrl.solve.weighed import FREE, Weighed
+from sqlrl.solve.elimination import Bounded, bounded_part, max_marginals
+from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select, select_each
+from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Other:
         return self.behind - self.gap if np.isfinite(self.gap) else 0.0
 
 
-def _solved(part: Weighed, options: Options) -> tuple[BoolArray, float] | None:
+def _solved(part: WeightedNetwork, options: Options) -> tuple[BoolArray, float] | None:
     chooser = Chooser(part, options)
     try:
         chooser.run()
@@ -47,12 +47,12 @@ def _solved(part: Weighed, options: Options) -> tuple[BoolArray, float] | None:
     return chooser.world, chooser.gap
 
 
-def flipped(weighed: Weighed, world: BoolArray, atom: int, options: Options) -> Other:
+def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Options) -> Other:
     """The best world in which one atom has the other truth value than in a given world.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     world : bool array, shape (n,)
         A world in which hard rows and blocks hold.
@@ -67,16 +67,16 @@ def flipped(weighed: Weighed, world: BoolArray, atom: int, options: Options) -> 
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
     >>> other = flipped(friends, np.array([True, True]), 1, Options())
     >>> other.world.tolist(), other.behind
     ([False, False], 1.5)
     """
-    _, label = component_labels(weighed)
+    _, label = component_labels(weighted)
     inside = label == label[atom]
-    part = select(weighed, inside)
+    part = select(weighted, inside)
     value = np.full(len(part.atoms), FREE, dtype=np.int8)
     place = int(np.flatnonzero(inside).searchsorted(atom))
     value[place] = not world[atom]
@@ -97,12 +97,12 @@ def flipped(weighed: Weighed, world: BoolArray, atom: int, options: Options) -> 
     return Other(other, part.score(world[inside]) - part.score(chosen), solved[1] + left.rounding)
 
 
-def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
+def differing(weighted: WeightedNetwork, world: BoolArray, options: Options) -> Other:
     """The best of all worlds that differ from a given one in at least one atom.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     world : bool array, shape (n,)
         A most probable world: in each component, only one of its best worlds can be the answer.
@@ -114,41 +114,41 @@ def differing(weighed: Weighed, world: BoolArray, options: Options) -> Other:
 
     Notes
     -----
-    The answer differs in one component only, the one where that costs least. Narrow components are done at once, by the
+    The answer differs in one component only, the one where that costs least. Components of small treewidth are done at once, by the
     max-marginals of all their atoms; each other one is solved once more with a hard row: some atom of it differs. Where
     `options.prove` is False, the others get the best flip of a single atom, and the gap says that nothing else is known.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> other = differing(weigh(network(2, [(0, [1]), (1, [-2])]), [2.0, 1.5]), np.array([True, False]), Options())
     >>> other.world.tolist(), other.behind
     ([True, True], 1.5)
     """
-    narrow = narrow_part(weighed)
+    bounded = bounded_part(weighted)
     best, lowest = Other(world, np.inf, 0.0), np.inf
-    for other in _others(weighed, world, narrow, options):
+    for other in _others(weighted, world, bounded, options):
         lowest = min(lowest, other.least)
         if other.behind < best.behind:
             best = other
     return best if lowest == np.inf else replace(best, gap=best.behind - lowest)
 
 
-def _others(weighed: Weighed, world: BoolArray, narrow: Narrow, options: Options) -> Iterator[Other]:
+def _others(weighted: WeightedNetwork, world: BoolArray, bounded: Bounded, options: Options) -> Iterator[Other]:
     # The best other worlds that differ in some components, one after the other.
-    if narrow.atoms.any():
-        yield _narrow_other(weighed, world, narrow, options)
-    if not narrow.atoms.all():
-        yield from _wide_others(weighed, world, ~narrow.atoms, options)
+    if bounded.atoms.any():
+        yield _bounded_other(weighted, world, bounded, options)
+    if not bounded.atoms.all():
+        yield from _wide_others(weighted, world, ~bounded.atoms, options)
 
 
-def _wide_others(weighed: Weighed, world: BoolArray, inside: BoolArray, options: Options) -> Iterator[Other]:
+def _wide_others(weighted: WeightedNetwork, world: BoolArray, inside: BoolArray, options: Options) -> Iterator[Other]:
     # The best other worlds that differ in one of the components of some atoms; without a proof the best flip of one atom.
     if not options.prove:
-        yield _flipped_once(weighed, world, inside)
+        yield _flipped_once(weighted, world, inside)
         return
-    wide, rest = select(weighed, inside), np.flatnonzero(inside)
+    wide, rest = select(weighted, inside), np.flatnonzero(inside)
     count, label = component_labels(wide)
     for atoms, part in select_each(wide, label, count):
         own = world[rest[atoms]]
@@ -159,12 +159,12 @@ def _wide_others(weighed: Weighed, world: BoolArray, inside: BoolArray, options:
             yield Other(other, part.score(own) - part.score(solved[0]), solved[1])
 
 
-def flip_losses(weighed: Weighed, world: BoolArray) -> FloatArray:
+def flip_losses(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
     """How much less a world scores when one atom alone is flipped, for each atom.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     world : bool array, shape (n,)
         A world in which hard rows and blocks hold.
@@ -176,31 +176,31 @@ def flip_losses(weighed: Weighed, world: BoolArray) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
     >>> flip_losses(friends, np.array([True, True])).tolist()
     [3.5, 2.0]
     """
-    loss = np.where(world, weighed.linear, -weighed.linear)
-    if len(weighed.cost):
-        atom, row = np.abs(weighed.literals) - 1, weighed.row
-        true = world[atom] == (weighed.literals > 0)
-        holding = np.add.reduceat(true.astype(np.int64), weighed.indptr[:-1])
+    loss = np.where(world, weighted.linear, -weighted.linear)
+    if len(weighted.cost):
+        atom, row = np.abs(weighted.literals) - 1, weighted.row
+        true = world[atom] == (weighted.literals > 0)
+        holding = np.add.reduceat(true.astype(np.int64), weighted.indptr[:-1])
         # The only true literal of a row violates it when flipped; each literal of a violated row satisfies it.
         only, none = true & (holding[row] == 1), holding[row] == 0
-        loss += np.bincount(atom[only], weights=weighed.cost[row[only]], minlength=len(world))
-        loss -= np.bincount(atom[none], weights=weighed.cost[row[none]], minlength=len(world))
-    inside = np.flatnonzero(weighed.block >= 0)
-    block = weighed.block[inside]
-    taken = np.bincount(block[world[inside]], minlength=len(weighed.block_exact)) > 0
-    loss[inside[np.where(world[inside], weighed.block_exact[block], taken[block])]] = np.inf
+        loss += np.bincount(atom[only], weights=weighted.cost[row[only]], minlength=len(world))
+        loss -= np.bincount(atom[none], weights=weighted.cost[row[none]], minlength=len(world))
+    inside = np.flatnonzero(weighted.block >= 0)
+    block = weighted.block[inside]
+    taken = np.bincount(block[world[inside]], minlength=len(weighted.block_exact)) > 0
+    loss[inside[np.where(world[inside], weighted.block_exact[block], taken[block])]] = np.inf
     return loss
 
 
-def _flipped_once(weighed: Weighed, world: BoolArray, among: BoolArray) -> Other:
+def _flipped_once(weighted: WeightedNetwork, world: BoolArray, among: BoolArray) -> Other:
     # Of a most probable world nothing is behind by less than 0.
-    loss = np.where(among, flip_losses(weighed, world), np.inf)
+    loss = np.where(among, flip_losses(weighted, world), np.inf)
     atom = int(np.argmin(loss))
     if not np.isfinite(loss[atom]):
         return Other(world, np.inf, np.inf)
@@ -209,15 +209,15 @@ def _flipped_once(weighed: Weighed, world: BoolArray, among: BoolArray) -> Other
     return Other(other, float(loss[atom]), max(float(loss[atom]), 0.0))
 
 
-def _narrow_other(weighed: Weighed, world: BoolArray, narrow: Narrow, options: Options) -> Other:
-    # Of all narrow components: flip the atom whose other truth value costs least.
-    true, false = max_marginals(narrow.part, order=narrow.order)
-    inside = world[narrow.atoms]
+def _bounded_other(weighted: WeightedNetwork, world: BoolArray, bounded: Bounded, options: Options) -> Other:
+    # Of all components of small treewidth: flip the atom whose other truth value costs least.
+    true, false = max_marginals(bounded.part, order=bounded.order)
+    inside = world[bounded.atoms]
     margin = np.where(inside, true - false, false - true)
-    return flipped(weighed, world, int(np.flatnonzero(narrow.atoms)[np.argmin(margin)]), options)
+    return flipped(weighted, world, int(np.flatnonzero(bounded.atoms)[np.argmin(margin)]), options)
 
 
-def _but_not(part: Weighed, world: BoolArray) -> Weighed:
+def _but_not(part: WeightedNetwork, world: BoolArray) -> WeightedNetwork:
     # One hard row more: some atom has the other truth value.
     n = len(part.atoms)
     literals = np.where(world, -1, 1) * np.arange(1, n + 1)

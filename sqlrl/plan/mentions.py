@@ -14,7 +14,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted import counted_parts, without_parts
+from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, list_columns, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import BIGINT_LIMIT
@@ -75,14 +75,14 @@ def touching(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
     count: bool = True,
 ) -> TouchingQuery | None:
     """Plan the ground clauses of a shape, open to the evidence, in which an atom stands.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, foreign
+    shape, layout, parameters, examples, unknown
         As for `plan.grounding.ground`.
     key : AtomKey
     count : bool
@@ -95,7 +95,7 @@ def touching(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> plan = touching(friends_smoke(), people(), AtomKey("Smokes", 7, {"example": 0, "a0": 2}), count=False)
     >>> [str(slot) for slot in plan.slots], plan.signs, plan.counted
     (['v0', 'v1'], (1,), False)
@@ -103,7 +103,7 @@ def touching(
     SELECT t0.a0 AS s0, t0.a1 AS s1, o0.atom AS l0, 1 AS times FROM db.main.friends AS t0
     INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 WHERE o0.atom = 7 AND t0.a1 = 2
     """
-    whole = bind(shape, layout, foreign, parameters)
+    whole = bind(shape, layout, unknown, parameters)
     parts = counted_parts(whole, whole.variables) if count else ()
     bound = without_parts(whole, parts)
     opened = open_literals(bound)
@@ -149,7 +149,7 @@ def open_witness(bound: BoundShape, group: int) -> ShapeLiteral | None:
     Examples
     --------
     >>> from sqlrl.logic.shapes import ShapeExists
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> exists = ShapeExists((0,), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),), ())
     >>> str(open_witness(bind(Shape(("person",), (), (), (), (exists,)), people()), 0))
     'Smokes(v0)'
@@ -222,13 +222,13 @@ def violated_by_evidence(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
 ) -> exp.Select:
     """Plan the groundings of a shape in which evidence makes every literal false.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, foreign
+    shape, layout, parameters, examples, unknown
         As for `plan.grounding.ground`.
 
     Returns
@@ -250,7 +250,7 @@ def violated_by_evidence(
     >>> violated_by_evidence(shape, layout).sql("duckdb")
     'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'
     """
-    bound = bind(shape, layout, foreign, parameters)
+    bound = bind(shape, layout, unknown, parameters)
     body = Body(bound)
     aliases, outer = clause_body(bound, body, parameters, examples)
     lists = witness_lists(bound, body, examples)

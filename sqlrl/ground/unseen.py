@@ -55,7 +55,7 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> unseen(sample_program(PEOPLE, ["Smokes"], FRIENDS))
     Unseen(combinations=0, atoms=0)
     """
@@ -82,17 +82,17 @@ def _parameters(
     There are no rows to a shape without parameters.
     """
     selected: list[exp.Expression] = [named(exp.cast(exp.Literal.number(0), exp.DataType.build("BIGINT")), "clause")]
-    foreign = set[int]()
+    unknown = set[int]()
     for k, (kind, term) in enumerate(zip(instance.shape.parameters, instance.arguments, strict=True)):
         if isinstance(term, Constant):
             identity = program.constants.of(kind)[term.name]
-            foreign |= {k} if identity < 0 else set()
+            unknown |= {k} if identity < 0 else set()
             value: exp.Expression = integer(identity)
         else:
             value = column(f"plus{plus.index(term.name)}")
         selected.append(named(value, f"k{k}"))
     rows = exp.select(*selected).distinct().from_(table(new)) if instance.shape.parameters else None
-    return rows, frozenset(foreign)
+    return rows, frozenset(unknown)
 
 
 class Touched:
@@ -113,7 +113,7 @@ class Touched:
         self._index = AtomIndex(np.arange(1, size + 1))
         self._touched: BoolArray = np.zeros(size + 1, np.bool_)
 
-    def add(self, instance: Instance, parameters: exp.Select | None, foreign: frozenset[int] = frozenset()) -> None:
+    def add(self, instance: Instance, parameters: exp.Select | None, unknown: frozenset[int] = frozenset()) -> None:
         """Add the atoms, helper atoms among them, in the ground clauses of a clause with some parameter rows.
 
         Parameters
@@ -121,7 +121,7 @@ class Touched:
         instance : Instance
         parameters : exp.Select or None
             As `plan.grounding.ground` takes them as a table; None for a shape without parameters.
-        foreign : frozenset of int
+        unknown : frozenset of int
             Parameters that hold a constant which the data do not have.
         """
         layout, examples = self._program.layout, self._examples
@@ -129,7 +129,7 @@ class Touched:
             self._read(instance, ground(instance.shape, layout, examples=examples))
             return
         with self._program.shown(parameters) as rows:
-            self._read(instance, ground(instance.shape, layout, parameters=rows, examples=examples, foreign=foreign))
+            self._read(instance, ground(instance.shape, layout, parameters=rows, examples=examples, unknown=unknown))
 
     def count(self) -> int:
         """Return the number of query atoms; a helper atom stands for those that its definition is about."""

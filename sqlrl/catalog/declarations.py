@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlrl.catalog.checks import check_types
 from sqlrl.catalog.dictionary import add_constants, nearest_names
-from sqlrl.catalog.fitting import check_types
 from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, with_types
 from sqlrl.engine.nodes import column

@@ -22,7 +22,7 @@ FREE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeightedNetwork:
     """Atoms, ground clauses with costs, and blocks.
 
     A world y in {0,1}^n in which every hard row and every block holds scores
@@ -120,7 +120,7 @@ def merge_rows(
     Parameters
     ----------
     indptr, literals, cost, clause
-        As in `Weighed`; literals ascending by atom inside a row.
+        As in `WeightedNetwork`; literals ascending by atom inside a row.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def _unit_sums(indptr: IntArray, indices: IntArray, counts: IntArray, weights: F
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
-def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> Weighed:
+def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> WeightedNetwork:
     """Fold weights into a network.
 
     Parameters
@@ -190,7 +190,7 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
 
     Returns
     -------
-    Weighed
+    WeightedNetwork
         All n atoms; equal rows merged. `score` of a world is `solve.counts.score` of it, up to rounding, plus the loss.
 
     Raises
@@ -200,9 +200,9 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> weighed = weigh(network(2, [(0, [-1, 2]), (1, [-1, 2]), (2, [1])]), [1.0, 0.5, -2.0])
-    >>> weighed.cost.tolist(), weighed.linear.tolist(), weighed.score(np.array([True, False]))
+    >>> from sqlrl.solve.sample_networks import network
+    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [-1, 2]), (2, [1])]), [1.0, 0.5, -2.0])
+    >>> weighted.cost.tolist(), weighted.linear.tolist(), weighted.score(np.array([True, False]))
     ([1.5], [-2.0, 0.0], -2.0)
     """
     soft = soft_weights(network, weights)
@@ -229,7 +229,7 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
     total = float(size.sum()) + float(np.abs(merged[np.isfinite(merged)]).sum())
     if not (np.isfinite(total) and np.isfinite(base)):
         raise NumericError("weights are so large that their sums overflow: scale them down")
-    return Weighed(
+    return WeightedNetwork(
         np.arange(len(network.atoms), dtype=np.int64),
         linear,
         indptr,
@@ -253,7 +253,7 @@ def atom_terms(network: Network, loss: npt.ArrayLike | None = None) -> FloatArra
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> atom_terms(network(2, [], prior=[0.5, 0.0]), [1, -1]).tolist()
     [1.5, -1.0]
     """

@@ -26,7 +26,7 @@ from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import (
     INT64_MAX,
     AtomIndex,
-    Room,
+    Budget,
     Rows,
     by_clause,
     narrowed,
@@ -37,7 +37,7 @@ from sqlrl.ground.rows import (
 )
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
-from sqlrl.plan import touching
+from sqlrl.plan import mentions
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.outside import loose_literal
@@ -72,7 +72,7 @@ def plans(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> [str(p.use.shape) for p in plans(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
@@ -82,9 +82,9 @@ def plans(
         bound = bind(shape, program.layout)
         literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
         if any(bound.info(x).open for x in literals):
-            foreign = frozenset(use.foreign)
+            unknown = frozenset(use.unknown)
             yield ShapePlan(
-                use, ground(shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign)
+                use, ground(shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown)
             )
 
 
@@ -100,7 +100,7 @@ def stream(
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> sum(batch.num_rows for batch in stream(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
     2
     """
@@ -114,7 +114,7 @@ def ground_network(
     *,
     limit: int | None = None,
     check: bool = True,
-    room: Room | None = None,
+    budget: Budget | None = None,
 ) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
@@ -129,7 +129,7 @@ def ground_network(
         The most ground clauses allowed.
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
-    room : Room, optional
+    budget : Budget, optional
         Counts atoms and literals, and stops the work when they are too many.
 
     Returns
@@ -144,13 +144,13 @@ def ground_network(
         If the evidence makes every world impossible; shows the ground clause.
     CountOverflowError
         If the open groundings of a clause do not fit into 64 bits, or its groundings into 128; names the clause.
-    NoRoomError
-        If there are more atoms and literals than there is room for.
+    BudgetError
+        If there are more atoms and literals than the budget allows.
 
     Examples
     --------
     >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connecting import connect
+    >>> from sqlrl.engine.connection import connect
     >>> from sqlrl.ground.binding import bind_program
     >>> from sqlrl.logic.mln import parse_mln
     >>> catalog = Catalog(connect(":memory:"))
@@ -163,15 +163,15 @@ def ground_network(
     atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
     index = AtomIndex(atoms.ids)
     pieces: list[Rows] = []
-    if room is not None:
-        room.take(len(atoms.ids))
+    if budget is not None:
+        budget.take(len(atoms.ids))
     evidence = violated_by_evidence(program, examples, limit=limit)
     together = ground_together(program, index, examples, limit=limit)
     pieces += together.pieces
-    if room is not None:
-        room.take(sum(len(rows.literals) for rows in together.pieces))
+    if budget is not None:
+        budget.take(sum(len(rows.literals) for rows in together.pieces))
     for shape_plan in plans(program, examples, without=together.shapes):
-        pieces += _rows(program, shape_plan, index, evidence, examples, limit, room)
+        pieces += _rows(program, shape_plan, index, evidence, examples, limit, budget)
     network = assemble(program, atoms, pieces, evidence, examples)
     if check:
         check_evidence(program, network, examples)
@@ -185,7 +185,7 @@ def _rows(
     evidence: npt.NDArray[np.object_],
     examples: TableName | None,
     limit: int | None,
-    room: Room | None,
+    budget: Budget | None,
 ) -> list[Rows]:
     """Return the rows of one shape; parameters as for `narrowed` and `ground_network`."""
     use, plan = shape_plan.use, shape_plan.plan
@@ -194,8 +194,8 @@ def _rows(
     batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
     if limit is not None:
         batches = limited(batches, program, use, limit)
-    if room is not None:
-        batches = room.taken(batches, plan)
+    if budget is not None:
+        batches = budget.taken(batches, plan)
     batches = narrowed(batches, plan, program, use, evidence)
     first = use.clauses[0] if use.clauses else 0
     rows = read_rows(batches, plan, index, first, program.clause_count)
@@ -227,7 +227,7 @@ def assemble(
     Examples
     --------
     >>> from sqlrl.ground.counts import violated_by_evidence
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
     >>> rows = Rows(*(np.array(x) for x in ([0], [-1, 2], [2], [1])))
@@ -284,7 +284,7 @@ def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> check_sizes(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([2**63], dtype=object))
     Traceback (most recent call last):
     sqlrl.errors.CountOverflowError: <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) has 9,223,372,036,854,775,808 open ...
@@ -377,7 +377,7 @@ def observed_counts(program: Program, examples: TableName | None = None, *, limi
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> found = observed_counts(sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS))
     >>> found.open.tolist(), found.evidence_violated.tolist(), found.violated.tolist()
     ([2, 0], [0, 2], [1, 2])
@@ -410,7 +410,7 @@ def passing(program: Program, atoms: IntArray, examples: TableName | None, evide
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> [rows.literals.tolist() for rows in passing(program, np.array([1, 2, 3]), None, np.zeros(1, object))]
     [[-1, 2, -2, 3]]
@@ -454,7 +454,7 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(
     ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
     ... )
@@ -519,8 +519,8 @@ def _violated_text(
     """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
     if clause is not None and use.parameters is None and clause not in use.clauses:
         return None
-    query = touching.violated_by_evidence(
-        shape, program.layout, parameters=use.parameters, examples=examples, foreign=frozenset(use.foreign)
+    query = mentions.violated_by_evidence(
+        shape, program.layout, parameters=use.parameters, examples=examples, unknown=frozenset(use.unknown)
     )
     if use.parameters is not None:
         query = query.where(exp.EQ(this=column("clause", "p"), expression=exp.convert(clause)))
@@ -583,21 +583,21 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
     >>> decided_false(sample_program(text, ["Smokes"], FRIENDS)).tolist()
     [0, 2]
     """
     found = violated_by_evidence(program, examples, limit=limit)
     for shape_plan in plans(program, examples):
-        use, foreign = shape_plan.use, frozenset(shape_plan.use.foreign)
-        if loose_literal(bind(use.shape, program.layout, foreign, use.parameters)) is not None:
+        use, unknown = shape_plan.use, frozenset(shape_plan.use.unknown)
+        if loose_literal(bind(use.shape, program.layout, unknown, use.parameters)) is not None:
             counted = count_violated(use.shape, program.layout, POSSIBLE, parameters=use.parameters, examples=examples)
             for clause, n in run_counts(program, use, counted):
                 found[clause] += n
             continue
-        query = touching.violated_by_evidence(
-            use.shape, program.layout, parameters=use.parameters, examples=examples, foreign=foreign
+        query = mentions.violated_by_evidence(
+            use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown
         )
         number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))
         if use.parameters is not None:

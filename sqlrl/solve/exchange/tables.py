@@ -8,7 +8,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 LARGEST_TABLE = 1 << 14
 """A row over variables with more joint states is split by helper variables."""
@@ -86,18 +86,18 @@ def _is_long(variables: Variables, sides: Sides) -> BoolArray:
     return np.asarray((total > np.log2(LARGEST_TABLE) + 1e-9) & (np.diff(sides.row_start) > 1), dtype=np.bool_)
 
 
-def helper_count(weighed: Weighed) -> int:
+def helper_count(weighted: WeightedNetwork) -> int:
     """How many variables split long rows.
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> helper_count(weigh(network(20, [(0, list(range(1, 21))), (1, [1, 2])]), [1.0, 1.0]))
     19
     """
-    variables = variables_of(weighed)
-    sides = sides_of(weighed, variables)
+    variables = variables_of(weighted)
+    sides = sides_of(weighted, variables)
     return int((np.diff(sides.row_start) - 1)[_is_long(variables, sides)].sum())
 
 
@@ -150,7 +150,12 @@ def _distinct_rows(matrix: IntArray, below: int) -> tuple[IntArray, IntArray]:
 
 
 def _add_short(
-    collector: _Collector, weighed: Weighed, variables: Variables, sides: Sides, rows: IntArray, holding: _Holding
+    collector: _Collector,
+    weighted: WeightedNetwork,
+    variables: Variables,
+    sides: Sides,
+    rows: IntArray,
+    holding: _Holding,
 ) -> None:
     # Rows of k sides each: those over the same variables share a table. One entry for each way of violating a row.
     k = int(sides.row_start[rows[0] + 1] - sides.row_start[rows[0]])
@@ -169,11 +174,11 @@ def _add_short(
         value = np.repeat(value * variables.size[sides.variable[current]], count)
         value += holding.state[ragged_ranges(holding.start[current], count)]
         entry = np.repeat(entry, count)
-    collector.put(first[entry] + value, weighed.cost[rows[entry]])
+    collector.put(first[entry] + value, weighted.cost[rows[entry]])
 
 
 def _add_long(
-    collector: _Collector, weighed: Weighed, variables: Variables, sides: Sides, row: int, helper: int
+    collector: _Collector, weighted: WeightedNetwork, variables: Variables, sides: Sides, row: int, helper: int
 ) -> None:
     # Helper j is true exactly when the sides up to j hold, so that no table has more than three variables.
     holding = _holding_of(variables, sides, row)
@@ -188,7 +193,7 @@ def _add_long(
         if after:
             table[..., 0][true] = table[..., 1][~true] = np.inf
         else:
-            table[..., 0][true] = weighed.cost[row]
+            table[..., 0][true] = weighted.cost[row]
         scope = np.array([[*before, variable, *after]], dtype=np.int64)
         (first,) = collector.tables(scope, np.array([table.size], dtype=np.int64))
         place = np.flatnonzero(table.ravel())
@@ -204,12 +209,12 @@ def _holding_of(variables: Variables, sides: Sides, row: int) -> list[BoolArray]
     return found
 
 
-def factor_graph(weighed: Weighed) -> FactorGraph:
-    """The tables of a weighed network: their entries in a world add up to its score, less the constant.
+def factor_graph(weighted: WeightedNetwork) -> FactorGraph:
+    """The tables of a weighted network: their entries in a world add up to its score, less the constant.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms, r rows.
 
     Returns
@@ -221,23 +226,23 @@ def factor_graph(weighed: Weighed) -> FactorGraph:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> graph = factor_graph(weigh(network(3, [(0, [-1, 3])], blocks=[([0, 1], True)], prior=[0, 0, 0.5]), [2.0]))
     >>> graph.size.tolist(), graph.tables.value.tolist()
     ([2, 2], [0.0, 0.0, 0.0, 0.5, -2.0, 0.0, 0.0, 0.0])
     """
-    variables = variables_of(weighed)
-    sides = sides_of(weighed, variables)
+    variables = variables_of(weighted)
+    sides = sides_of(weighted, variables)
     collector = _Collector(variables)
     count = np.diff(sides.row_start)
     is_long = _is_long(variables, sides)
     holding = _holding(variables, sides)
     for k in np.unique(count[~is_long & (count > 0)]).tolist():
-        _add_short(collector, weighed, variables, sides, np.flatnonzero(~is_long & (count == k)), holding)
+        _add_short(collector, weighted, variables, sides, np.flatnonzero(~is_long & (count == k)), holding)
     helper = len(variables.exact)
     for row in np.flatnonzero(is_long).tolist():
-        _add_long(collector, weighed, variables, sides, row, helper)
+        _add_long(collector, weighted, variables, sides, row, helper)
         helper += int(count[row]) - 1
     size = np.concatenate([variables.size, np.full(helper - len(variables.exact), 2, dtype=np.int64)])
-    return FactorGraph(variables, size, collector.build(variables, weighed.linear))
+    return FactorGraph(variables, size, collector.build(variables, weighted.linear))

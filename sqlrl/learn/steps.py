@@ -1,4 +1,4 @@
-"""One pass over the examples of a window: runs of forests and narrow components in compiled code, other examples one by one."""
+"""One pass over the examples of a window: runs of forests and components of small treewidth in compiled code, other examples one by one."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.rules import State
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
+from sqlrl.solve.bounded_treewidth import compile_bounded
 from sqlrl.solve.components import split
 from sqlrl.solve.forest import compile_forest
-from sqlrl.solve.narrow import compile_narrow
 from sqlrl.solve.randomness import Stream
 from sqlrl.solve.structure import compile_network
 
@@ -100,10 +100,10 @@ class _Pass:
         self.slices, self.state, self.tally, self.parameters, self.names = slices, state, tally, parameters, names
         self.random = random
         self.structure = compile_network(slices.network)
-        narrow = compile_narrow(self.structure)
-        self.components: Components = component_arrays(compile_forest(self.structure), narrow, slices.examples)
+        bounded = compile_bounded(self.structure)
+        self.components: Components = component_arrays(compile_forest(self.structure), bounded, slices.examples)
         self.general: BoolArray = ~(
-            self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | narrow.inside
+            self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | bounded.inside
         )
         self.window: WindowArrays = window_arrays(slices, truth)
         apart = parameters.augmentation > 0 or parameters.sweeps > 0
@@ -118,9 +118,9 @@ class _Pass:
 
     def compiled(self, begin: int, end: int) -> None:
         """Take the steps of a run of examples in compiled code."""
-        chosen, (forest, narrow) = self.parameters, self.components
+        chosen, (forest, bounded) = self.parameters, self.components
         stuck, self.changes, self.used = learn_compiled(
-            self.window, forest, narrow, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
+            self.window, forest, bounded, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
             self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.sweeps, self.random,
             chosen.record_history,
         )  # fmt: skip
@@ -216,8 +216,8 @@ def learn_examples(
     random : Stream
         For sampled worlds; changed.
     compiled : bool
-        Take examples whose components are all forests or narrow in compiled code. Without it, all go the general way, with the
-        same result but where several worlds of a narrow component are most probable.
+        Take examples whose components are all forests or have small treewidth in compiled code. Without it, all go the general way, with the
+        same result but where several worlds of a bounded component are most probable.
 
     Returns
     -------

@@ -18,20 +18,20 @@ from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.truths import Item, Truth, Truths
+from sqlrl.plan.truth_values import Item, Truth, Truths
 
 HOLD, FAIL = 1, -1
 """What a ground clause ought to do: hold (a positive cost of its violation, or a hard clause), or fail."""
 
 
-def unmet(
+def unsatisfied(
     shape: Shape,
     layout: Layout,
     world: TableName,
     *,
     clauses: Mapping[int, TableName | None],
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
 ) -> GroundingQuery:
     """Plan the ground clauses of a shape that a world does not meet.
 
@@ -44,7 +44,7 @@ def unmet(
     clauses : mapping of {HOLD, FAIL} to TableName or None
         The parameter tables of the clauses that ought to hold and of those that ought to fail; a table is None if the shape has
         no parameters, and then there can be only one.
-    examples, foreign
+    examples, unknown
         As for `plan.grounding.ground`.
 
     Returns
@@ -55,8 +55,8 @@ def unmet(
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
-    >>> plan = unmet(friends_smoke(), people(), table_name("world"), clauses={FAIL: None})
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
+    >>> plan = unsatisfied(friends_smoke(), people(), table_name("world"), clauses={FAIL: None})
     >>> print(plan.query.sql("duckdb").replace('"', ""))
     SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
     INNER JOIN (SELECT a.atom, a.a0 FROM db.main.atoms AS a JOIN db.main.world AS w ON w.atom = a.atom) AS o0
@@ -65,11 +65,11 @@ def unmet(
     assert len(clauses) == 1 or None not in clauses.values()
     found = []
     for ought, parameters in sorted(clauses.items(), reverse=True):
-        items = _open_items(bind(shape, layout, foreign, parameters))
+        items = _open_items(bind(shape, layout, unknown, parameters))
         cases = [dict.fromkeys(items, Truth.FALSE)] if ought == HOLD else _first_true(items)
         found += [
             ground(
-                shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=Truths(truths, world)
+                shape, layout, parameters=parameters, examples=examples, unknown=unknown, truths=Truths(truths, world)
             )
             for truths in cases
         ]
@@ -82,24 +82,24 @@ def few(
     *,
     parameters: TableName | None = None,
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
 ) -> GroundingQuery | None:
     """Plan the ground clauses of a shape that have one literal at the most, without enumerating the others.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, foreign
+    shape, layout, parameters, examples, unknown
         As for `plan.grounding.ground`.
 
     Returns
     -------
     GroundingQuery or None
-        As `unmet`; None if there can be no such ground clause, as where two literals are open whatever the evidence.
+        As `unsatisfied`; None if there can be no such ground clause, as where two literals are open whatever the evidence.
 
     Examples
     --------
     >>> from sqlrl.logic.shapes import Slot
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> few(friends_smoke(), people()) is not None
     True
     >>> x, y = Slot(False, 0), Slot(False, 1)
@@ -107,15 +107,15 @@ def few(
     >>> few(Shape(("person", "person"), (), both), people()) is None
     True
     """
-    bound = bind(shape, layout, foreign, parameters)
+    bound = bind(shape, layout, unknown, parameters)
     if loose_literal(bound) is not None:
-        return ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign)
+        return ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown)
     opened = open_literals(bound)
     found = []
     for same in _about_one_atom(bound, opened):
         truths: dict[Item, Truth] = {x: Truth.OPEN if i in same else Truth.DECIDED for i, x in enumerate(opened)}
         condition = Truths(truths, same=same, single=True)
-        found.append(ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=condition))
+        found.append(ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown, truths=condition))
     return _together(found) if found else None
 
 
@@ -126,7 +126,7 @@ def among(
     *,
     clauses: Mapping[int, TableName | None],
     examples: TableName | None = None,
-    foreign: frozenset[int] = frozenset(),
+    unknown: frozenset[int] = frozenset(),
 ) -> GroundingQuery | None:
     """Plan the ground clauses of a shape of two open literals whose atoms are all among chosen ones.
 
@@ -136,28 +136,28 @@ def among(
     layout : Layout
     atoms : TableName
         A table with a column `atom`: the chosen query atoms, each once.
-    clauses, examples, foreign
-        As for `unmet`.
+    clauses, examples, unknown
+        As for `unsatisfied`.
 
     Returns
     -------
     GroundingQuery or None
-        As `unmet`; None for a shape with more or fewer literals, or with an open existential group.
+        As `unsatisfied`; None for a shape with more or fewer literals, or with an open existential group.
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> among(friends_smoke(), people(), table_name("chosen"), clauses={HOLD: None}) is None
     True
     """
-    items = _open_items(bind(shape, layout, foreign))
+    items = _open_items(bind(shape, layout, unknown))
     if len(items) != 2 or any(isinstance(x, ShapeExists) for x in items):
         return None
     truths = Truths(dict.fromkeys(items, Truth.AMONG), atoms)
     tables = [clauses[ought] for ought in sorted(clauses, reverse=True)]
     return _together(
         [
-            ground(shape, layout, parameters=parameters, examples=examples, foreign=foreign, truths=truths)
+            ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown, truths=truths)
             for parameters in tables
         ]
     )
@@ -168,7 +168,7 @@ def may_be_long(shape: Shape, layout: Layout) -> bool:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> may_be_long(friends_smoke(), people())
     False
     """

@@ -15,9 +15,9 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.solve.occurrences import Int32Array, occurrences
-from sqlrl.solve.restrict import component_labels
+from sqlrl.solve.restriction import component_labels
 from sqlrl.solve.structure import pointers
-from sqlrl.solve.weighed import Weighed
+from sqlrl.solve.weighted import WeightedNetwork
 
 LARGEST = 60
 """The costs of one component add up to less than 2**LARGEST."""
@@ -106,26 +106,26 @@ class Search(NamedTuple):
     changed: Int32Array
 
 
-def _with_units(weighed: Weighed) -> Weighed:
+def _with_units(weighted: WeightedNetwork) -> WeightedNetwork:
     # Linear terms as rows of one literal: what is bad about them can be picked like any other row.
-    atom = np.flatnonzero(weighed.linear)
-    linear = weighed.linear[atom]
+    atom = np.flatnonzero(weighted.linear)
+    linear = weighted.linear[atom]
     units = np.where(linear > 0, atom + 1, -atom - 1)
-    return Weighed(
-        weighed.atoms,
-        np.zeros_like(weighed.linear),
-        np.concatenate([weighed.indptr, weighed.indptr[-1] + 1 + np.arange(len(atom))]),
-        np.concatenate([weighed.literals, units]),
-        np.concatenate([weighed.cost, np.abs(linear)]),
-        np.concatenate([weighed.clause, np.full(len(atom), -1)]),
-        weighed.block,
-        weighed.block_exact,
-        weighed.constant,
-        weighed.rounding,
+    return WeightedNetwork(
+        weighted.atoms,
+        np.zeros_like(weighted.linear),
+        np.concatenate([weighted.indptr, weighted.indptr[-1] + 1 + np.arange(len(atom))]),
+        np.concatenate([weighted.literals, units]),
+        np.concatenate([weighted.cost, np.abs(linear)]),
+        np.concatenate([weighted.clause, np.full(len(atom), -1)]),
+        weighted.block,
+        weighted.block_exact,
+        weighted.constant,
+        weighted.rounding,
     )
 
 
-def _integers(full: Weighed, component: IntArray, count: int) -> IntArray:
+def _integers(full: WeightedNetwork, component: IntArray, count: int) -> IntArray:
     # Costs of each component times a power of two; what would round to 0 keeps its sign.
     hard = full.hard
     row_component = component[np.abs(full.literals[full.indptr[:-1]]) - 1]
@@ -140,7 +140,7 @@ def _integers(full: Weighed, component: IntArray, count: int) -> IntArray:
     return np.where(hard, 1, scaled)
 
 
-def _shared(full: Weighed) -> BoolArray:
+def _shared(full: WeightedNetwork) -> BoolArray:
     # Blocks of which some row has two members.
     block = full.block[np.abs(full.literals) - 1]
     inside = block >= 0
@@ -151,12 +151,12 @@ def _shared(full: Weighed) -> BoolArray:
     return shared
 
 
-def start_search(weighed: Weighed, component: IntArray | None = None) -> Search:
-    """Compile a weighed network for local search; `load` a world before anything else.
+def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -> Search:
+    """Compile a weighted network for local search; `load` a world before anything else.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     component : int64 array, shape (n,), optional
         The component of each atom, from 0; found if not given. Atoms that share a row or a block have the same.
@@ -165,10 +165,10 @@ def start_search(weighed: Weighed, component: IntArray | None = None) -> Search:
     -------
     Search
     """
-    full = _with_units(weighed)
+    full = _with_units(weighted)
     if len(full.literals) >= 2**31:
         raise NumericError(f"{len(full.literals)} literals are too many for local search, which indexes 2**31")
-    label = component_labels(weighed)[1] if component is None else np.asarray(component, dtype=np.int64)
+    label = component_labels(weighted)[1] if component is None else np.asarray(component, dtype=np.int64)
     c = int(label.max(initial=-1)) + 1
     found = occurrences(full)
     row, atom = np.zeros(len(full.cost), ROW), np.zeros(len(full.atoms), ATOM)

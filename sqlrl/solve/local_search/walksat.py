@@ -11,13 +11,13 @@ import numpy as np
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.solve.local_search.moves import apply, greedy, noisy, switch
+from sqlrl.solve.local_search.state import Search, flip, less, load, start_search
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.result import Solution, UnsolvedError
 from sqlrl.solve.structure import pointers
-from sqlrl.solve.walking.flipping import Search, flip, less, load, start_search
-from sqlrl.solve.walking.moves import apply, greedy, noisy, switch
-from sqlrl.solve.weighed import EPSILON, Weighed
+from sqlrl.solve.weighted import EPSILON, WeightedNetwork
 
 SLICE = 5_000_000
 """Literals that one call of a kernel touches before Python looks for Ctrl-C: below a tenth of a second."""
@@ -170,26 +170,26 @@ def _solved(search: Search) -> BoolArray:
     return np.asarray((part["lowest_hard"] == 0) & (part["lowest_soft"] == 0), dtype=np.bool_)
 
 
-def _shortfall(weighed: Weighed, world: BoolArray) -> tuple[float, float]:
+def _shortfall(weighted: WeightedNetwork, world: BoolArray) -> tuple[float, float]:
     # By how much a world scores less than if every row and every variable were at its best, and the rounding of that.
-    bad = weighed.violated(world) == (weighed.cost > 0)
-    rows = float(np.abs(weighed.cost[bad & ~weighed.hard]).sum())
-    inside = weighed.block >= 0
-    free = weighed.linear[~inside]
+    bad = weighted.violated(world) == (weighted.cost > 0)
+    rows = float(np.abs(weighted.cost[bad & ~weighted.hard]).sum())
+    inside = weighted.block >= 0
+    free = weighted.linear[~inside]
     singles = float(np.abs(free[(free > 0) != world[~inside]]).sum())
-    count = len(weighed.block_exact)
-    best = np.where(weighed.block_exact, -np.inf, 0.0)
-    np.maximum.at(best, weighed.block[inside], weighed.linear[inside])
+    count = len(weighted.block_exact)
+    best = np.where(weighted.block_exact, -np.inf, 0.0)
+    np.maximum.at(best, weighted.block[inside], weighted.linear[inside])
     true = inside & world
-    own = np.bincount(weighed.block[true], weights=weighed.linear[true], minlength=count)
-    filled = np.bincount(weighed.block[inside], minlength=count) > 0
+    own = np.bincount(weighted.block[true], weights=weighted.linear[true], minlength=count)
+    filled = np.bincount(weighted.block[inside], minlength=count) > 0
     blocks = float((best - own)[filled].sum())
     total = rows + singles + blocks
-    return total, weighed.rounding + 2 * EPSILON * (len(bad) + len(world)) * total
+    return total, weighted.rounding + 2 * EPSILON * (len(bad) + len(world)) * total
 
 
 def solve_walksat(
-    weighed: Weighed,
+    weighted: WeightedNetwork,
     *,
     flips: int = 1_000_000,
     tries: int = 1,
@@ -211,7 +211,7 @@ def solve_walksat(
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     flips : int
         Steps of each try.
@@ -253,29 +253,29 @@ def solve_walksat(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> found = solve_walksat(weigh(network(3, [(0, [1, 2]), (0, [-2, 3]), (1, [-3])]), [2.0, 1.0]))
     >>> found.world.tolist(), found.gap <= found.rounding
     ([True, False, False], True)
     """
     effort = _checked(flips, tries, noise, tabu, excursion, seconds)
-    world = _search(weighed, effort, seed, start, component)
-    if np.any(weighed.hard & weighed.violated(world)):
+    world = _search(weighted, effort, seed, start, component)
+    if np.any(weighted.hard & weighted.violated(world)):
         raise UnsolvedError(
             f"MaxWalkSAT found no world in which all hard clauses hold within {tries} tries of {flips} flips: "
             "there may be none; a complete method such as cpsat decides it"
         )
-    gap, rounding = _shortfall(weighed, world)
+    gap, rounding = _shortfall(weighted, world)
     return Solution(world, gap + rounding, rounding)
 
 
-def hard_world(weighed: Weighed, *, seed: int, start: BoolArray) -> BoolArray:
+def hard_world(weighted: WeightedNetwork, *, seed: int, start: BoolArray) -> BoolArray:
     """A world near `start` in which the blocks and as many hard rows as could be mended hold; soft costs play no part.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     seed : int
     start : bool array, shape (n,)
@@ -288,35 +288,35 @@ def hard_world(weighed: Weighed, *, seed: int, start: BoolArray) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> either = weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0])
     >>> hard_world(either, seed=0, start=np.array([False, True])).tolist()
     [False, True]
     """
-    kept = weighed.hard[weighed.row]
-    length = np.diff(weighed.indptr)[weighed.hard]
+    kept = weighted.hard[weighted.row]
+    length = np.diff(weighted.indptr)[weighted.hard]
     hard = replace(
-        weighed,
-        linear=np.zeros_like(weighed.linear),
+        weighted,
+        linear=np.zeros_like(weighted.linear),
         indptr=pointers(length),
-        literals=weighed.literals[kept],
-        cost=weighed.cost[weighed.hard],
-        clause=weighed.clause[weighed.hard],
+        literals=weighted.literals[kept],
+        cost=weighted.cost[weighted.hard],
+        clause=weighted.clause[weighted.hard],
     )
     return _search(hard, _checked(200_000, 5, 0.2, 10, 20, None), seed, start, None)
 
 
 def _search(
-    weighed: Weighed, effort: _Effort, seed: int, start: BoolArray | None, component: IntArray | None
+    weighted: WeightedNetwork, effort: _Effort, seed: int, start: BoolArray | None, component: IntArray | None
 ) -> BoolArray:
     # The best world that was found, hard rows broken or not.
     random = streams(seed, 1)[0]
-    search, blocks = start_search(weighed, component), occurrences(weighed)
-    world = np.zeros(len(weighed.atoms), dtype=np.bool_)
+    search, blocks = start_search(weighted, component), occurrences(weighted)
+    world = np.zeros(len(weighted.atoms), dtype=np.bool_)
     randomise(blocks, world, random)
     if start is not None:
-        world = _repaired(weighed, np.asarray(start), world)
+        world = _repaired(weighted, np.asarray(start), world)
     for number in range(effort.tries):
         if number:
             randomise(blocks, world, random)
@@ -330,14 +330,14 @@ def _search(
     return np.asarray(search.atom["best"].copy(), dtype=np.bool_)
 
 
-def _repaired(weighed: Weighed, start: BoolArray, other: BoolArray) -> BoolArray:
+def _repaired(weighted: WeightedNetwork, start: BoolArray, other: BoolArray) -> BoolArray:
     # The start, with the states of `other` in blocks that do not hold.
-    if start.shape != weighed.atoms.shape:
-        raise InputError(f"{len(weighed.atoms)} atoms need a start of as many values, but it has shape {start.shape}")
+    if start.shape != weighted.atoms.shape:
+        raise InputError(f"{len(weighted.atoms)} atoms need a start of as many values, but it has shape {start.shape}")
     world = start.astype(np.bool_)
-    inside = weighed.block >= 0
-    true = np.bincount(weighed.block[inside & world], minlength=len(weighed.block_exact))
-    wrong = (true > 1) | (weighed.block_exact & (true == 0))
-    mended = inside & np.append(wrong, False)[weighed.block]
+    inside = weighted.block >= 0
+    true = np.bincount(weighted.block[inside & world], minlength=len(weighted.block_exact))
+    wrong = (true > 1) | (weighted.block_exact & (true == 0))
+    mended = inside & np.append(wrong, False)[weighted.block]
     world[mended] = other[mended]
     return world

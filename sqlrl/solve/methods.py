@@ -1,4 +1,4 @@
-"""The method for each component of a weighed network: the cheapest one that is exact for it, and why."""
+"""The method for each component of a weighted network: the cheapest one that is exact for it, and why."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.cut import attractive, pairwise_atoms, persistent, solve_cut
-from sqlrl.solve.elimination import narrow_part, solve_elimination
+from sqlrl.solve.elimination import bounded_part, solve_elimination
+from sqlrl.solve.local_search.walksat import solve_walksat
 from sqlrl.solve.presolve import presolve, recognise_blocks
 from sqlrl.solve.relaxation import LinearSolver
-from sqlrl.solve.restrict import Values, component_labels, restrict, select, select_each
+from sqlrl.solve.restriction import Values, component_labels, restrict, select, select_each
 from sqlrl.solve.result import Choice, Solution, UnsolvedError
 from sqlrl.solve.rounding import require, solve_relaxation
-from sqlrl.solve.walking.walksat import solve_walksat
-from sqlrl.solve.weighed import FREE, Weighed
+from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 Method = Literal["auto", "elimination", "cut", "lp", "cpsat", "walksat"]
 
@@ -61,11 +61,11 @@ class Options:
 
 
 class Chooser:
-    """Solves a weighed network component by component, and keeps what was chosen and proved.
+    """Solves a weighted network component by component, and keeps what was chosen and proved.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighted : WeightedNetwork
         n atoms.
     options : Options
 
@@ -80,8 +80,8 @@ class Chooser:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
-    >>> from sqlrl.solve.weighed import weigh
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
     >>> ground = [(0, [-1, 2]), (0, [-2, 1]), (1, [1]), (2, [-2])]
     >>> chooser = Chooser(weigh(network(2, ground), [2.0, 1.5, 0.5]), Options())
     >>> chooser.run()
@@ -89,10 +89,10 @@ class Chooser:
     ([True, True], ['cut'])
     """
 
-    def __init__(self, weighed: Weighed, options: Options) -> None:
-        self.weighed, self.options = weighed, options
-        self.world: BoolArray = np.zeros(len(weighed.atoms), dtype=np.bool_)
-        self.gap = self.rounding = weighed.rounding
+    def __init__(self, weighted: WeightedNetwork, options: Options) -> None:
+        self.weighted, self.options = weighted, options
+        self.world: BoolArray = np.zeros(len(weighted.atoms), dtype=np.bool_)
+        self.gap = self.rounding = weighted.rounding
         self.scale = np.inf
         self.choices: list[Choice] = []
         self._since = time.perf_counter()
@@ -105,7 +105,7 @@ class Chooser:
         UnsatisfiableError, NumericError, UnsolvedError, InputError
             As the solvers do; InputError if a method cannot treat a component.
         """
-        whole = self._reduce(self.weighed, presolve(self.weighed), "presolve", "hard units and outweighed atoms")
+        whole = self._reduce(self.weighted, presolve(self.weighted), "presolve", "hard units and outweighed atoms")
         method = self.options.method
         if len(whole.atoms) == 0:
             return
@@ -125,15 +125,17 @@ class Chooser:
 
     # ---- what is fixed, what is solved -------------------------------------------------------------------
 
-    def _place(self, part: Weighed) -> IntArray:
-        return np.searchsorted(self.weighed.atoms, part.atoms)
+    def _place(self, part: WeightedNetwork) -> IntArray:
+        return np.searchsorted(self.weighted.atoms, part.atoms)
 
-    def _choose(self, method: str, components: int, part: Weighed, atoms: int, reason: str) -> None:
+    def _choose(self, method: str, components: int, part: WeightedNetwork, atoms: int, reason: str) -> None:
         now = time.perf_counter()
         self.choices.append(Choice(method, components, atoms, len(part.cost), reason, now - self._since))
         self._since = now
 
-    def _reduce(self, part: Weighed, reduced: tuple[Values, Weighed], method: str, reason: str) -> Weighed:
+    def _reduce(
+        self, part: WeightedNetwork, reduced: tuple[Values, WeightedNetwork], method: str, reason: str
+    ) -> WeightedNetwork:
         # Take over the values of fixed atoms; what is left keeps its own account of rounding.
         value, left = reduced
         fixed = value != FREE
@@ -144,20 +146,20 @@ class Chooser:
             self._choose(method, 0, part, int(fixed.sum()), reason)
         return left
 
-    def _solve(self, part: Weighed, solution: Solution, method: str, reason: str, components: int = 1) -> None:
+    def _solve(self, part: WeightedNetwork, solution: Solution, method: str, reason: str, components: int = 1) -> None:
         self.world[self._place(part)] = solution.world
         self.gap, self.rounding = self.gap + solution.gap, self.rounding + solution.rounding
         self.scale = min(self.scale, solution.scale)
         self._choose(method, components, part, len(part.atoms), reason)
 
-    def _each(self, part: Weighed, solver: Callable[[Weighed], Solution], method: str) -> None:
+    def _each(self, part: WeightedNetwork, solver: Callable[[WeightedNetwork], Solution], method: str) -> None:
         count, label = component_labels(part)
         for _, one in select_each(part, label, count):
             self._solve(one, solver(one), method, "asked for")
 
     # ---- auto ----------------------------------------------------------------------------------------------
 
-    def _by_structure(self, part: Weighed, *, fresh: bool) -> None:
+    def _by_structure(self, part: WeightedNetwork, *, fresh: bool) -> None:
         count, label = component_labels(part)
         rest = np.ones(len(part.atoms), dtype=np.bool_)
         pairs = pairwise_atoms(part, label, count)
@@ -173,7 +175,7 @@ class Chooser:
         for _, one in select_each(hard_part, label, count):
             self._hardest(one)
 
-    def _cut(self, part: Weighed) -> BoolArray:
+    def _cut(self, part: WeightedNetwork) -> BoolArray:
         # Solve the attractive components of a pairwise part; returns their atoms.
         atoms = attractive(part)
         chosen = select(part, atoms)
@@ -186,7 +188,7 @@ class Chooser:
             self._solve(chosen, solution, "cut", "pairwise and attractive", component_labels(chosen)[0])
         return atoms
 
-    def _persist(self, part: Weighed) -> None:
+    def _persist(self, part: WeightedNetwork) -> None:
         # Fix what is certain of pairs that repel each other, and look at the structure of what is left once more.
         try:
             value, _, rounding = persistent(part)
@@ -199,7 +201,7 @@ class Chooser:
         if len(left.atoms):
             self._by_structure(left, fresh=False)
 
-    def _hardest(self, part: Weighed) -> None:
+    def _hardest(self, part: WeightedNetwork) -> None:
         # One component that no structure helps with: linear relaxation, then CP-SAT from the best world known.
         rounded, relaxed = solve_relaxation(part, solver=self._linear(part))
         if rounded is not None and rounded.optimal:
@@ -216,13 +218,13 @@ class Chooser:
         reason = f"{len(relaxed.fractional)} atoms of the linear relaxation are fractional"
         self._solve(part, solution, "cpsat", reason)
 
-    def _improved(self, part: Weighed, starts: list[BoolArray]) -> BoolArray | None:
+    def _improved(self, part: WeightedNetwork, starts: list[BoolArray]) -> BoolArray | None:
         # The best of some worlds, and what local search makes of it; from anywhere if there is none to start from.
         best = max(starts, key=part.score, default=None)
         found = [world for world in (best, self._walked(part, best)) if world is not None]
         return max(found, key=part.score, default=None)
 
-    def _walked(self, part: Weighed, start: BoolArray | None) -> BoolArray | None:
+    def _walked(self, part: WeightedNetwork, start: BoolArray | None) -> BoolArray | None:
         # A world by local search; none if that finds none.
         flips = min(START_FLIPS * len(part.atoms), MOST_START_FLIPS)
         try:
@@ -232,12 +234,12 @@ class Chooser:
 
     # ---- single methods --------------------------------------------------------------------------------------
 
-    def _linear(self, part: Weighed) -> LinearSolver:
+    def _linear(self, part: WeightedNetwork) -> LinearSolver:
         if not self.options.prove and len(part.block_exact) == 0 and int(np.diff(part.indptr).max(initial=0)) <= 2:
             return "flow"
         return "pdlp" if len(part.cost) > LARGE else "glop"
 
-    def _cpsat(self, part: Weighed, *, start: BoolArray | None = None, bound: float = np.inf) -> Solution:
+    def _cpsat(self, part: WeightedNetwork, *, start: BoolArray | None = None, bound: float = np.inf) -> Solution:
         options, known = self.options, self._known(part)
         if start is not None:
             known.append(start)
@@ -246,10 +248,10 @@ class Chooser:
             part, start=start, bound=bound, seed=options.seed, deterministic_limit=options.deterministic_limit
         )
 
-    def _known(self, part: Weighed) -> list[BoolArray]:
+    def _known(self, part: WeightedNetwork) -> list[BoolArray]:
         return [] if self.options.start is None else list(np.atleast_2d(self.options.start)[:, part.atoms])
 
-    def _cut_only(self, part: Weighed) -> Solution:
+    def _cut_only(self, part: WeightedNetwork) -> Solution:
         count, label = component_labels(part)
         pairs = pairwise_atoms(part, label, count)
         atoms = pairs.copy()
@@ -261,15 +263,15 @@ class Chooser:
             )
         return solve_cut(part)
 
-    def _eliminate(self, part: Weighed) -> BoolArray:
+    def _eliminate(self, part: WeightedNetwork) -> BoolArray:
         # Solve the components within the bound on tables; returns their atoms.
-        atoms, chosen, order = narrow_part(part)
+        atoms, chosen, order = bounded_part(part)
         if len(chosen.atoms):
             components, solution = component_labels(chosen)[0], solve_elimination(chosen, order=order)
-            self._solve(chosen, solution, "elimination", "narrow: small tables", components)
+            self._solve(chosen, solution, "elimination", "small treewidth", components)
         return atoms
 
-    def _eliminate_all(self, part: Weighed) -> None:
+    def _eliminate_all(self, part: WeightedNetwork) -> None:
         done = self._eliminate(part)
         if not done.all():
             raise InputError(
@@ -277,5 +279,5 @@ class Chooser:
                 f"{len(done)} atoms that presolve leaves: use method='auto' or 'cpsat'"
             )
 
-    def _walk(self, part: Weighed) -> Solution:
+    def _walk(self, part: WeightedNetwork) -> Solution:
         return solve_walksat(part, seed=self.options.seed, start=max(self._known(part), key=part.score, default=None))

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.solve.counts import counts, open_counts, soft_weights, weighed_score
+from sqlrl.solve.counts import counts, open_counts, soft_weights, weighted_score
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.presolve import presolve
-from sqlrl.solve.restrict import UnsatisfiableError
+from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import Choice, MPEResult, UnsolvedError
 from sqlrl.solve.structure import pointers, ragged_ranges
-from sqlrl.solve.weighed import FREE, weigh
+from sqlrl.solve.weighted import FREE, weigh
 from sqlrl.wording import counted
 
 PATIENCE = 0.1
@@ -34,7 +34,7 @@ class ClauseOracle(Protocol):
         """Return it without ground clauses of two literals or more."""
         ...
 
-    def unmet(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
+    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return it with the ground clauses of two literals or more that a world does not meet.
 
         Parameters
@@ -51,7 +51,7 @@ class ClauseOracle(Protocol):
         ...
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return it with ground clauses of two literals whose atoms are all chosen, as `unmet`; met or not."""
+        """Return it with ground clauses of two literals whose atoms are all chosen, as `unsatisfied`; met or not."""
         ...
 
     def check_counts(self, asked: BoolArray) -> None:
@@ -127,7 +127,7 @@ def cutting_planes(
     Examples
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
     >>> found = cutting_planes(ProgramOracle(program), program.weights())
     >>> found.result.world.tolist(), found.result.objective, found.result.status.value, found.rounds
@@ -184,7 +184,7 @@ class _Run:
     def _ground(self, world: BoolArray, *, pairs: bool) -> bool:
         # Add what the world does not meet; False if that is all there.
         begun, size = time.perf_counter(), len(self.network.row_clause)
-        self.network = add_rows(self.network, self.oracle.unmet(world, self.wanted))
+        self.network = add_rows(self.network, self.oracle.unsatisfied(world, self.wanted))
         if pairs:
             self.network = add_rows(self.network, self.oracle.among(self._undecided(), self.wanted))
         self.grounding += time.perf_counter() - begun
@@ -212,8 +212,8 @@ class _Run:
         none = np.zeros_like(world)
         report = replace(
             report,
-            objective=weighed_score(self.soft, exact, network.prior, world),
-            constant=weighed_score(self.soft, network.base, network.prior, none),
+            objective=weighted_score(self.soft, exact, network.prior, world),
+            constant=weighted_score(self.soft, network.base, network.prior, none),
             seconds={"ground": self.grounding, "solve": solving, "score": time.perf_counter() - begun},
             choices=(choice, *report.choices),
         )
@@ -238,7 +238,7 @@ def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
     Examples
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> from sqlrl.ground.sample import FRIENDS, PEOPLE, sample_program
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> oracle = ProgramOracle(program)
     >>> found = cutting_planes(oracle, [0.0])
@@ -260,7 +260,7 @@ def add_rows(network: Network, found: Network) -> Network:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> old, new = network(3, [(0, [1, 2])], clauses=2), network(3, [(0, [1, 2]), (0, [1, -3]), (1, [1, 2])])
     >>> larger = add_rows(old, new)
     >>> larger.row_clause.tolist(), larger.literals.tolist(), add_rows(larger, new) is larger

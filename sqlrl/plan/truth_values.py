@@ -53,7 +53,7 @@ class Truths:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people, table_name
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> smokes = bound.shape.literals[1]

@@ -60,7 +60,7 @@ def counted_parts(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
@@ -91,7 +91,7 @@ def without_parts(bound: BoundShape, parts: Sequence[CountedPart]) -> BoundShape
     Examples
     --------
     >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample import people
+    >>> from sqlrl.plan.sample_layout import people
     >>> from sqlrl.plan.slots import bind
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
@@ -110,7 +110,7 @@ def item_slots(bound: BoundShape, item: Item) -> frozenset[Slot]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke, people
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> [sorted(map(str, item_slots(bound, x))) for x in bound.shape.literals]
@@ -128,7 +128,7 @@ def items_of(shape: Shape) -> tuple[Item, ...]:
 
     Examples
     --------
-    >>> from sqlrl.plan.sample import friends_smoke
+    >>> from sqlrl.plan.sample_layout import friends_smoke
     >>> [str(item) for item in items_of(friends_smoke())]
     ['!Friends(v0, v1)', 'Smokes(v1)']
     """

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sqlrl.kernels import kernel
+from sqlrl.solve.local_search.state import Search, flip, keep, less, overlap
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.walking.flipping import Search, flip, keep, less, overlap
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The narrow components of a network as tables of bucket elimination, laid out once for any weights."""
+"""The components of small treewidth of a network as tables of bucket elimination, laid out once for any weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUCKET_CELLS, COMPONENT_CELLS = 2**12, 2**13
 
 
 @dataclass(frozen=True, eq=False)
-class NarrowProgram:
+class BoundedProgram:
     """Components of a network that are no forests and have small tables; c of them, with r rows.
 
     Parameters
@@ -82,7 +82,7 @@ def _part(structure: Structure, inside: BoolArray) -> _Part:
     )
 
 
-def _narrow(structure: Structure) -> tuple[BoolArray, _Part, Order]:
+def _bounded(structure: Structure) -> tuple[BoolArray, _Part, Order]:
     # The atoms of components within the bounds, the part over them, and its elimination order.
     inside = ~structure.forest[structure.component[structure.variables.of_atom]]
     part = _part(structure, inside)
@@ -105,7 +105,7 @@ def _no_order(part: _Part) -> Order:
     return Order(variables, sides_of(part, variables), nothing, within, nothing, start, start, nothing)
 
 
-def compile_narrow(structure: Structure) -> NarrowProgram:
+def compile_bounded(structure: Structure) -> BoundedProgram:
     """Lay out the tables of the components that are no forests but have small tables.
 
     Parameters
@@ -115,7 +115,7 @@ def compile_narrow(structure: Structure) -> NarrowProgram:
 
     Returns
     -------
-    NarrowProgram
+    BoundedProgram
         For any weights.
 
     Notes
@@ -124,14 +124,14 @@ def compile_narrow(structure: Structure) -> NarrowProgram:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample import network
+    >>> from sqlrl.solve.sample_networks import network
     >>> from sqlrl.solve.structure import compile_network
     >>> triangle_and_pair = network(5, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (0, [4, 5])])
-    >>> program = compile_narrow(compile_network(triangle_and_pair))
+    >>> program = compile_bounded(compile_network(triangle_and_pair))
     >>> program.inside.tolist(), program.buckets.cells.tolist()
     ([True, True, True, False, False], [8, 4, 2])
     """
-    inside, part, order = _narrow(structure)
+    inside, part, order = _bounded(structure)
     cost = np.where(part.hard, np.inf, 0.0)
     buckets = compile_buckets(order, np.zeros(len(part.block)), cost)
     atoms = np.append(np.flatnonzero(inside), -1)
@@ -144,4 +144,4 @@ def compile_narrow(structure: Structure) -> NarrowProgram:
     first = structure.variables.atom[structure.variables.start[root + 1] - 1]
     examples, place = np.unique(structure.network.example[first], return_inverse=True)
     start, component = grouped(place, len(examples))
-    return NarrowProgram(buckets, part.row, variable, examples, start, component, inside)
+    return BoundedProgram(buckets, part.row, variable, examples, start, component, inside)

@@ -38,7 +38,7 @@ def completed_world(program: Program, world: World) -> Iterator[World]:
     --------
     >>> import pyarrow as pa
     >>> from sqlrl.ground.counts import true_counts
-    >>> from sqlrl.ground.sample import sample_program
+    >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "t = {A, B}\nH(t)\nS(t)\n1 EXIST y (H(y) ^ S(y))"
     >>> program = sample_program(text, ["H", "S"], {"H": [("A",)], "S": [("B",)]})
     >>> with program.shown(pa.table({"atom": [1, 3]})) as chosen, completed_world(program, World(chosen)) as world:

@@ -1,0 +1,243 @@
+"""Smaller weighted networks: some atoms fixed, or some components only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from sqlrl.errors import SqlrlError
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork, merge_rows
+
+Values = npt.NDArray[np.int8]
+
+
+class UnsatisfiableError(SqlrlError):
+    """Hard rows and blocks of a weighted network cannot all hold; `mpe` turns it into a `ConflictError`.
+
+    Parameters
+    ----------
+    atom : int
+        A local atom of the network whose component has no world.
+    """
+
+    def __init__(self, atom: int) -> None:
+        self.atom = atom
+        super().__init__(f"hard clauses cannot all hold in the component of local atom {atom}")
+
+
+def _kept_blocks(weighted: WeightedNetwork, value: Values) -> tuple[IntArray, BoolArray, BoolArray]:
+    # Blocks of the free atoms, renumbered; which blocks are exact; of which one atom is left.
+    count, free = len(weighted.block_exact), value == FREE
+    inside = weighted.block >= 0
+    true = np.bincount(weighted.block[inside & (value == 1)], minlength=count)
+    left = np.bincount(weighted.block[inside & free], minlength=count)
+    wrong = (true > 1) | (weighted.block_exact & (true == 0) & (left == 0))
+    stuck = np.flatnonzero(inside & np.append(wrong, False)[weighted.block])
+    if len(stuck):
+        raise UnsatisfiableError(int(weighted.atoms[stuck[0]]))
+    if np.any((true == 1) & (left > 0)):
+        raise ValueError("atoms are free in a block that has a true one: fix them to false")
+    used = np.flatnonzero(left)
+    number = np.full(count + 1, -1, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    return number[weighted.block[free]], weighted.block_exact[used], left[used] == 1
+
+
+def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
+    """Fix atoms: rows are simplified, soft rows of one literal become linear terms, equal rows merge.
+
+    Parameters
+    ----------
+    weighted : WeightedNetwork
+        n atoms.
+    value : int8 array, shape (n,)
+        0 false, 1 true, -1 free. If a block has a true atom, all its other atoms must be false.
+
+    Returns
+    -------
+    WeightedNetwork
+        Over the free atoms; worlds score what they score in `weighted` with the fixed values.
+
+    Raises
+    ------
+    UnsatisfiableError
+        A hard row or a block cannot hold.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> full = weigh(network(3, [(0, [-1, 2]), (1, [1, 2, 3])]), [2.0, 0.5])
+    >>> part = restrict(full, np.array([1, -1, -1], dtype=np.int8))
+    >>> part.atoms.tolist(), part.linear.tolist(), len(part.cost), part.constant
+    ([1, 2], [2.0, 0.0], 0, 0.5)
+    """
+    kept = value == FREE
+    number = np.cumsum(kept) - 1
+    atom, row = np.abs(weighted.literals) - 1, weighted.row
+    fixed = value[atom]
+    satisfied = np.zeros(len(weighted.cost), dtype=np.bool_)
+    satisfied[row[(fixed != FREE) & ((fixed == 1) == (weighted.literals > 0))]] = True
+    free = (fixed == FREE) & ~satisfied[row]
+    left = np.bincount(row[free], minlength=len(weighted.cost))
+    broken = ~satisfied & (left == 0)
+    impossible = np.flatnonzero(broken & weighted.hard)
+    if len(impossible):
+        raise UnsatisfiableError(int(weighted.atoms[atom[weighted.indptr[impossible[0]]]]))
+    block, exact, single = _kept_blocks(weighted, value)
+    linear = weighted.linear[kept].copy()
+    constant = weighted.constant + float(weighted.linear[value == 1].sum()) - float(weighted.cost[broken].sum())
+    literals = np.sign(weighted.literals) * (number[atom] + 1)
+    unit = free & (left == 1)[row] & ~weighted.hard[row]
+    price = weighted.cost[row[unit]]
+    np.add.at(linear, number[atom[unit]], np.where(literals[unit] > 0, price, -price))
+    constant -= float(price[literals[unit] > 0].sum())
+    stays = free & ~unit
+    rows = np.flatnonzero(~satisfied & (left > 0) & ((left > 1) | weighted.hard))
+    forced = np.flatnonzero((block >= 0) & np.append(exact & single, False)[block])
+    indptr, merged_literals, cost, clause, lost = merge_rows(
+        pointers(np.concatenate([left[rows], np.ones(len(forced), dtype=np.int64)])),
+        np.concatenate([literals[stays], forced + 1]),
+        np.concatenate([weighted.cost[rows], np.full(len(forced), np.inf)]),
+        np.concatenate([weighted.clause[rows], np.full(len(forced), -1, dtype=np.int64)]),
+    )
+    moved = EPSILON * (int(np.bincount(atom[unit]).max(initial=0)) + 1) * float(np.abs(price).sum())
+    rounding = weighted.rounding + lost + moved
+    return WeightedNetwork(
+        weighted.atoms[kept], linear, indptr, merged_literals, cost, clause, block, exact, constant, rounding
+    )
+
+
+def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
+    """Connected components: atoms that share a row or a block.
+
+    Returns
+    -------
+    tuple of int and int64 array, shape (n,)
+        How many, and the component of each atom, numbered in ascending order of their first atoms.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> component_labels(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]))[1].tolist()
+    [0, 1, 1, 0]
+    """
+    n, b = len(weighted.atoms), len(weighted.block_exact)
+    atom = np.abs(weighted.literals) - 1
+    anchor = atom[np.repeat(weighted.indptr[:-1], np.diff(weighted.indptr))] if len(atom) else atom
+    inside = np.flatnonzero(weighted.block >= 0)
+    tail, head = np.concatenate([anchor, inside]), np.concatenate([atom, n + weighted.block[inside]])
+    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n + b, n + b))
+    if n == 0:
+        return 0, np.empty(0, dtype=np.int64)
+    _, label = csgraph.connected_components(graph, directed=False)
+    _, first, inverse = np.unique(label[:n], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return len(first), rank[inverse]
+
+
+def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
+    """The part of a weighted network over whole components.
+
+    Parameters
+    ----------
+    weighted : WeightedNetwork
+        n atoms.
+    chosen : bool array, shape (n,)
+        Atoms of whole components: each row and each block is inside or outside.
+
+    Returns
+    -------
+    WeightedNetwork
+        With constant and rounding 0: add those of the whole once.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> part = select(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]), np.array([False, True, True, False]))
+    >>> part.atoms.tolist(), part.literals.tolist()
+    ([1, 2], [1, 2])
+    """
+    number = np.cumsum(chosen) - 1
+    length = np.diff(weighted.indptr)
+    atom = np.abs(weighted.literals) - 1
+    rows = np.flatnonzero(chosen[atom[weighted.indptr[:-1]]]) if len(atom) else np.empty(0, dtype=np.int64)
+    place = ragged_ranges(weighted.indptr[rows], length[rows])
+    used = np.unique(weighted.block[chosen & (weighted.block >= 0)])
+    block = np.full(len(weighted.block_exact) + 1, -1, dtype=np.int64)
+    block[used] = np.arange(len(used))
+    return WeightedNetwork(
+        weighted.atoms[chosen],
+        weighted.linear[chosen],
+        pointers(length[rows]),
+        np.sign(weighted.literals[place]) * (number[atom[place]] + 1),
+        weighted.cost[rows],
+        weighted.clause[rows],
+        block[weighted.block[chosen]],
+        weighted.block_exact[used],
+        0.0,
+        0.0,
+    )
+
+
+def select_each(weighted: WeightedNetwork, label: IntArray, count: int) -> Iterator[tuple[IntArray, WeightedNetwork]]:
+    """The parts of a weighted network, one after the other, in time linear in its size.
+
+    Parameters
+    ----------
+    weighted : WeightedNetwork
+        n atoms.
+    label : int64 array, shape (n,)
+        The part of each atom, from 0: whole components, as `component_labels` numbers them, or unions of some.
+    count : int
+        The number of parts.
+
+    Yields
+    ------
+    tuple of int64 array and WeightedNetwork
+        The local atoms of a part, ascending, and what `select` makes of them.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample_networks import network
+    >>> from sqlrl.solve.weighted import weigh
+    >>> weighted = weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0])
+    >>> [(atoms.tolist(), part.literals.tolist()) for atoms, part in select_each(weighted, np.array([0, 1, 1, 0]), 2)]
+    [([0, 3], [1, -2]), ([1, 2], [1, 2])]
+    """
+    start, order = grouped(label, count)
+    number = np.empty(len(label), dtype=np.int64)
+    number[order] = np.arange(len(order)) - start[label[order]]
+    atom = np.abs(weighted.literals) - 1
+    row_start, rows = grouped(label[atom[weighted.indptr[:-1]]] if len(atom) else atom, count)
+    length = np.diff(weighted.indptr)[rows]
+    place, indptr = ragged_ranges(weighted.indptr[rows], length), pointers(length)
+    literals = np.sign(weighted.literals[place]) * (number[atom[place]] + 1)
+    cost, clause = weighted.cost[rows], weighted.clause[rows]
+    for c in range(count):
+        atoms, first, last = order[start[c] : start[c + 1]], row_start[c], row_start[c + 1]
+        block = weighted.block[atoms]
+        inside = block >= 0
+        used, block[inside] = np.unique(block[inside], return_inverse=True)
+        part = WeightedNetwork(
+            weighted.atoms[atoms],
+            weighted.linear[atoms],
+            indptr[first : last + 1] - indptr[first],
+            literals[indptr[first] : indptr[last]],
+            cost[first:last],
+            clause[first:last],
+            block,
+            weighted.block_exact[used],
+            0.0,
+            0.0,
+        )
+        yield atoms, part
