@@ -25,7 +25,7 @@ def _no_comments() -> Iterator[None]:
 @pytest.fixture
 def comments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Databases with their comments, as users have them."""
-    from sqlrl.catalog.readable import comment_tables
+    from sqlrl.catalog.views import comment_tables
     from sqlrl.resources import resource
 
     monkeypatch.setattr(migrations, "layout_script", lambda: resource("schemas", "layout.sql"))
