@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from sqlrl.learn.batch.pscg import PSCG
     from sqlrl.learn.margin.estimator import MaxMargin
     from sqlrl.logic import Bias, Model, Modes, parse_bias, parse_mln, parse_modes, read_bias, read_mln, read_modes
-    from sqlrl.logic.files import models_equal, read_model, save_model
+    from sqlrl.logic.files import models_equal, read_model
+    from sqlrl.logic.saving import save_model
     from sqlrl.report import Table
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL

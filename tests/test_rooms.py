@@ -95,7 +95,7 @@ def test_whose_code_runs_on_any_engine(room: str) -> None:
             node.module or "" for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)
         }
         # Programs for examples and tests are held against data in memory.
-        known = {"base", "nodes"} | ({"connecting"} if file.name == "sample.py" else set())
+        known = {"base", "nodes"} | ({"connection"} if file.name == "sample_programs.py" else set())
         assert {x.split(".")[2] for x in names if x.startswith("sqlrl.engine.")} <= known, file
         assert "duckdb" not in {x.split(".")[0] for x in names}, file
 

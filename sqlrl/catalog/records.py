@@ -24,8 +24,9 @@ from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
-from sqlrl.logic.files import model_from_json, model_to_json
+from sqlrl.logic.files import model_from_json
 from sqlrl.logic.model import Model
+from sqlrl.logic.saving import model_to_json
 
 Kept: TypeAlias = "npt.NDArray[Any] | str | int | float | bool | list[Any] | dict[str, Any] | None"
 """An array of float64, int64, uint64 or bool, or a JSON value."""

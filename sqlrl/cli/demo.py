@@ -110,7 +110,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         answer = _ask(run, db)
     seconds = time.perf_counter() - start
     if keep:
-        from sqlrl.logic.files import save_model
+        from sqlrl.logic.saving import save_model
 
         (folder / "model.mln").write_text(MODEL, encoding="utf-8")
         save_model(fit.model_, folder / "learned.mln")

@@ -237,7 +237,7 @@ def save(run: Session, model: Model, out: str | None) -> None:
     if out == "-":
         print(model_text(model), end="")
     elif out is not None:
-        from sqlrl.logic.files import save_model
+        from sqlrl.logic.saving import save_model
 
         save_model(model, out)
         run.message(f"the model is in {out}")
@@ -350,7 +350,7 @@ def model_text(model: Model) -> str:
     """Return a model as the text of an `.mln` file."""
     from tempfile import TemporaryDirectory
 
-    from sqlrl.logic.files import save_model
+    from sqlrl.logic.saving import save_model
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.mln"

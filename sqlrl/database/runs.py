@@ -15,8 +15,8 @@ import pyarrow as pa
 from sqlrl.catalog.records import Kept, Records
 from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint
-from sqlrl.logic.files import model_to_json
 from sqlrl.logic.model import Model
+from sqlrl.logic.saving import model_to_json
 from sqlrl.wording import counted
 
 STREAM, MODEL, EXAMPLES = "stream", "model", "examples"

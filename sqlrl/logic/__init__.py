@@ -7,12 +7,13 @@ from sqlrl.logic.bias_parser import parse_bias, read_bias
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.evidence import EvidenceAtom, format_evidence, parse_evidence, read_evidence
 from sqlrl.logic.expansions import expand
-from sqlrl.logic.files import models_equal, read_model, save_model
+from sqlrl.logic.files import models_equal, read_model
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.modes import Mode, Modes, parse_modes, read_modes
 from sqlrl.logic.printer import format_formula, format_model
+from sqlrl.logic.saving import save_model
 from sqlrl.logic.signs import split_model
 from sqlrl.logic.terms import Clause, Constant, Feature, Literal, Predicate, Variable
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from sqlrl import markup
-from sqlrl.logic.files import save_model
 from sqlrl.logic.printer import format_model
 from sqlrl.logic.rules import Expansions, Rule
+from sqlrl.logic.saving import save_model
 from sqlrl.logic.terms import Predicate
 
 __all__ = ["SHOWN", "Expansions", "Model", "Rule"]

@@ -23,8 +23,9 @@ from sqlrl.logic import (
     save_model,
 )
 from sqlrl.logic.expansions import expand, fill
-from sqlrl.logic.files import model_from_json, model_to_json, parse_model
+from sqlrl.logic.files import model_from_json, parse_model
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.saving import model_to_json
 from sqlrl.logic.terms import And, Argument, Atom, Predicate, Variable
 from sqlrl.resources import resource, resource_names
 from tests.logic.worlds import PREDICATES, formulas

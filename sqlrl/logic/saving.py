@@ -1,0 +1,176 @@
+"""Saving models: `.mln` with weights, and JSON that `schemas/model.schema.json` describes.
+
+JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
+itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
+what the language cannot say (the query predicates, the semantics, that it was learned, and its templates).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sqlrl.errors import InputError, ModelError
+from sqlrl.logic.printer import check_names, format_formula, format_model
+from sqlrl.logic.rules import Rule, RuleSet
+from sqlrl.logic.terms import Predicate
+from sqlrl.paths import expanded
+
+VERSION = 1
+"""Version of the JSON layout."""
+
+
+def save_model(model: RuleSet, path: str | Path) -> None:
+    r"""Save a model as `.mln` or `.json`, by the ending of the path.
+
+    Parameters
+    ----------
+    model : Model
+    path : str or Path
+
+    Raises
+    ------
+    ModelError
+        Another ending; a weight that is not finite; a name that the language cannot write.
+    InputError
+        The file cannot be written, and is as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> from sqlrl.logic.files import models_equal, read_model
+    >>> model = parse_mln("P(t)\n0.1 P(x)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder, "m.json"))
+    ...     models_equal(read_model(Path(folder, "m.json")), model)
+    True
+    """
+    path = Path(path)
+    for rule in model.rules:
+        for weight in (rule.weight, *(rule.expansions.weights if rule.expansions else ())):
+            if weight is not None and not math.isfinite(weight):
+                raise ModelError(f"the weight {weight} of {format_formula(rule.formula)} is not finite")
+    if path.suffix == ".mln":
+        text = _header(model) + format_model(model)
+    elif path.suffix == ".json":
+        text = json.dumps(model_to_json(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
+    _write(path, text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all: beside its place first, then renamed."""
+    # A link stays one: the file that it names is written.
+    path = expanded(path).resolve()
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        try:
+            with beside.open("w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            if path.exists():
+                shutil.copymode(path, beside)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        if not path.parent.is_dir():
+            raise InputError(
+                f"{path} cannot be written: there is no directory {path.parent}. Create it first."
+            ) from error
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _header(model: RuleSet) -> str:
+    templates = listed_templates(model)
+    if not model.query and model.semantics == "exact" and not model.learned and not templates:
+        return ""
+    said: dict[str, Any] = {"query": sorted(model.query), "semantics": model.semantics}
+    if model.learned:
+        said["learned"] = True
+    if templates:
+        said["templates"] = templates
+    return f"// sqlrl {json.dumps(said)}\n"
+
+
+def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
+    """Return for each template with clauses the place of its first clause, their number, its `+` variables and its text.
+
+    `sqlrl.logic.mln.with_templates` reads them.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.model import Expansions, Model, Rule
+    >>> from sqlrl.logic.terms import Atom, Variable
+    >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
+    >>> listed_templates(Model({}, rules=(rule,)))
+    [{'rule': 0, 'clauses': 2, 'variables': ['w'], 'formula': 'P(+w)'}]
+    """
+    found: list[dict[str, Any]] = []
+    place = 0
+    for rule in model.rules:
+        if rule.expansions is None:
+            place += 1
+            continue
+        size, variables = len(rule.expansions.rows), list(rule.expansions.variables)
+        text = format_formula(rule.formula)
+        one_by_one = {"found": True} if rule.expansions.found else {}
+        found.append({"rule": place, "clauses": size, "variables": variables, "formula": text, **one_by_one})
+        place += size
+    return found
+
+
+def model_to_json(model: RuleSet) -> dict[str, Any]:
+    r"""Return a model as JSON values.
+
+    Parameters
+    ----------
+    model : Model
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> model_to_json(parse_mln("P(t)\n2 P(x)"))["rules"]
+    [{'formula': 'P(x)', 'weight': 2.0}]
+    """
+    return {
+        "version": VERSION,
+        "semantics": model.semantics,
+        **({"learned": True} if model.learned else {}),
+        "query": sorted(model.query),
+        "types": {name: list(constants) for name, constants in model.types.items()},
+        "predicates": [_predicate_to_json(p) for p in model.predicates.values()],
+        "rules": [_rule_to_json(rule) for rule in model.rules],
+    }
+
+
+def _predicate_to_json(predicate: Predicate) -> dict[str, Any]:
+    arguments = [{"type": a.type, **({"block": True} if a.block else {})} for a in predicate.arguments]
+    return {"name": predicate.name, "arguments": arguments, **({"closed": True} if predicate.closed else {})}
+
+
+def _rule_to_json(rule: Rule) -> dict[str, Any]:
+    check_names(rule.formula)
+    value: dict[str, Any] = {"formula": format_formula(rule.formula)}
+    if rule.hard:
+        value["hard"] = True
+    if rule.weight is not None:
+        value["weight"] = rule.weight
+    if rule.expansions is not None:
+        found = rule.expansions
+        value["expansions"] = {
+            "variables": list(found.variables),
+            "rows": [list(row) for row in found.rows],
+            "weights": list(found.weights),
+            **({"found": True} if found.found else {}),
+        }
+    return value
