@@ -57,7 +57,7 @@ _HOMES = {
     "read_mln": "sqlrl.logic",
     "read_model": "sqlrl.logic.files",
     "read_modes": "sqlrl.logic",
-    "save_model": "sqlrl.logic.files",
+    "save_model": "sqlrl.logic.saving",
 }
 
 __all__ = [
