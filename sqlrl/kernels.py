@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ def inlined(function: Function) -> Function:
 
 
 def _ours(dispatcher: Any) -> Any:
+    _forgive(dispatcher)
     # Machine code is made, or read from where it is kept, when `compile` is called: by a first call and by other kernels.
     compile_ = dispatcher.compile
 
@@ -53,6 +55,20 @@ def _ours(dispatcher: Any) -> Any:
 
     dispatcher.get_call_template = general_template
     return dispatcher
+
+
+def _forgive(dispatcher: Any) -> None:
+    # What an earlier version of sqlrl kept names types that may be gone: numba reads it before it sees that the source is another.
+    kept = dispatcher._cache._cache_file
+    load = kept._load_index
+
+    def load_index() -> Any:
+        try:
+            return load()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    kept._load_index = load_index
 
 
 def _general(kind: Any) -> Any:

@@ -192,14 +192,14 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_cut_of_an_answer_is_refused_or_whole(tmp_path: Path) -> None:
-    best = best_world()
+    best, network = best_world(), weighted()
     for source in sorted(ANSWERS.iterdir()):
         # Of several solutions a file may lose the last.
         text = source.read_text().replace("-BEGIN-\n3 0 0 0\n", "")
         for end in range(len(text)):
             (tmp_path / "answer").write_text(text[:end])
             try:
-                result = read_solution(weighted(), tmp_path / "answer", names=NAMES)
+                result = read_solution(network, tmp_path / "answer", names=NAMES)
             except InputError:
                 continue
             # What was cut off said nothing about atoms, or the file may leave out atoms that are false.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import permutations, product
 from math import sqrt
 from random import Random
@@ -70,14 +71,19 @@ class Case:
         longest = max(len(x) for x in self.positions.values())
         self.facts["Next"] = [(f"p{i + 1}", f"p{i}") for i in range(longest - 1)]
 
-    def program(self, rules: str) -> Program:
-        model = parse_mln(DECLARATIONS + HARD + rules, query=("InField",))
+    @cached_property
+    def catalog(self) -> Catalog:
         catalog = Catalog(connect(":memory:", threads=1))
-        catalog.declare(model)
+        catalog.declare(parse_mln(DECLARATIONS + HARD, query=("InField",)))
         catalog.load("Token", self.facts["Token"], example="bib")
         catalog.load("Next", self.facts["Next"])
         catalog.load("InField", self.facts["InField"], target=True)
-        return bind_program(catalog.engine, catalog.bind(model, training=True), model)
+        return catalog
+
+    def program(self, rules: str) -> Program:
+        """A program of its own, in the database that the programs of a case share."""
+        model = parse_mln(DECLARATIONS + HARD + rules, query=("InField",))
+        return bind_program(self.catalog.engine, self.catalog.bind(model, training=True), model)
 
     def true(self, bib: str) -> set[Atom]:
         """The observed world of a citation."""
@@ -348,8 +354,7 @@ def test_clauses_and_weights_are_those_of_the_printed_algorithm(
     program.close()
 
 
-def learned(seed: int, *, size: int = 9, **options: object) -> OSLLearner:
-    case = Case(seed)
+def learned(case: Case, *, size: int = 9, **options: object) -> OSLLearner:
     program = case.program(RULES)
     types = {name: info.types for name, info in program.layout.predicates.items()}
     learner = OSLLearner(OSLParameters(**options), parse_modes(MODES), types)  # type: ignore[arg-type]
@@ -363,7 +368,8 @@ def learned(seed: int, *, size: int = 9, **options: object) -> OSLLearner:
 @settings(max_examples=6, phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]))
 def test_the_size_of_windows_changes_nothing(seed: int, least: int) -> None:
-    whole, single = (learned(seed, size=size, min_count_difference=least) for size in (9, 1))
+    case = Case(seed)
+    whole, single = (learned(case, size=size, min_count_difference=least) for size in (9, 1))
     key = lambda x: (x.step, x.delta_n, x.atom, x.horn)  # noqa: E731 - numbers of patterns differ
     assert sorted(map(key, whole.additions)) == sorted(map(key, single.additions))
     assert sorted(whole.weights) == pytest.approx(sorted(single.weights), abs=1e-12)
@@ -372,7 +378,8 @@ def test_the_size_of_windows_changes_nothing(seed: int, least: int) -> None:
 @settings(max_examples=8, phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 3]), st.sampled_from([1, 3]))
 def test_looking_ahead_changes_no_clause(seed: int, least: int, pool: int) -> None:
-    plain, ahead = (learned(seed, min_count_difference=least, pool=pool, look_ahead=on) for on in (False, True))
+    case = Case(seed)
+    plain, ahead = (learned(case, min_count_difference=least, pool=pool, look_ahead=on) for on in (False, True))
     key = lambda x: (x.step, x.delta_n, x.atom, x.horn)  # noqa: E731 - numbers of patterns differ
     assert sorted(map(key, plain.additions)) == sorted(map(key, ahead.additions))
     assert sorted(plain.weights) == pytest.approx(sorted(ahead.weights), abs=1e-12)
@@ -407,7 +414,7 @@ def test_arrays_of_another_learner_are_refused() -> None:
 
 
 def test_every_clause_says_what_caused_it() -> None:
-    learner = learned(5)
+    learner = learned(Case(5))
     assert learner.additions
     for addition in learner.additions:
         assert addition.delta_n >= 1
