@@ -59,8 +59,8 @@ def _ours(dispatcher: Any) -> Any:
 
 def _forgive(dispatcher: Any) -> None:
     # What an earlier version of sqlrl kept names types that may be gone: numba reads it before it sees that the source is another.
-    kept = dispatcher._cache._cache_file
-    load = kept._load_index
+    kept = dispatcher._cache._cache_file  # noqa: SLF001 - numba has no other way in
+    load = kept._load_index  # noqa: SLF001
 
     def load_index() -> Any:
         try:
@@ -68,7 +68,7 @@ def _forgive(dispatcher: Any) -> None:
         except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
             return {}
 
-    kept._load_index = load_index
+    kept._load_index = load_index  # noqa: SLF001
 
 
 def _general(kind: Any) -> Any:

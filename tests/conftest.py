@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sqlrl.engine.spark import SparkEngine
 from tests import spark as on_spark
 
 # A shared machine makes single cases slow, so no deadline; a fixed choice of cases makes a failure repeatable.
@@ -42,16 +41,7 @@ def data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark() -> Iterator[SparkEngine]:
     """A session of Spark Connect, beside DuckDB the engine on which plans are tried."""
-    from pyspark.sql import SparkSession
-
-    with pytest.MonkeyPatch.context() as patch:
-        # The main module of a worker of pytest-xdist has no file, which pyspark takes for its own doctests.
-        patch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
-        import pyspark.sql.connect.session  # noqa: F401
-
-    with on_spark.server() as address:
-        session = SparkSession.builder.remote(address).getOrCreate()
-        yield session
-        session.stop()
+    with on_spark.connected() as engine:
+        yield engine

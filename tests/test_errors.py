@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import pytest
 
 import sqlrl
-from sqlrl.errors import EngineError, InputError, ParseError, SqlrlError
+from sqlrl.errors import EngineError, InputError, OverflowEngineError, ParseError, SqlrlError
 from sqlrl.solve.restriction import UnsatisfiableError
 
 
@@ -19,6 +19,7 @@ from sqlrl.solve.restriction import UnsatisfiableError
         InputError("no"),
         ParseError("expected ')'", text="P(x", line=3, column=4, path="a.mln"),
         EngineError("count", "out of memory", "SELECT 1"),
+        OverflowEngineError("count", "overflow", "SELECT 1"),
         UnsatisfiableError(7),
     ],
     ids=lambda error: type(error).__name__,

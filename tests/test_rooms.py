@@ -100,6 +100,14 @@ def test_whose_code_runs_on_any_engine(room: str) -> None:
         assert "duckdb" not in {x.split(".")[0] for x in names}, file
 
 
+def test_the_trial_engine_is_for_tests() -> None:
+    for file in PACKAGE.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        assert "sqlrl.engine.spark" not in text, file
+        assert "import pyspark" not in text, file
+        assert "from pyspark" not in text, file
+
+
 @pytest.mark.parametrize("library", ["duckdb", "sqlglot"])
 def test_who_knows_the_database_and_who_sql(library: str) -> None:
     # `plan/` knows no connection; who solves, learns or finds clauses knows no SQL.

@@ -15,7 +15,7 @@ from sqlglot import exp, parse_one, select
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import EngineError, InputError
+from sqlrl.errors import EngineError, InputError, OverflowEngineError
 
 
 @pytest.fixture
@@ -39,6 +39,35 @@ def test_tables_come_from_queries_and_from_arrow(engine: DuckDBEngine) -> None:
     engine.drop_table(TableName(catalog, schema, "a b"), step="drop what is gone")
     with pytest.raises(EngineError, match=r"^read: Catalog Error(.|\n)*while running: SELECT"):
         engine.fetch(select("x").from_(name), step="read")
+
+
+def test_a_table_grows_and_is_replaced_by_a_part_of_itself(engine: DuckDBEngine) -> None:
+    name = TableName(*engine.home, "t")
+    everything = sql("select x from sqlrl.t")
+    engine.create_table(name, sql("select 1 as x union all select 2"), step="make")
+    engine.append(name, sql("select x + 2 from sqlrl.t"), step="grow")
+    assert sorted(engine.fetch(everything, step="read").column("x").to_pylist()) == [1, 2, 3, 4]
+    engine.create_table(name, sql("select x from sqlrl.t where x > 2"), step="replace")
+    assert sorted(engine.fetch(everything, step="read").column("x").to_pylist()) == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"select sum(x) from (values ({2**127 - 1}::hugeint), (1)) as t(x)",
+        f"select {2**127 - 1}::hugeint * x from (values (2)) as t(x)",
+        f"select x::bigint from (values ({2**64}::hugeint)) as t(x)",
+        f"select sum(x)::bigint from (values ({2**63 - 1}), (1)) as t(x)",
+    ],
+)
+def test_what_does_not_fit_is_an_error_of_its_own(query: str, engine: DuckDBEngine) -> None:
+    with pytest.raises(OverflowEngineError, match=r"^count: "):
+        engine.fetch(sql(query), step="count")
+    with pytest.raises(OverflowEngineError, match=r"^count: "):
+        list(engine.stream(sql(query), step="count"))
+    with pytest.raises(EngineError) as other:
+        engine.fetch(sql("select nothing from nowhere"), step="count")
+    assert not isinstance(other.value, OverflowEngineError)
 
 
 def test_streams_run_side_by_side_and_beside_other_statements(engine: DuckDBEngine) -> None:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pytest
-import sqlglot
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
+from sqlrl.engine.dialects import for_dialect
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.spark import SparkEngine
 from sqlrl.logic.bias import Mode, Place
 from sqlrl.plan.coverage import (
     Argument,
@@ -29,10 +30,9 @@ from sqlrl.plan.coverage import (
     layer_counts,
     wanted_bindings,
 )
-from sqlrl.plan.dialects import for_dialect
 from sqlrl.plan.sample_layout import people, table_name
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
-from tests.spark import fetch, sorted_rows
+from tests.spark import fetch, sorted_rows, unknown_functions
 
 FOLDER = Path(__file__).parent / "golden_coverage"
 HEAD, BOUND, NEW, CONSTANT = "head", "bound", "new", "constant"
@@ -207,10 +207,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, connection: duckdb.DuckDBPyConnection, spark: Any) -> None:
-    def copied(table: exp.Table) -> pa.Table:
-        return connection.sql(f"FROM {table.sql('duckdb')}").to_arrow_table()
-
+def test_golden(name: str, connection: duckdb.DuckDBPyConnection, spark: SparkEngine) -> None:
     query = planned(name)
     parts = [f"-- {x}\n{for_dialect(query, x).sql(x, pretty=True)};" for x in ("duckdb", "spark")]
     found, path = "\n\n".join(parts) + "\n", FOLDER / f"{name}.sql"
@@ -223,15 +220,14 @@ def test_golden(name: str, connection: duckdb.DuckDBPyConnection, spark: Any) ->
     assert rows.num_columns == len(query.selects)  # type: ignore[attr-defined]
     # DuckDB 2.0 can wait for itself for ever where a limit stands above a union of branches that read common table expressions.
     assert not list(query.find_all(exp.With))
-    again = sqlglot.parse_one(in_spark, dialect="spark")
-    assert not list(again.find_all(exp.Anonymous)), "Spark knows every function"
+    assert not unknown_functions(in_spark), "Spark knows every function"
     # Which rows a limit leaves is nobody's matter, how many is.
     whole = query.copy()
     whole.set("limit", None)
-    assert fetch(spark, query, copied).num_rows == rows.num_rows
+    assert fetch(spark, query, DuckDBEngine(connection, ("db", "main"))).num_rows == rows.num_rows
     every = connection.sql(for_dialect(whole, "duckdb").sql("duckdb")).to_arrow_table()
     assert every.num_rows, "a comparison of no rows shows nothing"
-    assert sorted_rows(fetch(spark, whole, copied)) == sorted_rows(every)
+    assert sorted_rows(fetch(spark, whole, DuckDBEngine(connection, ("db", "main")))) == sorted_rows(every)
 
 
 def test_every_file_has_a_case() -> None:

@@ -218,14 +218,26 @@ WITH `m0` AS (
 )
 SELECT
   `part0`.`clause`,
-  SUM(CAST(`part0`.`n` * `part1`.`n` * `part2`.`n` * `part3`.`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`part0`.`n` * `part1`.`n` * `part2`.`n` * `part3`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`part0`.`n` * `part1`.`n` * `part2`.`n` * `part3`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
     `p`.`clause` AS `clause`,
     `p`.`k0` AS `k0`,
     `p`.`k1` AS `k1`,
     `p`.`k2` AS `k2`,
-    SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m0`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT DISTINCT
       `clause`,
@@ -248,14 +260,26 @@ INNER JOIN (
     `k0`,
     `k1`,
     `k2`,
-    SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       `p`.`clause` AS `clause`,
       `p`.`k0` AS `k0`,
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
-      SUM(CAST(3 AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(3 AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(3) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT DISTINCT
         `clause`,
@@ -275,9 +299,17 @@ INNER JOIN (
       `p`.`k0` AS `k0`,
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
-      SUM(CAST(`m0`.`n` * (
-        -1
-      ) AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(`m0`.`n` * (
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`m0`.`n` * (
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT DISTINCT
         `clause`,
@@ -310,14 +342,26 @@ INNER JOIN (
     `k0`,
     `k1`,
     `k2`,
-    SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       `p`.`clause` AS `clause`,
       `p`.`k0` AS `k0`,
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
-      SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(1) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT DISTINCT
         `clause`,
@@ -337,9 +381,17 @@ INNER JOIN (
       `p`.`k0` AS `k0`,
       `p`.`k1` AS `k1`,
       `p`.`k2` AS `k2`,
-      SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST((
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT((
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `a`.`a0`

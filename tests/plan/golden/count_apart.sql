@@ -84,20 +84,40 @@ SELECT
 FROM (
   SELECT
     `clause`,
-    SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       `p`.`clause` AS `clause`,
-      SUM(CAST(3 AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(3 AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(3) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
     GROUP BY
       `p`.`clause`
     UNION ALL
     SELECT
       `p`.`clause` AS `clause`,
-      SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST((
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT((
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
     INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
       ON `p`.`k0` = `f0`.`a1`
@@ -109,15 +129,29 @@ FROM (
 ) AS `part0`
 CROSS JOIN (
   SELECT
-    SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       CAST(3 AS DECIMAL(38, 0)) AS `n`
     UNION ALL
     SELECT
-      SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST((
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT((
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `a`.`a0`
@@ -129,15 +163,29 @@ CROSS JOIN (
 ) AS `part1`
 CROSS JOIN (
   SELECT
-    SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       CAST(3 AS DECIMAL(38, 0)) AS `n`
     UNION ALL
     SELECT
-      SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST((
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT((
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `a`.`a0`

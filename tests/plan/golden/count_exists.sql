@@ -43,10 +43,22 @@ FROM (
 
 -- spark
 SELECT
-  SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
-    SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(1) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       `a`.`a0`
@@ -56,9 +68,17 @@ FROM (
   ) AS `f0`
   UNION ALL
   SELECT
-    SUM(CAST((
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST((
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT((
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       `a`.`a0`

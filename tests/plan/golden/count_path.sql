@@ -95,10 +95,22 @@ WITH `m0` AS (
     `f3`.`a1`
 )
 SELECT
-  SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
-    SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m0`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `memory`.`sqlrl`.`fact_Friends` AS `f1`
   INNER JOIN (
     SELECT
@@ -118,9 +130,17 @@ FROM (
     ON `m0`.`s0` = `f1`.`a0`
   UNION ALL
   SELECT
-    SUM(CAST(`m1`.`n` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`m1`.`n` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m1`.`n` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `memory`.`sqlrl`.`fact_Friends` AS `f4`
   INNER JOIN (
     SELECT

@@ -57,11 +57,23 @@ WITH `m0` AS (
 )
 SELECT
   `clause`,
-  SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
     `p`.`clause` AS `clause`,
-    SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m0`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
   INNER JOIN `m0` AS `m0`
     ON `m0`.`s0` = `p`.`k1`
@@ -70,9 +82,17 @@ FROM (
   UNION ALL
   SELECT
     `p`.`clause` AS `clause`,
-    SUM(CAST((
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST((
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT((
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `memory`.`sqlrl`.`fact_Token` AS `f1`
   INNER JOIN (
     SELECT

@@ -397,16 +397,36 @@ WITH `c0` AS (
   ) AS `e`
 )
 SELECT
-  SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
-    SUM(CAST(`c0`.`change` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   UNION ALL
   SELECT
-    SUM(CAST(`c0`.`change` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   INNER JOIN (
     SELECT
@@ -434,9 +454,17 @@ FROM (
     ON `f0r`.`x0` = `c0`.`a0`
   UNION ALL
   SELECT
-    SUM(CAST(`c3`.`change` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c3`.`change` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c3`.`change` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c3` AS `c3`
   INNER JOIN (
     SELECT

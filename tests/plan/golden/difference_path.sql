@@ -376,10 +376,22 @@ WITH `c0` AS (
     `r6`.`a1`
 )
 SELECT
-  SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
-    SUM(CAST(`c0`.`change` * `m2`.`n` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` * `m2`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change` * `m2`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   INNER JOIN `r1` AS `r1`
     ON `r1`.`a1` = `c0`.`a0`
@@ -387,9 +399,17 @@ FROM (
     ON `m2`.`s0` = `r1`.`a0`
   UNION ALL
   SELECT
-    SUM(CAST(`c0`.`change` * `m4`.`n` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` * `m4`.`n` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change` * `m4`.`n` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   INNER JOIN `r3` AS `r3`
     ON `r3`.`a1` = `c0`.`a0`
@@ -397,9 +417,17 @@ FROM (
     ON `m4`.`s0` = `r3`.`a0`
   UNION ALL
   SELECT
-    SUM(CAST(`m7`.`n` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`m7`.`n` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m7`.`n` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM (
     SELECT
       `f6`.`a0`,

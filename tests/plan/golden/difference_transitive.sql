@@ -152,10 +152,22 @@ WITH `c0` AS (
     ON `w`.`atom` = `a`.`atom`
 )
 SELECT
-  SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM (
   SELECT
-    SUM(CAST(`c0`.`change` AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   INNER JOIN (
     SELECT
@@ -172,9 +184,17 @@ FROM (
     ON `f0r`.`a0` = `c0`.`a0`
   UNION ALL
   SELECT
-    SUM(CAST(`c0`.`change` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   INNER JOIN (
     SELECT
@@ -199,9 +219,17 @@ FROM (
     ON `f2`.`a0` = `f1r`.`a1`
   UNION ALL
   SELECT
-    SUM(CAST(`c0`.`change` * (
-      -1
-    ) AS DECIMAL(38, 0))) AS `n`
+    COALESCE(
+      TRY_SUM(CAST(`c0`.`change` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`c0`.`change` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
   FROM `c0` AS `c0`
   INNER JOIN (
     SELECT

@@ -357,13 +357,25 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
           `o0`.`example` AS `example`,
           `o0`.`atom` AS `atom`,
-          SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT(`m0`.`n`) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`,
@@ -387,7 +399,13 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) > 0
     ) AS `a`
     UNION ALL
     SELECT
@@ -399,13 +417,25 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
           `o5`.`example` AS `example`,
           `o5`.`atom` AS `atom`,
-          SUM(CAST(`m1`.`n` AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST(`m1`.`n` AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT(`m1`.`n`) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM `memory`.`sqlrl`.`atom_InField` AS `o5`
         INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
           ON `p`.`k0` = `o5`.`a1`
@@ -421,7 +451,13 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) > 0
     ) AS `a`
   ) AS `a`
   GROUP BY
@@ -438,12 +474,24 @@ JOIN (
     SELECT
       `clause`,
       `example`,
-      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`terms`.`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `p`.`clause` AS `clause`,
         `o8`.`example` AS `example`,
-        SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`m2`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `a0`,
@@ -467,7 +515,13 @@ JOIN (
       `clause`,
       `example`
     HAVING
-      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+      COALESCE(
+        TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`terms`.`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) > 0
   ) AS `f`
 ) AS `y`
   ON `x`.`clause` = `y`.`clause` AND `x`.`example` = `y`.`example`;

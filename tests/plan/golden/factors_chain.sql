@@ -189,13 +189,25 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
           `o0`.`example` AS `example`,
           `o0`.`atom` AS `atom`,
-          SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT(1) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`,
@@ -227,7 +239,13 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) > 0
     ) AS `a`
     UNION ALL
     SELECT
@@ -239,13 +257,25 @@ FROM (
         `clause`,
         `example`,
         `atom`,
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `p`.`clause` AS `clause`,
           `o4`.`example` AS `example`,
           `o4`.`atom` AS `atom`,
-          SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT(1) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`,
@@ -277,7 +307,13 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) > 0
     ) AS `a`
   ) AS `a`
   GROUP BY
@@ -294,12 +330,24 @@ JOIN (
     SELECT
       `clause`,
       `example`,
-      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`terms`.`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `p`.`clause` AS `clause`,
         `o8`.`example` AS `example`,
-        SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(1) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `a0`,
@@ -329,7 +377,13 @@ JOIN (
       `clause`,
       `example`
     HAVING
-      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+      COALESCE(
+        TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`terms`.`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) > 0
   ) AS `f`
 ) AS `y`
   ON `x`.`clause` = `y`.`clause` AND `x`.`example` = `y`.`example`;

@@ -291,12 +291,24 @@ FROM (
       SELECT
         `example`,
         `atom`,
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `o0`.`example` AS `example`,
           `o0`.`atom` AS `atom`,
-          SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT(`m0`.`n`) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`
@@ -312,9 +324,17 @@ FROM (
         SELECT
           `o0`.`example` AS `example`,
           `o0`.`atom` AS `atom`,
-          SUM(CAST((
-            -1
-          ) AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST((
+              -1
+            ) AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT((
+                -1
+              )) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`
@@ -344,7 +364,13 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) > 0
     ) AS `a`
     UNION ALL
     SELECT
@@ -354,12 +380,24 @@ FROM (
       SELECT
         `example`,
         `atom`,
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `o6`.`example` AS `example`,
           `o6`.`atom` AS `atom`,
-          SUM(CAST(`m1`.`n` AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST(`m1`.`n` AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT(`m1`.`n`) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`
@@ -381,9 +419,17 @@ FROM (
         SELECT
           `o6`.`example` AS `example`,
           `o6`.`atom` AS `atom`,
-          SUM(CAST((
-            -1
-          ) AS DECIMAL(38, 0))) AS `n`
+          COALESCE(
+            TRY_SUM(CAST((
+              -1
+            ) AS DECIMAL(38, 0))),
+            CASE
+              WHEN COUNT((
+                -1
+              )) > 0
+              THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+            END
+          ) AS `n`
         FROM (
           SELECT
             `a0`
@@ -413,7 +459,13 @@ FROM (
         `example`,
         `atom`
       HAVING
-        SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+        COALESCE(
+          TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`terms`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) > 0
     ) AS `a`
   ) AS `a`
   GROUP BY
@@ -427,11 +479,23 @@ JOIN (
   FROM (
     SELECT
       `example`,
-      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`terms`.`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `o12`.`example` AS `example`,
-        SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`m2`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `a0`
@@ -450,9 +514,17 @@ JOIN (
       UNION ALL
       SELECT
         `o12`.`example` AS `example`,
-        SUM(CAST((
-          -1
-        ) AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST((
+            -1
+          ) AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT((
+              -1
+            )) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM (
         SELECT
           `a0`
@@ -479,7 +551,13 @@ JOIN (
     GROUP BY
       `example`
     HAVING
-      SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))) > 0
+      COALESCE(
+        TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`terms`.`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) > 0
   ) AS `f`
 ) AS `y`
   ON `x`.`example` = `y`.`example`;

@@ -157,7 +157,13 @@ JOIN (
   SELECT
     `example`,
     COUNT(*) AS `factors`,
-    SUM(CAST(SIZE(`literals`) AS DECIMAL(38, 0))) AS `edges`
+    COALESCE(
+      TRY_SUM(CAST(SIZE(`literals`) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(SIZE(`literals`)) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `edges`
   FROM `factors1`
   GROUP BY
     `example`

@@ -131,27 +131,61 @@ FROM (
     `q`.`n` AS `multiplicity`
   FROM (
     SELECT
-      SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
-        SUM(CAST(3 AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(3 AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(3) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
       UNION ALL
       SELECT
-        SUM(CAST(`m0`.`n` * (
-          -1
-        ) AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`m0`.`n` * (
+            -1
+          ) AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`m0`.`n` * (
+              -1
+            )) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM `memory`.`sqlrl`.`fact_Friends` AS `f1`
       CROSS JOIN `m0_2` AS `m0`
       UNION ALL
       SELECT
-        SUM(CAST((
-          -1
-        ) AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST((
+            -1
+          ) AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT((
+              -1
+            )) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM `memory`.`sqlrl`.`fact_Friends` AS `f3`
       UNION ALL
       SELECT
-        SUM(CAST(1 AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(1) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM `memory`.`sqlrl`.`fact_Friends` AS `f4`
       INNER JOIN (
         SELECT

@@ -240,11 +240,23 @@ FROM (
   FROM (
     SELECT
       `clause`,
-      SUM(CAST(`n` AS DECIMAL(38, 0))) AS `n`
+      COALESCE(
+        TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(`n`) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
     FROM (
       SELECT
         `p`.`clause` AS `clause`,
-        SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`m2`.`n`) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
       INNER JOIN `m2` AS `m2`
         ON `m2`.`s0` = `p`.`k1`
@@ -253,9 +265,17 @@ FROM (
       UNION ALL
       SELECT
         `p`.`clause` AS `clause`,
-        SUM(CAST(`m5`.`n` * (
-          -1
-        ) AS DECIMAL(38, 0))) AS `n`
+        COALESCE(
+          TRY_SUM(CAST(`m5`.`n` * (
+            -1
+          ) AS DECIMAL(38, 0))),
+          CASE
+            WHEN COUNT(`m5`.`n` * (
+              -1
+            )) > 0
+            THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+          END
+        ) AS `n`
       FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
       INNER JOIN `m5` AS `m5`
         ON `m5`.`s0` = `p`.`k0` AND `m5`.`s1` = `p`.`k1`

@@ -54,7 +54,13 @@ WITH `m0` AS (
 )
 SELECT
   `p`.`clause` AS `clause`,
-  SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))) AS `n`
+  COALESCE(
+    TRY_SUM(CAST(`m2`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`m2`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
 FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
 CROSS JOIN `m2` AS `m2`
 GROUP BY

@@ -1,4 +1,4 @@
--- unmet: 1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))
+-- unsatisfied: 1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))
 
 -- duckdb
 SELECT

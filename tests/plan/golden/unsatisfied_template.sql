@@ -1,4 +1,4 @@
--- unmet: InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)
+-- unsatisfied: InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)
 
 -- duckdb
 SELECT

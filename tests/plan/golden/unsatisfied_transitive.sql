@@ -1,4 +1,4 @@
--- unmet: 1 Friends(x, y) ^ Cancer(x) => Cancer(y)
+-- unsatisfied: 1 Friends(x, y) ^ Cancer(x) => Cancer(y)
 
 -- duckdb
 SELECT

@@ -7,7 +7,10 @@ import itertools
 from sqlglot import exp
 
 _INTEGERS = {"spark": "DECIMAL(38, 0)"}
-"""What stands for 128-bit integers in a dialect that has none. 38 digits are 126 bits; Spark's ANSI mode reports overflow."""
+"""What stands for 128-bit integers in a dialect that has none. 38 digits are 126 bits."""
+
+OVERFLOW = "overflow of a sum of integers"
+"""What a sum says that does not fit. Spark reports that by itself in its ANSI mode, other servers of its protocol go on with a wrong number."""
 
 _INT128 = exp.DataType.Type.INT128
 
@@ -41,17 +44,23 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     >>> for_dialect(both, "spark").sql("spark")
     'WITH a AS (SELECT x), a_2 AS (SELECT y) SELECT x FROM a, (SELECT y FROM a_2 AS a) AS b'
     >>> from sqlrl.engine.nodes import column
-    >>> for_dialect(cast(exp.Sum(this=column("n")), "INT128"), "spark").sql("spark")
-    'SUM(CAST(`n` AS DECIMAL(38, 0)))'
+    >>> print(for_dialect(cast(exp.Sum(this=column("n")), "INT128"), "spark").sql("spark"))
+    COALESCE(TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+    CASE WHEN COUNT(`n`) > 0 THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0)) END)
     """
     if dialect not in _INTEGERS:
         return query
     exact = exp.DataType.build(_INTEGERS[dialect], dialect=dialect)
 
     def widened(node: exp.Expression) -> exp.Expression:
-        """Cast what a sum adds in place of the sum, which would overflow before."""
+        """Cast what a sum adds in place of the sum, which would overflow before; where the wide one does, fail."""
         if isinstance(node, exp.Cast) and node.to.is_type(_INT128) and isinstance(node.this, exp.Sum):
-            return exp.Sum(this=exp.cast(node.this.this, node.to))
+            added = exp.cast(node.this.this, node.to)
+            total = exp.Anonymous(this="TRY_SUM", expressions=[added])
+            fails = exp.Anonymous(this="RAISE_ERROR", expressions=[exp.Literal.string(OVERFLOW)])
+            some = exp.GT(this=exp.Count(this=node.this.this.copy()), expression=exp.Literal.number(0))
+            # A sum of nothing is NULL, too.
+            return exp.Coalesce(this=total, expressions=[exp.Case().when(some, exp.cast(fails, node.to))])
         return node
 
     def replaced(node: exp.Expression) -> exp.Expression:

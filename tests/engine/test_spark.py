@@ -1,0 +1,165 @@
+"""The trial engine: what the protocol asks, and counts of models by the plans that DuckDB runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from sqlglot import exp, select
+
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.engine.base import QueryEngine, TableName
+from sqlrl.engine.connection import connect
+from sqlrl.engine.nodes import cast, column, named
+from sqlrl.engine.spark import SparkEngine
+from sqlrl.errors import CountOverflowError, EngineError, OverflowEngineError
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.counts import groundings, true_counts
+from sqlrl.logic.mln import parse_mln
+from sqlrl.plan.sources import table
+from tests.spark import copied_layout
+
+PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
+CITATIONS = (
+    "Token(word, position, bib)\nNext(position, position)\nInField(bib, field!, position)\nfield = {Author, Title}\n"
+)
+
+MODELS = {
+    "clauses": (PEOPLE, "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n2 Smokes(x) => Cancer(x)\n-1 Cancer(x)"),
+    "formulas": (PEOPLE, "1 Smokes(x) <=> Cancer(x)\n0.5 Cancer(x) ^ (Smokes(y) v Friends(x, y))\n!(Smokes(x) ^ Cancer(x))."),
+    "constants": (PEOPLE, '1 Friends(Anna, x) => Cancer(x)\n1 Friends(Bob, x) => Cancer(x)\n1 Friends(x, Dora) v Cancer(Eve)'),
+    "equality": (PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ x != z => Cancer(z)"),
+    "apart": (PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
+    "many_positive": (PEOPLE, "1 " + " v ".join(f"Friends(x, y{i})" for i in range(5)) + " v Cancer(x)"),
+    "decided_quantifier": (PEOPLE, "1 Cancer(x) => (EXIST y Friends(x, y))"),
+    "open_quantifier": (PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "helpers": (PEOPLE, "1 (EXIST y (Friends(x, y) ^ Cancer(y) ^ Smokes(y))) <=> Cancer(x)"),
+    "template": (CITATIONS, "Token(+w, p, c) => InField(c, +f, p)\n1 InField(c, Author, p)"),
+    "chain": (CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)\n1 Token(w, p, c) ^ Token(w, q, c) => Next(p, q)"),
+}  # fmt: skip
+
+
+def sql(text: str) -> exp.Expr:
+    found = select(*text.split(", "))
+    assert isinstance(found, exp.Expr)
+    return found
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[Catalog]:
+    found = Catalog(connect(":memory:", threads=1))
+    names = ["Anna", "Bob", "Chris", "Dora", "Eve"]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :: 2]]
+    found.load("Friends", pairs, types=("person", "person"))
+    found.load("Smokes", [("Anna", True), ("Chris", False)], types=("person",), given=True, truth=1)
+    found.load("Cancer", [("Anna",), ("Dora",)], types=("person",), target=True)
+    yield found
+    found.engine.close()
+
+
+@pytest.fixture(scope="module")
+def citations() -> Iterator[Catalog]:
+    found = Catalog(connect(":memory:", threads=1))
+    tokens = [("w", "P1", "B1"), ("v", "P2", "B1"), ("w", "P3", "B1"), ("w", "P1", "B2"), ("u", "P2", "B2")]
+    found.load("Token", tokens, types=("word", "position", "bib"), example="bib")
+    found.load("Next", [("P1", "P2"), ("P2", "P3")], types=("position", "position"))
+    labels = [("B1", "Author", "P1"), ("B1", "Author", "P2"), ("B1", "Title", "P3"), ("B2", "Title", "P1")]
+    found.load("InField", labels, types=("bib", "field", "position"), target=True)
+    yield found
+    found.engine.close()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_counts_of_a_model_are_those_of_duckdb(
+    name: str, people: Catalog, citations: Catalog, spark: SparkEngine
+) -> None:
+    declared, rules = MODELS[name]
+    catalog, query = (people, ("Cancer", "Smokes")) if declared is PEOPLE else (citations, ("InField",))
+    model = parse_mln(declared + rules, query=query)
+    layout = catalog.bind(model, training=True)
+    engines: dict[QueryEngine, object] = {catalog.engine: layout, spark: copied_layout(layout, catalog.engine, spark)}
+    found = []
+    for engine, known in engines.items():
+        program = bind_program(engine, known, model)  # type: ignore[arg-type]
+        program.expand()
+        found.append((program.feature_of, true_counts(program).tolist(), groundings(program).tolist()))
+        program.close()
+    assert found[0] == found[1]
+    assert any(found[0][1])
+
+
+def test_scratch_tables_are_gone_when_a_program_is_closed(people: Catalog, spark: SparkEngine) -> None:
+    model = parse_mln(PEOPLE + MODELS["helpers"][1], query=("Cancer", "Smokes"))
+    layout = copied_layout(people.bind(model, training=True), people.engine, spark)
+    before = {view.name for view in spark.session.catalog.listTables()}
+    program = bind_program(spark, layout, model)
+    assert program.helper_names
+    assert {view.name for view in spark.session.catalog.listTables()} > before
+    program.close()
+    assert {view.name for view in spark.session.catalog.listTables()} == before
+
+
+def test_tables(spark: SparkEngine) -> None:
+    name, other = (TableName(*spark.scratch, x) for x in ("a b", "c`d"))
+    everything = exp.select("*").from_(table(name))
+    assert spark.create_table(name, pa.table({"x": pa.array([1, 2], pa.int64())}), step="make") == 2
+    spark.append(name, exp.select(named(exp.Add(this=column("x"), expression=exp.Literal.number(2)), "x")).from_(table(name)), step="grow")  # fmt: skip
+    assert sorted(spark.fetch(everything, step="read").column("x").to_pylist()) == [1, 2, 3, 4]
+    late = everything.where(exp.GT(this=column("x"), expression=exp.Literal.number(3)))
+    assert spark.create_table(name, late, step="replace by a part of itself") == 1
+    spark.create_view(other, everything, step="show")
+    assert spark.fetch_rows(exp.select("*").from_(table(other)), step="read") == (["x"], [(4,)])
+    for each in (other, name):
+        spark.drop_view(each, step="drop")
+        spark.drop_table(each, step="drop what is gone")
+    with pytest.raises(EngineError, match=r"read: .*a b"):
+        spark.fetch(everything, step="read")
+
+
+def test_empty_tables_keep_their_types(spark: SparkEngine) -> None:
+    name = TableName(*spark.scratch, "empty")
+    spark.create_table(
+        name, pa.schema([("x", pa.int32()), ("places", pa.list_(pa.int32()))]).empty_table(), step="make"
+    )
+    found = spark.fetch(exp.select("*").from_(table(name)), step="read")
+    assert (found.num_rows, found.schema.field("x").type) == (0, pa.int32())
+    spark.drop_table(name, step="drop")
+
+
+def test_stream_and_plan(spark: SparkEngine) -> None:
+    name = TableName(*spark.scratch, "many")
+    spark.create_table(name, pa.table({"x": range(1000)}), step="make")
+    query = exp.select("*").from_(table(name))
+    batches = list(spark.stream(query, step="read", rows=300))
+    assert max(batch.num_rows for batch in batches) <= 300
+    assert sorted(x for batch in batches for x in batch.column("x").to_pylist()) == list(range(1000))
+    assert "Plan" in spark.estimate(query, step="look")[1]
+    spark.drop_table(name, step="drop")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_sum_that_does_not_fit_is_an_error(sign: int, spark: SparkEngine) -> None:
+    """The server by itself goes on with a number of the other sign."""
+    name = TableName(*spark.scratch, "large")
+    largest = pa.array([sign * (10**38 - 1)] * 2, pa.decimal128(38))
+    spark.create_table(name, pa.table({"k": [1, 1], "x": largest}), step="make")
+    total = named(cast(exp.Sum(this=column("x")), "INT128"), "n")
+    one = exp.EQ(this=column("k"), expression=exp.Literal.number(1))
+    for query in (exp.select(total), exp.select(column("k"), total).group_by(column("k"))):
+        with pytest.raises(OverflowEngineError, match="overflow"):
+            spark.fetch(query.from_(table(name)), step="sum")
+    some = exp.select(total).from_(table(name)).where(exp.Not(this=one))
+    assert spark.fetch(some, step="sum nothing").column("n").to_pylist() == [None]
+    spark.drop_table(name, step="drop")
+
+
+def test_a_count_that_does_not_fit_names_its_clause(people: Catalog, spark: SparkEngine) -> None:
+    literals = [f"Friends(x{i}, y{i})" for i in range(40)]
+    model = parse_mln(f"{PEOPLE}1 {' ^ '.join(literals)} => Cancer(z)", query=("Cancer", "Smokes"))
+    layout = people.bind(model, training=True)
+    for engine, known in ((people.engine, layout), (spark, copied_layout(layout, people.engine, spark))):
+        program = bind_program(engine, known, model)
+        with pytest.raises(CountOverflowError, match="a count of <text>:4: Friends"):
+            true_counts(program)
+        program.close()
