@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -159,3 +161,27 @@ def test_constants_and_short_integers_of_a_caller_make_no_machine_code_of_their_
         [sys.executable, "-c", SIGNATURES], env=kept, cwd=root, capture_output=True, text=True, check=True
     )
     assert done.stdout == f"{6 + 16 - 2 - 1} [(int64, int64, bool)]\n"
+
+
+def test_what_an_earlier_version_kept_is_forgiven(tmp_path: Path) -> None:
+    path = tmp_path / "kept.py"
+    path.write_text("from sqlrl.kernels import kernel\n\n\n@kernel\ndef doubled(x):\n    return 2 * x\n")
+
+    def fresh() -> Any:
+        spec = importlib.util.spec_from_file_location("kept", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.doubled
+
+    assert fresh()(2) == 4
+    (index,) = (tmp_path / "__pycache__").glob("*.nbi")
+    # A type that is gone, as pickle writes it.
+    index.write_bytes(pickle.dumps(numba.__version__, protocol=-1) + b"csqlrl.kernels\nGone\n.")
+    doubled = fresh()
+    assert doubled(3) == 6
+    assert not doubled.stats.cache_hits
+    again = fresh()
+    assert again(4) == 8
+    assert again.stats.cache_hits
