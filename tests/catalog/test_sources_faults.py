@@ -47,7 +47,7 @@ def test_damage_anywhere_in_a_parquet_file_is_a_fault_of_that_file(tmp_path: Pat
     assert refusals
     start_of_all = f"{path} cannot be read, it may be damaged: write it again or name another file."
     assert [str(error) for error in refusals if not str(error).startswith(start_of_all)] == []
-    assert {type(error.__cause__) for error in refusals} == {EngineError}
+    assert [error for error in refusals if not isinstance(error.__cause__, EngineError)] == []
 
 
 @pytest.mark.parametrize("types", [["s"], None])

@@ -162,7 +162,7 @@ def likes(text: str) -> tuple[sqlrl.Database, sqlrl.Model]:
 @pytest.mark.parametrize("method", ["auto", "cutting-plane"])
 def test_what_could_not_be_counted_is_not_kept(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     db, model = likes(f"1 {MANY}\n-1 Smokes(x)")
-    for solver in ("cutting.cutting_planes", "mpe.mpe"):
+    for solver in ("cutting_plane.cutting_planes", "mpe.mpe"):
         monkeypatch.setattr(f"sqlrl.solve.{solver}", lambda *_, **__: pytest.fail("solved before it was refused"))
     with pytest.raises(
         GroundingLimitError, match=r"Likes\(x, y0\) v .* enumerating 59,049 groundings, .* limit of 5,000"
