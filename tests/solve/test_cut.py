@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import NumericError
 from sqlrl.solve.cut import attractive, negate, pairwise_atoms, persistent, quadratic, solve_cut, switched
@@ -14,6 +13,7 @@ from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 
 @st.composite

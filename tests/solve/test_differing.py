@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.solve.alternatives import differing, flip_losses, flipped
 from sqlrl.solve.elimination import Bounded, bounded_part
 from sqlrl.solve.methods import Chooser, Options
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import ORDINARY, Problem, problems
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 
 def best(weighted: WeightedNetwork) -> np.ndarray:

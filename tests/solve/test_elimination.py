@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted
 
 from sqlrl.ground.network import Network
 from sqlrl.solve import elimination
@@ -24,6 +23,7 @@ from sqlrl.solve.structure import compile_network
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, assert_equal, problems, worlds
+from tests.solve.test_weighted import enumerate_weighted
 
 Scores = dict[tuple[bool, ...], Fraction]
 

@@ -20,7 +20,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
-from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import IntArray
@@ -35,6 +34,7 @@ from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
 from tests.solve.test_cliques import grouped
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 MILD = st.one_of(ORDINARY, st.sampled_from([1e-9, -1e-9, 1e-4, 100.0, -100.0, 0.1]))

@@ -6,12 +6,12 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted
 
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.weighted import weigh
 from tests.solve.networks import Problem, problems
 from tests.solve.test_cliques import grouped
+from tests.solve.test_weighted import enumerate_weighted
 
 
 @given(st.one_of(problems(hardness=3), grouped()))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.solve.test_weighted import enumerate_weighted
 
 from sqlrl.solve.restriction import UnsatisfiableError, restrict
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.weighted import FREE, weigh
 from tests.solve.networks import Problem, problems
 from tests.solve.samplers import exact_marginals
+from tests.solve.test_weighted import enumerate_weighted
 
 
 @settings(max_examples=300)

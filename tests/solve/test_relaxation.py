@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import InputError
 from sqlrl.solve.relaxation import linear_program, relax, safe_bound
@@ -15,6 +14,7 @@ from sqlrl.solve.rounding import round_up, solve_relaxation
 from sqlrl.solve.weighted import weigh
 from tests.solve.networks import EXTREME, ORDINARY, Problem, problems
 from tests.solve.test_cliques import grouped
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 
 @given(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted
 
 from sqlrl.errors import InputError
 from sqlrl.solve.exchange.lpfile import write_lp
@@ -21,6 +20,7 @@ from sqlrl.solve.result import Status
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import Problem, problems
+from tests.solve.test_weighted import enumerate_weighted
 
 ANSWERS = Path(__file__).parents[1] / "fixtures" / "answers"
 """What solvers wrote about the files that `PROBLEM` was exported to (the result files are written by hand)."""

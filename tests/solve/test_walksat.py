@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.solve.local_search.state import flip, load, overlap, start_search
@@ -15,6 +14,7 @@ from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import EXTREME, Problem, problems
+from tests.solve.test_weighted import enumerate_weighted, tolerance
 
 
 def random_3sat(n: int, rows: int, seed: int = 0) -> WeightedNetwork:
