@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 import duckdb
 from sqlglot import exp
 
-from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.readiness import check_ready
-from sqlrl.engine.recognizing import check_database_file, damage, damaged
+from sqlrl.engine.duckdb import DuckDBEngine, check_ready
+from sqlrl.engine.faults import check_database_file, damage, damaged
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
 

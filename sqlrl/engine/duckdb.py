@@ -1,19 +1,34 @@
-"""The DuckDB engine: statements that stream Arrow, and the tables that sqlrl makes, its own and the user's."""
+"""The DuckDB engine: statements that stream Arrow, failures as errors of ours, and the tables that sqlrl makes, its own and the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
 
+import duckdb
 import pyarrow as pa
 from sqlglot import exp, parse_one
+from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlrl.engine.base import TableName
-from sqlrl.engine.statements import Statements
-from sqlrl.errors import InputError
+from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
+from sqlrl.engine.interruption import on_interrupt
+from sqlrl.errors import EngineError, InputError, OverflowEngineError
+
+logger = logging.getLogger(__name__)
+_PROBE = "SELECT txid_current(), current_setting('default_collation')"
+_EXACT = {"", "binary", "c", "posix"}
+_names = itertools.count(1)
 
 
-class DuckDBEngine(Statements):
+class DuckDBEngine:
     """Runs sqlglot expressions on a DuckDB connection.
 
     Use `connect` to make one.
@@ -43,6 +58,323 @@ class DuckDBEngine(Statements):
     >>> engine.fetch(select("1 + 1 as two"), step="add").to_pylist()
     [{'two': 2}]
     """
+
+    dialect: str = "duckdb"
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        home: tuple[str, str],
+        *,
+        owned: bool = True,
+        writable: bool = True,
+        path: str = ":memory:",
+        scratch: tuple[str, str] | None = None,
+        directory: TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.home = home
+        self.owned = owned
+        self.writable = writable
+        self.path = path
+        self.scratch = scratch or home
+        self._directory = directory
+        self._depth = 0
+        self._left: list[str] = []
+        # Nothing but SQL that the user runs here can have opened a transaction in memory of our own.
+        self._alone = owned and path == ":memory:"
+        self._unready = False
+        self._cursors: set[duckdb.DuckDBPyConnection] = set()
+
+    @property
+    def schema(self) -> str:
+        """What SQL calls the place of sqlrl's tables: `sqlrl`, with `_` behind it where the user has something of that name.
+
+        Examples
+        --------
+        >>> from sqlrl.engine.connection import connect
+        >>> connect(duckdb.connect().execute("CREATE SCHEMA sqlrl")).schema
+        'sqlrl_'
+        """
+        catalog, schema = self.home
+        return catalog if schema == "main" else schema
+
+    def render(self, statement: exp.Expr) -> str:
+        """Return the statement as SQL of this engine's dialect.
+
+        Examples
+        --------
+        >>> from sqlglot import exp
+        >>> from sqlrl.engine.connection import connect
+        >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
+        '"t"."a b"'
+        """
+        return rendered(statement)
+
+    def execute(self, statement: exp.Expr, *, step: str) -> int:
+        """Run a statement that returns no rows; return how many it wrote or deleted.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        return self.execute_sql(self.render(statement), step=step)
+
+    def execute_sql(self, sql: str, *, step: str) -> int:
+        """Run statements given as text; for sqlrl's own scripts and for text that the user wrote as SQL.
+
+        Returns
+        -------
+        int
+            How many rows the last one wrote or deleted.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        logger.debug("%s: %s", step, sql)
+        try:
+            # An unread result would bar the connection from other work (DuckDB 2.0).
+            with on_interrupt(self.interrupt):
+                rows = self.connection.execute(sql).fetchall()
+                return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
+        """Run a query and return all of its rows.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        sql = self.render(query)
+        logger.debug("%s: %s", step, sql)
+        try:
+            with on_interrupt(self.interrupt):
+                return self.connection.sql(sql).to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query that has few rows, in half the time of `fetch`.
+
+        Parameters
+        ----------
+        query : sqlglot expression or str
+            Text as `render` returns it.
+
+        Returns
+        -------
+        names : list of str
+            Of the columns.
+        rows : list of tuple
+            Values of Python.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, with the step and the SQL.
+        """
+        sql = query if isinstance(query, str) else self.render(query)
+        logger.debug("%s: %s", step, sql)
+        try:
+            with on_interrupt(self.interrupt):
+                result = self.connection.execute(sql)
+                names = [str(column[0]) for column in result.description]
+                return names, result.fetchall()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+
+    def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+        """Run a query on a cursor of its own and yield its rows in batches.
+
+        The cursor sees committed tables only: do not stream what an open transaction has written.
+
+        Raises
+        ------
+        EngineError
+            If the database fails, also in the middle of the stream.
+        """
+        sql = self.render(query)
+        logger.debug("%s: %s", step, sql)
+        cursor = self.connection.cursor()
+        self._cursors.add(cursor)
+        try:
+            with on_interrupt(self.interrupt):
+                reader = cursor.sql(sql).to_arrow_reader(rows)
+            while True:
+                with on_interrupt(self.interrupt):
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                yield batch
+        except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
+            self._fail(error, step, sql)
+        finally:
+            self._cursors.discard(cursor)
+            cursor.close()
+
+    def interrupt(self) -> None:
+        """Stop what runs now, streams included; may be called from another thread."""
+        for connection in (self.connection, *tuple(self._cursors)):
+            connection.interrupt()
+
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Run SQL that the user wrote and return DuckDB's relation.
+
+        Raises
+        ------
+        EngineError
+            If the database refuses it.
+        """
+        self._unready = True
+        try:
+            with on_interrupt(self.interrupt):
+                return self.connection.sql(sql)
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            if self.schema == "sqlrl" or not re.search(r'\bsqlrl"?\s*\.', sql, re.IGNORECASE):
+                self._fail(error, "run your SQL", sql)
+            moved = f"something of yours is called sqlrl, so the tables of the library are in {self.schema}: from {self.schema}.TABLE"
+            raise EngineError("run your SQL", str(error).strip(), sql, moved) from error
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "run your SQL", sql)
+
+    def rows_of(self, sql: str) -> pa.Table | None:
+        """Run SQL that the user wrote and return the rows of its last statement, None if that has none.
+
+        Raises
+        ------
+        EngineError
+            If the database refuses it, also while the rows are read.
+        """
+        # DuckDB returns None where a statement has no rows.
+        relation: duckdb.DuckDBPyRelation | None = self.relation(sql)
+        if relation is None:
+            return None
+        try:
+            with on_interrupt(self.interrupt):
+                return relation.to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "run your SQL", sql)
+
+    def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
+        """Return the database's estimate of the number of rows and its plan as text, without running the query.
+
+        Returns
+        -------
+        rows : int
+            0 if the plan states no estimate.
+        plan : str
+
+        Raises
+        ------
+        EngineError
+            If the query cannot be planned.
+        """
+        sql = self.render(query)
+        try:
+            tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
+            plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, sql)
+        return _estimated_rows(json.loads(tree)), str(plan)
+
+    @contextmanager
+    def attached(self, data: Any) -> Iterator[exp.Table]:
+        """Show an Arrow table, a data frame or a relation to SQL under a fresh name while the context is open.
+
+        Only statements of this engine see it, streams do not.
+        """
+        name = f"sqlrl attached {next(_names)}"
+        try:
+            self.connection.register(name, data)
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "read a Python object", type(data).__name__)
+        try:
+            yield exp.table_(name, quoted=True)
+        finally:
+            self._forget(name)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer.
+
+        Raises
+        ------
+        InputError
+            If a transaction of the user's is open, which is left as it is.
+        """
+        if self._depth:
+            yield
+            return
+        self.check_ready()
+        self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
+        self._depth = 1
+        try:
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self._depth = 0
+        self.execute_sql("COMMIT", step="commit")
+
+    def check_ready(self) -> None:
+        """Refuse to go on while the user's transaction is open or names that differ are equal (`check_ready`)."""
+        if self._unready or not self._alone:
+            check_ready(self.connection, self.path if self.owned else None)
+            self._unready = False
+
+    def run_script(self, script: str, *, step: str) -> None:
+        """Run SQL statements with unqualified names in `home`, in one transaction of their own.
+
+        Raises
+        ------
+        EngineError
+            If one fails; then none has taken effect.
+        """
+        cursor = self.connection.cursor()
+        catalog, schema = (exp.to_identifier(part, quoted=True).sql(dialect=self.dialect) for part in self.home)
+        try:
+            cursor.execute(f"USE {catalog}.{schema}")
+            cursor.execute("BEGIN TRANSACTION")
+            cursor.execute(script).fetchall()
+            cursor.execute("COMMIT")
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, step, script)
+        finally:
+            cursor.close()
+
+    def same_database(self, other: object) -> bool:
+        """Return True if the tables of another engine are these very tables.
+
+        Examples
+        --------
+        >>> from sqlrl.engine.connection import connect
+        >>> engine = connect(":memory:")
+        >>> engine.same_database(engine), engine.same_database(connect(":memory:"))
+        (True, False)
+        """
+        if not isinstance(other, DuckDBEngine) or self.home != other.home:
+            return False
+        if self.connection is other.connection:
+            return True
+        # What only can be read has its tables of atoms in the memory of one connection.
+        files = [Path(e.path).resolve() for e in (self, other) if e.owned and e.writable and e.path != ":memory:"]
+        return len(files) == 2 and files[0] == files[1]
+
+    def close(self) -> None:
+        """Close the connection if it is ours; a connection of the user's loses sqlrl's attached database only."""
+        if self.owned:
+            self.connection.close()
+        if self._directory is not None:
+            self._directory.cleanup()
+
+    # ---- tables --------------------------------------------------------------------------------------
 
     def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:
         """Create a table of the user's in the current schema of the connection.
@@ -178,6 +510,169 @@ class DuckDBEngine(Statements):
         """Drop a view if it exists."""
         self.execute(exp.Drop(tables=[_table(name)], kind="VIEW", exists=True), step=step)
 
+    # ---- failures ------------------------------------------------------------------------------------
+
+    def _forget(self, name: str) -> None:
+        """Unregister a Python object; in an aborted transaction that must wait for the rollback."""
+        try:
+            self.connection.unregister(name)
+        except duckdb.TransactionException:
+            self._left.append(name)
+        except duckdb.Error as error:
+            logger.debug("%s is gone already: %s", name, error)
+
+    def _roll_back(self) -> None:
+        """Roll back; a failed commit has already done so."""
+        try:
+            self.connection.execute("ROLLBACK").fetchall()
+        except duckdb.TransactionException:
+            logger.debug("no transaction was left to roll back")
+        left, self._left = self._left, []
+        for name in left:
+            self._forget(name)
+
+    def remedy(self, reason: str) -> str:
+        """Return what to do about a failure of the database, with the sizes it had; nothing if memory and disk are not to blame."""
+        if not is_exhausted(reason):
+            return ""
+        try:
+            storage = read_storage(self.connection, owned=self.owned)
+        except (duckdb.Error, RuntimeError) as error:
+            logger.debug("the settings of the database cannot be read: %s", error)
+            return ""
+        return remedy(reason, storage)
+
+    def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
+        """Raise what an error means: KeyboardInterrupt, InputError if a file is damaged or closed, else an EngineError."""
+        noticed = (
+            isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
+        )
+        if noticed or isinstance(error, duckdb.InterruptException):
+            raise KeyboardInterrupt from error
+        if isinstance(error, duckdb.ConnectionException) and "closed" in str(error):
+            raise InputError(f"{self.path} is closed: open it again with connect().") from error
+        reason = str(error).strip()
+        broken = damage(reason, self.path if self.owned else "a file of your connection")
+        if broken is not None:
+            raise broken from error
+        # Messages show the beginning of either.
+        logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
+        kind = OverflowEngineError if _is_overflow(reason) else EngineError
+        raise kind(step, reason, sql, self.remedy(reason)) from error
+
 
 def _table(name: TableName) -> exp.Table:
     return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
+
+
+def _is_overflow(reason: str) -> bool:
+    """Tell whether DuckDB says that an integer does not fit into its type.
+
+    Examples
+    --------
+    >>> _is_overflow("Out of Range Error: Overflow in HUGEINT addition"), _is_overflow("Out of Memory Error: failed")
+    (True, False)
+    """
+    return "overflow" in reason.lower() or "out of range" in reason.lower()
+
+
+def _estimated_rows(plan: list[dict[str, Any]]) -> int:
+    """Return the first estimate met on the way down from the root of a plan."""
+    nodes = list(plan)
+    while nodes:
+        node = nodes.pop(0)
+        estimate = node.get("extra_info", {}).get("Estimated Cardinality")
+        if estimate is not None:
+            return int(str(estimate).lstrip("~"))
+        nodes = list(node.get("children", [])) + nodes
+    return 0
+
+
+# ---- before anything is done on a connection that is shared ------------------------------------------
+
+
+def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) -> None:
+    """Refuse to go on while the user's transaction is open or names that differ are equal, before anything is harmed.
+
+    A BEGIN inside a transaction fails and takes the transaction down with it; and a transaction of DuckDB's can write to
+    one database alone, so that sqlrl cannot work inside one that writes to the user's tables. Under a default collation
+    such as NOCASE all texts are compared by it, also the names in sqlrl's own tables.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+    path : str, optional
+        What messages call the database, if `connect` opened the connection.
+
+    Raises
+    ------
+    InputError
+        A transaction is open, and as it was; or it was aborted already; or a default collation is set; or the connection is
+        closed.
+
+    Examples
+    --------
+    >>> connection = duckdb.connect()
+    >>> check_ready(connection)
+    >>> check_ready(connection.execute("SET default_collation = 'nocase'"))
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: your connection has default_collation = 'nocase', and sqlrl tells constants apart exactly: run RESET default_collation (RESET SESSION default_collation if it was set for the session). Columns may keep collations of their own.
+    >>> check_ready(connection.execute("RESET default_collation").begin())
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: your connection has an open transaction, and sqlrl needs its own: commit it or roll it back first. It was left as it is.
+    """
+    try:
+        # Two statements have one number only inside a transaction.
+        (first, collation), (second, _) = (connection.execute(_PROBE).fetchall()[0] for _ in range(2))
+    except duckdb.ConnectionException as error:
+        closed = "the connection is closed: open it again."
+        raise InputError(closed if path is None else f"{path} is closed: open it again with connect().") from error
+    except duckdb.TransactionException as error:
+        raise InputError("your connection has a transaction that an error has aborted: roll it back first.") from error
+    if first == second:
+        raise InputError(
+            "your connection has an open transaction, and sqlrl needs its own: commit it or roll it back first. It was left as "
+            "it is."
+        )
+    if collation.lower() not in _EXACT:
+        raise InputError(
+            f"your connection has default_collation = {collation!r}, and sqlrl tells constants apart exactly: run RESET "
+            "default_collation (RESET SESSION default_collation if it was set for the session). Columns may keep collations of their own."
+        )
+
+
+# ---- SQL that means the same whatever orders are the default -----------------------------------------
+
+
+class _Generator(DuckDBGenerator):
+    # DuckDB's own leaves out what its settings default_order and default_null_order are by default; a user may have set others.
+
+    def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
+        """Return ORDER BY, with expressions alone taken as ascending."""
+        keys = [key if isinstance(key, exp.Ordered) else exp.Ordered(this=key) for key in expression.expressions]
+        expression.set("expressions", keys)
+        return super().order_sql(expression, flat)
+
+    def ordered_sql(self, expression: exp.Ordered) -> str:
+        """Return a key of an order with its direction and the place of NULL."""
+        direction, place = (expression.args.get(name) for name in ("desc", "nulls_first"))
+        return f"{self.sql(expression, 'this')} {'DESC' if direction else 'ASC'} NULLS {'FIRST' if place else 'LAST'}"
+
+    def sorted_list(self, expression: exp.ArraySort) -> str:
+        """Return a list in ascending order, the only one of plans."""
+        order = map(exp.Literal.string, ("ASC", "NULLS LAST"))
+        return self.func("LIST_SORT", expression.this, *order)
+
+    TRANSFORMS = {**DuckDBGenerator.TRANSFORMS, exp.ArraySort: sorted_list}  # noqa: RUF012
+
+
+def rendered(statement: exp.Expr) -> str:
+    """Return a statement as SQL of DuckDB's in which each order states its direction and where NULL stands.
+
+    Examples
+    --------
+    >>> rendered(exp.select("x").from_("t").order_by(exp.column("x"), exp.column("y").desc()))
+    'SELECT x FROM t ORDER BY x ASC NULLS LAST, y DESC NULLS LAST'
+    """
+    # The generator writes what it makes of a node into it (above, keys of an order): that is the same the next time.
+    return _Generator(dialect="duckdb").generate(statement, copy=False)

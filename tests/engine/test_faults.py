@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 import sqlrl
-from sqlrl.engine.exhausted import Room, is_exhausted, remedy
+from sqlrl.engine.faults import Storage, is_exhausted, remedy
 from sqlrl.errors import EngineError
 
 MANY = "select repeat(md5(i::text), 4) as word from range(300000) t(i)"
-ROOM = Room("3.7 GiB", "spilled", "1.0 GiB")
+STORAGE = Storage("3.7 GiB", "spilled", "1.0 GiB")
 
 
 def failure(db: sqlrl.Database) -> EngineError:
@@ -81,7 +81,7 @@ def test_a_disk_that_is_full_is_named() -> None:
 )  # fmt: skip
 def test_the_remedy_follows_from_what_is_used_up(reason: str, said: str) -> None:
     assert is_exhausted(reason)
-    assert said in remedy(reason, ROOM)
+    assert said in remedy(reason, STORAGE)
 
 
 @pytest.mark.parametrize("text", ["Out of Memory Error", "out of memory", "failed to pin", "No space left on device"])
