@@ -1,15 +1,55 @@
-"""What all tests and doctests share: databases without comments on their tables."""
+"""What all tests and doctests share: databases without comments on their tables, and names that examples in docstrings use."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
 from sqlrl.catalog import migrations
 
 _COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
+
+SHARED = {
+    "sqlrl.catalog.catalog": ("Catalog",),
+    "sqlrl.catalog.layout": ("PredicateInfo", "TypeInfo"),
+    "sqlrl.engine.connection": ("connect",),
+    "sqlrl.engine.nodes": ("column",),
+    "sqlrl.ground.binding": ("bind_program",),
+    "sqlrl.ground.grounding": ("ground_network",),
+    "sqlrl.ground.sample_programs": ("FRIENDS", "PEOPLE", "sample_program"),
+    "sqlrl.learn.labels": ("Names",),
+    "sqlrl.logic.bias_parser": ("parse_bias",),
+    "sqlrl.logic.formulas": ("parse_formula",),
+    "sqlrl.logic.horn_parser": ("parse_definitions",),
+    "sqlrl.logic.mln": ("parse_mln",),
+    "sqlrl.logic.printer": ("format_formula",),
+    "sqlrl.logic.shapes": ("Shape", "ShapeLiteral", "Slot"),
+    "sqlrl.logic.terms": ("Atom", "Constant", "Literal", "Variable"),
+    "sqlrl.plan.sample_layout": ("friends_smoke", "people", "table_name"),
+    "sqlrl.plan.slots": ("bind",),
+    "sqlrl.plan.sources": ("OBSERVED", "table"),
+    "sqlrl.solve.marginal": ("marginals",),
+    "sqlrl.solve.mpe": ("mpe",),
+    "sqlrl.solve.sample_networks": ("chains", "network"),
+    "sqlrl.solve.structure": ("compile_network",),
+    "sqlrl.solve.weighted": ("weigh",),
+    "sqlrl.structure.osl.sample_window": ("facts", "field_pattern", "modes"),
+}
+"""By module the names that examples of internal docstrings use without importing them; those of users import what they use."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give an example in a docstring the shared names; names of its own module come first."""
+    if isinstance(item, pytest.DoctestItem):
+        names = item.dtest.globs
+        names.setdefault("np", import_module("numpy"))
+        names.setdefault("pa", import_module("pyarrow"))
+        for module, shared in SHARED.items():
+            for name in shared:
+                names.setdefault(name, getattr(import_module(module), name))
 
 
 @pytest.fixture(scope="session", autouse=True)

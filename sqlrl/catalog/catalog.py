@@ -42,8 +42,6 @@ class Catalog:
 
     Examples
     --------
-    >>> from sqlrl.engine.connection import connect
-    >>> from sqlrl.logic.mln import parse_mln
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
     >>> model = parse_mln("Friends(person, person)\nSmokes(person)\nFriends(x, y) => Smokes(y)", query=("Smokes",))

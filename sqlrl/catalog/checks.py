@@ -281,7 +281,6 @@ def check_types(model: Model) -> None:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> check_types(parse_mln("persn = {Anna}\nSmokes(person)"))
     Traceback (most recent call last):
     sqlrl.errors.CatalogError: the model lists constants of the type 'persn', which no predicate of it has; did you mean 'person'? ...

@@ -193,8 +193,6 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
 
     Examples
     --------
-    >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connection import connect
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load(
     ...     "Size", [("d1", "small"), ("d2", "small"), ("d3", "large"), ("d4", "large")], types=["drug", "size"]

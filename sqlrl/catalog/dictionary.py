@@ -30,7 +30,6 @@ def used_predicates(model: Model) -> frozenset[str]:
 
     Examples
     --------
-    >>> from sqlrl.logic.terms import Atom
     >>> used_predicates(Model({}, rules=(Rule(Atom("P", (Constant("A"),))),)))
     frozenset({'P'})
     """

@@ -210,8 +210,6 @@ def _contents_fingerprint(store: Store) -> str:
 
     Examples
     --------
-    >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connection import connect
     >>> catalog, found = Catalog(connect(":memory:")), []
     >>> for facts in ([("Anna",)], [("Anna",)], [("Anna",), ("Bob",)]):
     ...     catalog.load("Smokes", facts, types=["person"])

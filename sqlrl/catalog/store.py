@@ -479,7 +479,6 @@ class Store:
 
         Examples
         --------
-        >>> from sqlrl.engine.connection import connect
         >>> store = Store(connect(":memory:"))
         >>> store.create("fact_p", exp.select("1 as x"), "example")
         1

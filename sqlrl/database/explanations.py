@@ -141,7 +141,6 @@ def explain(program: Program) -> Iterator[Explanation]:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> [each.shape for each in explain(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """

@@ -91,7 +91,6 @@ def names_of(program: Program, network: Network) -> Names:
 
     Examples
     --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> names_of(program, ground_network(program)).texts(np.array([2]))
     [('Smokes', 'Bob')]

@@ -177,7 +177,6 @@ def method_names(found: MarginalResult) -> pa.Array:
     Examples
     --------
     >>> from sqlrl.solve.marginal import marginals
-    >>> from sqlrl.solve.sample_networks import network
     >>> method_names(marginals(network(1, []), [])).to_pylist()
     ['logistic']
     """

@@ -443,8 +443,6 @@ def put_together(windows: Iterable[Window], task: Progress, *, examples: int, co
     Examples
     --------
     >>> from sqlrl.report import QuietConsole
-    >>> from sqlrl.solve.mpe import mpe
-    >>> from sqlrl.solve.sample_networks import network
     >>> parts = [network(1, [(0, [1])]), network(2, [(0, [-1, 2])])]
     >>> windows = ((np.array([i]), part, mpe(part, [2.0])) for i, part in enumerate(parts))
     >>> found = put_together(windows, QuietConsole().progress(""), examples=2, counted=True)

@@ -166,7 +166,6 @@ def by_evidence(program: Program, total: Counts, opened: Counts, violated: Count
 
     Examples
     --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> total, opened, violated = (np.array([n], dtype=object) for n in (9, 4, 2))
     >>> by_evidence(sample_program(PEOPLE, ["Smokes"], FRIENDS), total, opened, violated)[
     ...     "satisfied_by_evidence"

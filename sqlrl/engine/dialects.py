@@ -43,7 +43,6 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
     >>> both = once.copy().join(inner.subquery("b"))
     >>> for_dialect(both, "spark").sql("spark")
     'WITH a AS (SELECT x), a_2 AS (SELECT y) SELECT x FROM a, (SELECT y FROM a_2 AS a) AS b'
-    >>> from sqlrl.engine.nodes import column
     >>> print(for_dialect(cast(exp.Sum(this=column("n")), "INT128"), "spark").sql("spark"))
     COALESCE(TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
     CASE WHEN COUNT(`n`) > 0 THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0)) END)

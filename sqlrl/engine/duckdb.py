@@ -53,7 +53,6 @@ class DuckDBEngine:
     Examples
     --------
     >>> from sqlglot import select
-    >>> from sqlrl.engine.connection import connect
     >>> engine = connect(":memory:")
     >>> engine.fetch(select("1 + 1 as two"), step="add").to_pylist()
     [{'two': 2}]
@@ -92,7 +91,6 @@ class DuckDBEngine:
 
         Examples
         --------
-        >>> from sqlrl.engine.connection import connect
         >>> connect(duckdb.connect().execute("CREATE SCHEMA sqlrl")).schema
         'sqlrl_'
         """
@@ -104,8 +102,6 @@ class DuckDBEngine:
 
         Examples
         --------
-        >>> from sqlglot import exp
-        >>> from sqlrl.engine.connection import connect
         >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
         '"t"."a b"'
         """
@@ -354,7 +350,6 @@ class DuckDBEngine:
 
         Examples
         --------
-        >>> from sqlrl.engine.connection import connect
         >>> engine = connect(":memory:")
         >>> engine.same_database(engine), engine.same_database(connect(":memory:"))
         (True, False)

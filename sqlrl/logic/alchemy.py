@@ -85,7 +85,6 @@ def features(formula: Formula, hard: bool, model: Model, open_predicates: frozen
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)\n1 H(x) ^ S(x)", semantics="alchemy")
     >>> for rule in model.rules:
     ...     for feature in features(rule.formula, rule.hard, model, frozenset({"H", "S"})):
@@ -149,7 +148,6 @@ def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", semantics="alchemy")
     >>> found = normal_rules(model.rules[0], model, frozenset({"H", "S"}))
     >>> [(format_formula(each.rule.formula), each.rule.weight) for each in found]

@@ -322,7 +322,6 @@ def conjuncts(node: Node) -> tuple[Path, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.terms import Literal
     >>> h, s, t = (Signed(Literal(name, ())) for name in "HST")
     >>> conjuncts(disjoin((h, conjoin((s, t))))) == ((h, s), (h, t))
     True

@@ -56,7 +56,6 @@ def compile_rule(
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("H(t)\nS(t)\n1 H(x) ^ (S(x) v !H(x))\n1 H(x) <=> S(x)")
     >>> for rule in model.rules:
     ...     for feature in compile_rule(rule, model, frozenset({"H", "S"})):
@@ -114,7 +113,6 @@ def clause_text(clauses: Sequence[Clause], negated: bool) -> str:
 
     Examples
     --------
-    >>> from sqlrl.logic.terms import Literal, Variable
     >>> clause_text([Clause((("x", "t"),), (Literal("H", (Variable("x"),)),))], negated=True)
     '!(H(x))'
     """

@@ -31,7 +31,6 @@ def drop_predicates(model: Model, names: Iterable[str]) -> Model:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("Smokes(p)\nCancer(p)\nRich(p)\n1 Smokes(x) => Cancer(x)\n2 Rich(x) => !Smokes(x)")
     >>> print(drop_predicates(model, ["Rich"]))
     Smokes(p)

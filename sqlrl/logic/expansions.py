@@ -43,7 +43,7 @@ def expand(model: AnyModel) -> AnyModel:
 
     Examples
     --------
-    >>> from sqlrl.logic.model import Expansions, Model, Rule
+    >>> from sqlrl.logic.model import Expansions, Model
     >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
     >>> [(str(r.formula), r.weight) for r in expand(Model({}, rules=(rule,))).rules]
     [('P("a")', 1.0), ('P("b")', 2.0)]
@@ -71,7 +71,6 @@ def expand_rule(rule: Rule) -> tuple[Rule, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.rules import Rule
     >>> len(expand_rule(Rule(Atom("P", ()))))
     1
     """

@@ -31,7 +31,6 @@ class HornAtom:
 
     Examples
     --------
-    >>> from sqlrl.logic.terms import Constant
     >>> str(HornAtom("parent", (Variable("x"), Constant("Anna"))))
     'parent(x, "Anna")'
     """
@@ -69,7 +68,6 @@ class HornRule:
 
     Examples
     --------
-    >>> from sqlrl.logic.horn_parser import parse_definitions
     >>> print(parse_definitions("leaf(x) :- node(x), x = y, not parent(y, _).").rules[0])
     leaf(x) :- node(x), !parent(x, _).
     """
@@ -101,7 +99,6 @@ class Definitions:
 
     Examples
     --------
-    >>> from sqlrl.logic.horn_parser import parse_definitions
     >>> text = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
     >>> definitions = parse_definitions(text)
     >>> definitions.defined(), definitions.used()
@@ -175,7 +172,6 @@ def components(definitions: Definitions) -> tuple[Component, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.horn_parser import parse_definitions
     >>> text = "odd(x) :- next(y, x), even(y). even(x) :- next(y, x), odd(y). even(x) :- zero(x). p(x) :- odd(x)."
     >>> [(c.predicates, c.recursive) for c in components(parse_definitions(text))]
     [(('odd', 'even'), True), (('p',), False)]

@@ -63,7 +63,6 @@ def infer_types(definitions: Definitions, known: Mapping[str, tuple[str, ...]]) 
 
     Examples
     --------
-    >>> from sqlrl.logic.horn_parser import parse_definitions
     >>> text = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
     >>> infer_types(parse_definitions(text), {"parent": ("person", "person")})
     {'ancestor': ('person', 'person')}

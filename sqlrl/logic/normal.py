@@ -227,7 +227,6 @@ def normalise(formula: Formula, model: Model, division: Division | None = None) 
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> declared = "Friends(person, person)\nSmokes(person)\n"
     >>> for formula in (
     ...     "Friends(x, y) => Smokes(y)",

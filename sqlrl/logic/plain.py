@@ -37,8 +37,6 @@ def plain_model(
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> from sqlrl.logic.printer import format_formula
     >>> plain, owners, _ = plain_model(parse_mln("P(t)\nQ(t)\n*P(x) => Q(x)\nQ(x)"), frozenset({"Q"}))
     >>> [format_formula(rule.formula) for rule in plain.rules], owners
     (['P(x) => Q(x)', '!P(x) => Q(x)', 'Q(x)'], (0, 0, 1))

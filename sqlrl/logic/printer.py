@@ -205,7 +205,6 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
 
     Examples
     --------
-    >>> from sqlrl.logic.rules import Rule
     >>> format_rule(Rule(Atom("P", (Variable("x"),)), weight=1.5))
     '1.5 P(x)'
     """
@@ -236,7 +235,6 @@ def placed(rule: Rule) -> str:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> placed(parse_mln("P(t)\n1 P(x)").rules[0])
     '<text>:2: P(x)'
     """
@@ -262,7 +260,6 @@ def format_model(model: RuleSet) -> str:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> print(format_model(parse_mln("Smokes( person )  // who\n-0.5 Smokes(x)")))
     Smokes(person)
     <BLANKLINE>

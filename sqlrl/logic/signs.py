@@ -33,8 +33,6 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
-    >>> from sqlrl.logic.printer import format_formula
     >>> [format_formula(f) for f in split_signs(parse_formula("*P(x) ^ *Q(x)"))]
     ['P(x) ^ Q(x)', '!P(x) ^ Q(x)', 'P(x) ^ !Q(x)', '!P(x) ^ !Q(x)']
     """
@@ -59,7 +57,6 @@ def split_rule(rule: Rule) -> tuple[Rule, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.terms import Atom
     >>> len(split_rule(Rule(BothSigns(Atom("P", ())), weight=1.0)))
     2
     """
@@ -79,7 +76,6 @@ def split_model(model: Model) -> Model:
 
     Examples
     --------
-    >>> from sqlrl.logic.mln import parse_mln
     >>> len(split_model(parse_mln("P(t)\n*P(x)")).rules)
     2
     """

@@ -25,7 +25,6 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
     >>> [type(part).__name__ for part in parts_of(parse_formula("P(x) => EXIST y !Q(y)"))]
     ['Atom', 'Exist']
     """
@@ -47,8 +46,6 @@ def with_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formul
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
-    >>> from sqlrl.logic.printer import format_formula
     >>> format_formula(with_parts(parse_formula("P(x) => Q(x)"), Not))
     '!P(x) => !Q(x)'
     """
@@ -76,7 +73,6 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
     >>> [type(part).__name__ for part in subformulas(parse_formula("P(x) => EXIST y !Q(y)"))]
     ['Implies', 'Atom', 'Exist', 'Not', 'Atom']
     """
@@ -90,7 +86,6 @@ def atoms_of(formula: Formula) -> Iterator[Atom]:
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
     >>> [str(atom) for atom in atoms_of(parse_formula("*P(x) => x != y v !Q(y)"))]
     ['P(x)', 'Q(y)']
     """
@@ -102,7 +97,6 @@ def terms_of(formula: Formula) -> Iterator[Term]:
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
     >>> [str(term) for term in terms_of(parse_formula("P(x, Anna) => x != y"))]
     ['x', 'Anna', 'x', 'y']
     """

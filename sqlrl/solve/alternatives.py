@@ -67,8 +67,6 @@ def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Opt
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
     >>> other = flipped(friends, np.array([True, True]), 1, Options())
     >>> other.world.tolist(), other.behind
@@ -120,8 +118,6 @@ def differing(weighted: WeightedNetwork, world: BoolArray, options: Options) -> 
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> other = differing(weigh(network(2, [(0, [1]), (1, [-2])]), [2.0, 1.5]), np.array([True, False]), Options())
     >>> other.world.tolist(), other.behind
     ([True, True], 1.5)
@@ -176,8 +172,6 @@ def flip_losses(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
     >>> flip_losses(friends, np.array([True, True])).tolist()
     [3.5, 2.0]

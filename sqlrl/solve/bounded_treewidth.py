@@ -124,8 +124,6 @@ def compile_bounded(structure: Structure) -> BoundedProgram:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.structure import compile_network
     >>> triangle_and_pair = network(5, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (0, [4, 5])])
     >>> program = compile_bounded(compile_network(triangle_and_pair))
     >>> program.inside.tolist(), program.buckets.cells.tolist()

@@ -59,8 +59,6 @@ def split(structure: Structure, wanted: IntArray) -> Iterator[Component]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.structure import compile_network
     >>> small = compile_network(network(4, [(0, [1, -4]), (0, [2, 3])]))
     >>> [c.atoms.tolist() for c in split(small, np.array([0, 1]))]
     [[0, 3], [1, 2]]

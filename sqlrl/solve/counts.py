@@ -48,7 +48,6 @@ def open_counts(network: Network, world: BoolArray) -> IntArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> open_counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, False])).tolist()
     [-5, 0]
     """
@@ -72,7 +71,6 @@ def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, True])).tolist()
     [5, 1]
     """
@@ -96,7 +94,6 @@ def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> delta_counts(network(1, [(0, [-1])]), np.array([False]), np.array([True])).tolist()
     [1]
     """
@@ -114,7 +111,6 @@ def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> soft_weights(network(2, [(0, [1, 2]), (1, [-1])], hard=[1]), [2, float("inf")]).tolist()
     [2.0, 0.0]
     """
@@ -157,7 +153,6 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> score(network(2, [(0, [1, 2], 5), (1, [-1])]), [0.5, -2.0], np.array([False, True]))
     0.5
     """

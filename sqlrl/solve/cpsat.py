@@ -217,8 +217,6 @@ def solve_cpsat(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
     >>> solution = solve_cpsat(odd)
     >>> solution.world.tolist(), solution.optimal

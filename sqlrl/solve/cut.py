@@ -64,9 +64,6 @@ def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> Bo
 
     Examples
     --------
-    >>> from sqlrl.solve.restriction import component_labels
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
     >>> count, label = component_labels(weighted)
     >>> pairwise_atoms(weighted, label, count).tolist()
@@ -99,8 +96,6 @@ def quadratic(weighted: WeightedNetwork) -> Quadratic:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> cost = quadratic(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> cost.linear.tolist(), cost.product.tolist()
     ([1.5, 0.0], [-2.0])
@@ -155,8 +150,6 @@ def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> [x.tolist() for x in switched(quadratic(weigh(network(2, [(0, [-1, -2])]), [1.0])))]
     [[False, True], [True, True]]
     """
@@ -289,8 +282,6 @@ def attractive(weighted: WeightedNetwork) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> attractive(weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3])]), [1.0])).tolist()
     [False, False, False]
     """
@@ -325,8 +316,6 @@ def solve_cut(weighted: WeightedNetwork) -> Solution:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> solve_cut(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])).world.tolist()
     [True, True]
     """
@@ -391,8 +380,6 @@ def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> ground = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (1, [2]), (1, [3]), (2, [-1, 4]), (3, [4])]
     >>> persistent(weigh(network(4, ground), [2.0, 1.0, 0.5, 0.5]))[0].tolist()
     [-1, -1, -1, 1]

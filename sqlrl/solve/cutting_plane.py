@@ -127,7 +127,6 @@ def cutting_planes(
     Examples
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
     >>> found = cutting_planes(ProgramOracle(program), program.weights())
     >>> found.result.world.tolist(), found.result.objective, found.result.status.value, found.rounds
@@ -238,7 +237,6 @@ def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
     Examples
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> oracle = ProgramOracle(program)
     >>> found = cutting_planes(oracle, [0.0])
@@ -260,7 +258,6 @@ def add_rows(network: Network, found: Network) -> Network:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> old, new = network(3, [(0, [1, 2])], clauses=2), network(3, [(0, [1, 2]), (0, [1, -3]), (1, [1, 2])])
     >>> larger = add_rows(old, new)
     >>> larger.row_clause.tolist(), larger.literals.tolist(), add_rows(larger, new) is larger

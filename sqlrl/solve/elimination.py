@@ -118,8 +118,6 @@ def bounded_part(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(5, [(0, [1, 2]), (0, [3, 4, 5])]), [1.0])
     >>> bounded = bounded_part(weighted, bucket_cells=4)
     >>> bounded.atoms.tolist(), solve_elimination(bounded.part, order=bounded.order).world.tolist()
@@ -165,8 +163,6 @@ def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) 
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> triangle = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2]), (3, [3])]
     >>> solve_elimination(weigh(network(3, triangle), [2.0, 1.0, 2.5, 1.5])).world.tolist()
     [False, True, False]
@@ -208,8 +204,6 @@ def sum_product(weighted: WeightedNetwork, *, order: Order | None = None) -> tup
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> probability, log_z = sum_product(weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0]))
     >>> probability.round(6).tolist(), round(float(np.exp(log_z)), 6)
     ([0.666667, 0.666667], 3.0)
@@ -238,8 +232,6 @@ def max_marginals(weighted: WeightedNetwork, *, order: Order | None = None) -> t
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> true, false = max_marginals(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5]))
     >>> (true - false).tolist()
     [1.0, 1.0]

@@ -453,8 +453,6 @@ def compile_forest(structure: Structure) -> ForestProgram:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import chains
-    >>> from sqlrl.solve.structure import compile_network
     >>> program = compile_forest(compile_network(chains(2, length=4, states=3)))
     >>> program.arrays.parent.tolist(), program.example_start.tolist()
     ([-1, 0, 1, 2, -1, 4, 5, 6], [0, 4, 8])

@@ -55,8 +55,6 @@ def logistic(weighted: WeightedNetwork) -> FloatArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> logistic(weigh(network(3, [(0, [1]), (1, [2])], blocks=[([1, 2], True)]), [1.0, np.log(3)])).round(3).tolist()
     [0.731, 0.75, 0.25]
     """
@@ -262,7 +260,6 @@ def marginals(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> result = marginals(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
     >>> result.probability.round(6).tolist()
     [0.333333, 0.666667]

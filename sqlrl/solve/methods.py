@@ -80,8 +80,6 @@ class Chooser:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> ground = [(0, [-1, 2]), (0, [-2, 1]), (1, [1]), (2, [-2])]
     >>> chooser = Chooser(weigh(network(2, ground), [2.0, 1.5, 0.5]), Options())
     >>> chooser.run()

@@ -46,7 +46,6 @@ def compile_program(network: Network) -> Program:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import chains
     >>> compile_program(chains(2, length=4, states=3)).structure.forest.tolist()
     [True, True]
     """
@@ -222,7 +221,6 @@ def mpe(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> friends = network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1]), (2, [-2])])
     >>> result = mpe(friends, [2.0, 1.5, 0.5])
     >>> result.world.tolist(), result.objective, result.status.value

@@ -58,8 +58,6 @@ def occurrences(weighted: WeightedNetwork) -> Occurrences:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> found = occurrences(weigh(network(3, [(0, [-1, 2]), (0, [2, 3])]), [1.0]))
     >>> found.start.tolist(), found.occurrence.tolist()
     ([0, 1, 3, 4], [0, 1, 3, 3])

@@ -22,8 +22,6 @@ def keep_rows(weighted: WeightedNetwork, kept: BoolArray) -> WeightedNetwork:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> two = weigh(network(3, [(0, [1, 2]), (0, [2, 3])]), [1.0])
     >>> keep_rows(two, np.array([False, True])).literals.tolist()
     [2, 3]
@@ -85,8 +83,6 @@ def recognise_blocks(weighted: WeightedNetwork) -> WeightedNetwork:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> pairs = [(0, [-1, -2]), (0, [-1, -3]), (0, [-2, -3]), (1, [1, 2, 3])]
     >>> found = recognise_blocks(weigh(network(3, pairs, hard=[0, 1]), [0, 0]))
     >>> found.block.tolist(), found.block_exact.tolist(), len(found.cost)
@@ -339,8 +335,6 @@ def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> friends = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3]), (1, [1])]), [0.5, 2.0])
     >>> presolve(friends)[0].tolist()
     [1, 1, 1]

@@ -74,8 +74,6 @@ def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliqu
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> ground = [(0, [-1, -2]), (0, [-1, -3]), (0, [-2, -3]), (0, [-3, 4])]
     >>> cliques = find_cliques(weigh(network(4, ground), [0.5]))
     >>> cliques.literals.tolist(), cliques.inside.tolist()
@@ -230,8 +228,6 @@ def linear_program(weighted: WeightedNetwork) -> LinearProgram:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> program = linear_program(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> program.cost.tolist(), program.matrix.toarray().tolist(), program.low.tolist()
     ([-0.5, -0.0, 2.0], [[-1.0, 1.0, 1.0]], [0.0])
@@ -377,8 +373,6 @@ def relax(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> Relax
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> relaxed = relax(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> relaxed.truth.round(6).tolist(), round(relaxed.bound, 6)
     ([1.0, 1.0], 2.5)

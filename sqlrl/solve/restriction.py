@@ -71,8 +71,6 @@ def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> full = weigh(network(3, [(0, [-1, 2]), (1, [1, 2, 3])]), [2.0, 0.5])
     >>> part = restrict(full, np.array([1, -1, -1], dtype=np.int8))
     >>> part.atoms.tolist(), part.linear.tolist(), len(part.cost), part.constant
@@ -124,8 +122,6 @@ def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> component_labels(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]))[1].tolist()
     [0, 1, 1, 0]
     """
@@ -161,8 +157,6 @@ def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> part = select(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]), np.array([False, True, True, False]))
     >>> part.atoms.tolist(), part.literals.tolist()
     ([1, 2], [1, 2])
@@ -208,8 +202,6 @@ def select_each(weighted: WeightedNetwork, label: IntArray, count: int) -> Itera
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0])
     >>> [(atoms.tolist(), part.literals.tolist()) for atoms, part in select_each(weighted, np.array([0, 1, 1, 0]), 2)]
     [([0, 3], [1, -2]), ([1, 2], [1, 2])]

@@ -260,8 +260,6 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
 
     Examples
     --------
-    >>> from sqlrl.solve.mpe import mpe
-    >>> from sqlrl.solve.sample_networks import network
     >>> found = [mpe(network(1, [(0, [sign])]), [weight]) for sign, weight in ((1, 2.0), (-1, 0.5))]
     >>> whole = joined(found, np.array([1, 0]))
     >>> whole.world.tolist(), whole.objective, whole.status.value

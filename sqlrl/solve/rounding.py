@@ -98,8 +98,6 @@ def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
     >>> round_up(odd, np.array([0.5, 0.5, 0.0])).tolist()
     [True, False, False]
@@ -147,8 +145,6 @@ def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> solution, _ = solve_relaxation(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
     >>> solution.world.tolist(), solution.optimal
     ([True, True], True)

@@ -266,7 +266,6 @@ def compile_network(network: Network) -> Structure:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import chains
     >>> structure = compile_network(chains(1, length=4, states=3))
     >>> structure.variables.size.tolist(), structure.forest.tolist()
     ([4, 4, 4, 4], [True])

@@ -200,7 +200,6 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [-1, 2]), (2, [1])]), [1.0, 0.5, -2.0])
     >>> weighted.cost.tolist(), weighted.linear.tolist(), weighted.score(np.array([True, False]))
     ([1.5], [-2.0, 0.0], -2.0)
@@ -253,7 +252,6 @@ def atom_terms(network: Network, loss: npt.ArrayLike | None = None) -> FloatArra
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> atom_terms(network(2, [], prior=[0.5, 0.0]), [1, -1]).tolist()
     [1.5, -1.0]
     """

@@ -112,8 +112,6 @@ def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: Names | None
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_lp(weighted, Path(folder, "a.lp"))

@@ -640,8 +640,6 @@ def read_solution(
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2\n")

@@ -91,8 +91,6 @@ def helper_count(weighted: WeightedNetwork) -> int:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> helper_count(weigh(network(20, [(0, list(range(1, 21))), (1, [1, 2])]), [1.0, 1.0]))
     19
     """
@@ -226,8 +224,6 @@ def factor_graph(weighted: WeightedNetwork) -> FactorGraph:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> graph = factor_graph(weigh(network(3, [(0, [-1, 3])], blocks=[([0, 1], True)], prior=[0, 0, 0.5]), [2.0]))
     >>> graph.size.tolist(), graph.tables.value.tolist()
     ([2, 2], [0.0, 0.0, 0.0, 0.5, -2.0, 0.0, 0.0, 0.0])

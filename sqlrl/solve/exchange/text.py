@@ -176,8 +176,6 @@ def names_or_local(names: Names | None, weighted: WeightedNetwork) -> Names:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(2, []), [])
     >>> names_or_local(None, weighted).of(weighted).tolist()
     [0, 1]

@@ -83,8 +83,6 @@ def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: Names | Non
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(2, [(0, [-1, 2])], hard=[0], prior=[0.0, np.log(0.5)]), [0.0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_uai(weighted, Path(folder, "a.uai"))

@@ -76,8 +76,6 @@ def variable_count(weighted: WeightedNetwork) -> int:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> variable_count(weigh(network(2, [(0, [1, 2])]), [-1.0]))
     3
     """
@@ -207,8 +205,6 @@ def write_wcnf(
     Examples
     --------
     >>> import tempfile
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_wcnf(weighted, Path(folder, "a.wcnf"), dialect="2022")

@@ -253,8 +253,6 @@ def solve_walksat(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> found = solve_walksat(weigh(network(3, [(0, [1, 2]), (0, [-2, 3]), (1, [-3])]), [2.0, 1.0]))
     >>> found.world.tolist(), found.gap <= found.rounding
     ([True, False, False], True)
@@ -288,8 +286,6 @@ def hard_world(weighted: WeightedNetwork, *, seed: int, start: BoolArray) -> Boo
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> either = weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0])
     >>> hard_world(either, seed=0, start=np.array([False, True])).tolist()
     [False, True]

@@ -123,8 +123,6 @@ class MarginalResult:
 
         Examples
         --------
-        >>> from sqlrl.solve.marginal import marginals
-        >>> from sqlrl.solve.sample_networks import network
         >>> print(marginals(network(2, [(0, [1, 2])]), [1.0]))  # doctest: +ELLIPSIS
         atoms       2
         exact       2
@@ -169,8 +167,6 @@ def joined(results: Sequence[MarginalResult], order: IntArray) -> MarginalResult
 
     Examples
     --------
-    >>> from sqlrl.solve.marginal import marginals
-    >>> from sqlrl.solve.sample_networks import network
     >>> found = [marginals(network(1, [(0, [sign])]), [np.log(3)]) for sign in (1, -1)]
     >>> joined(found, np.array([1, 0])).probability.round(6).tolist()
     [0.25, 0.75]

@@ -228,8 +228,6 @@ def sample_gibbs(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> found = sample_gibbs(weigh(network(2, [(0, [1, 2])], negated=[0]), [-2.0]), Effort(samples=2000))
     >>> bool(abs(found.mean[0] - 2 * np.e**2 / (1 + 3 * np.e**2)) < 4 * found.error[0])
     True

@@ -172,8 +172,6 @@ def draw_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
     >>> draw_mcsat(either, np.array([False, True]), 3, streams(0, 1)[0]).tolist()
     [[False, True], [False, True], [False, True]]
@@ -190,8 +188,6 @@ def walk_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
     >>> walk_mcsat(either, np.array([True, False]), 3, streams(0, 1)[0]).tolist()
     [False, True]
@@ -241,8 +237,6 @@ def sample_mcsat(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> implies = weigh(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
     >>> found = sample_mcsat(implies, Effort(samples=2000))
     >>> bool(np.all(np.abs(found.mean - [1 / 3, 2 / 3]) < 4 * found.error))

@@ -131,8 +131,6 @@ def propagate(weighted: WeightedNetwork) -> Values:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> known = weigh(network(4, [(0, [-1, 2]), (1, [1])], hard=[0, 1], blocks=[([1, 2], False)]), [0.0, 0.0])
     >>> propagate(known).tolist()
     [1, 1, 0, -1]

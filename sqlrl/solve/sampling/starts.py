@@ -42,8 +42,6 @@ def much_worse(weighted: WeightedNetwork, label: IntArray, world: BoolArray, tha
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(2, [(0, [1]), (1, [2])]), [30.0, 1.0])
     >>> much_worse(weighted, np.array([0, 1]), np.array([False, False]), np.array([True, True])).tolist()
     [True, False]
@@ -90,8 +88,6 @@ def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
     Examples
     --------
     >>> from sqlrl.solve.occurrences import occurrences
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.solve.weighted import weigh
     >>> found = occurrences(weigh(network(6, [], blocks=[([1, 2, 3], True), ([4, 5], False)]), []))
     >>> world = np.array([True, False, False, True, False, True])
     >>> first = opposite(found, world)

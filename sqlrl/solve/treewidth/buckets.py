@@ -123,7 +123,6 @@ def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Bucke
     Examples
     --------
     >>> from sqlrl.solve.treewidth.order import elimination_order
-    >>> from sqlrl.solve.sample_networks import network
     >>> chain = network(3, [(0, [-1, 2]), (0, [-2, 3])])
     >>> buckets = compile_buckets(elimination_order(chain), np.zeros(3), np.ones(2))
     >>> buckets.parent.tolist(), buckets.cells.tolist(), buckets.row.tolist()

@@ -109,7 +109,6 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> square = network(5, [(0, [1, 2]), (0, [2, 3]), (0, [3, 4]), (0, [1, 4]), (0, [4, 5])])
     >>> order = elimination_order(square)
     >>> order.sequence.tolist(), order.scope_start.tolist(), order.within.tolist()
@@ -163,9 +162,7 @@ def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
     >>> from sqlrl.solve.restriction import select
-    >>> from sqlrl.solve.weighted import weigh
     >>> weighted = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
     >>> pair = np.array([False, False, False, True, True])
     >>> part_of_order(elimination_order(weighted), select(weighted, pair), pair).sequence.tolist()

@@ -74,7 +74,6 @@ class BottomClauses:
 
     Examples
     --------
-    >>> from sqlrl.logic.bias_parser import parse_bias
     >>> bias = parse_bias(":- modeh(1, p(+a,+a)). :- modeb(*, q(+a,-b)). :- modeb(*, r(+b,#c)).")
     >>> facts = Saturated(*(np.array(x) for x in ([0, 0], [0, 1], [1, 2], [[5, 3], [3, 8]])))
     >>> bottom = BottomClauses(bias, ("q", "r"), 10).of(facts, 0, np.array([4, 5]))
@@ -217,7 +216,6 @@ def mode_depths(bias: Bias) -> tuple[int | None, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.bias_parser import parse_bias
     >>> modes = "modeh(1, p(+a)). modeb(*, gt(+b,-b)). modeb(*, size(+a,-b)). modeb(*, flex(+c,-e))."
     >>> mode_depths(parse_bias(modes))
     (2, 1, None)
@@ -241,7 +239,6 @@ def unreached(bias: Bias, depth: int) -> tuple[Unreached, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.bias_parser import parse_bias
     >>> modes = "modeh(1, p(+a)). modeb(*, gt(+b,-b)). modeb(*, size(+a,-b)). modeb(*, flex(+c,-e))."
     >>> for found in unreached(parse_bias(modes), 1):
     ...     print(found)
@@ -292,7 +289,6 @@ def check_reach(bias: Bias, depth: int) -> tuple[Unreached, ...]:
 
     Examples
     --------
-    >>> from sqlrl.logic.bias_parser import parse_bias
     >>> check_reach(parse_bias("modeh(1, p(+a)). modeb(*, q(+b,-c))."), 2)
     Traceback (most recent call last):
         ...

@@ -42,7 +42,6 @@ def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
 
     Examples
     --------
-    >>> from sqlrl.logic.formulas import parse_formula
     >>> print(as_rules([parse_formula("size(d1, v) ^ size(d2, v) => same(d1, d2)")], "alike"), end="")
     alike(d1, d2) :- size(d1, v), size(d2, v).
     """
@@ -80,7 +79,6 @@ class ClauseWriter:
     --------
     >>> types = {"great": ("drug", "drug"), "size": ("drug", "value")}
     >>> writer = ClauseWriter("great", ["size"], types, lambda kind: ["small", "large"])
-    >>> from sqlrl.logic.printer import format_formula
     >>> print(format_formula(writer.formula((0, 1), [(BodyLiteral(0, (0, 2)), BodyLiteral(0, (1, 2)))])))
     size(d1, v1) ^ size(d2, v1) => great(d1, d2)
     >>> print(format_formula(writer.formula((0, 0), [(BodyLiteral(0, (0, constant(1))),)])))

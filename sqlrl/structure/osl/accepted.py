@@ -71,8 +71,6 @@ class AcceptedClauses:
     Examples
     --------
     >>> from sqlrl.ground.bindings import WindowBindings
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.logic.shapes import ShapeLiteral, Slot
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> names = (("Smokes", (x,)), ("Friends", (y, x)), ("Smokes", (y,)))

@@ -207,8 +207,6 @@ def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
 
     Examples
     --------
-    >>> from sqlrl.logic.printer import format_formula
-    >>> from sqlrl.structure.osl.sample_window import field_pattern
     >>> formula, plus = template_of(field_pattern(), horn=True)
     >>> print(format_formula(formula), *plus)
     InField(b, +f2, p2) ^ Next(p1, p2) => InField(b, +f1, p1) f1 f2

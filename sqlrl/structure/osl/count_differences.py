@@ -50,8 +50,6 @@ def delta_counts(
     Whoever is befriended by someone smokes, if one asks the labels:
 
     >>> from sqlrl.ground.bindings import WindowBindings
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> literals = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Friends", False, (y, x)))

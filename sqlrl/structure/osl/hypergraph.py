@@ -124,7 +124,6 @@ def build_hypergraph(facts: WindowFacts, modes: Modes) -> Hypergraph:
 
     Examples
     --------
-    >>> from sqlrl.structure.osl.sample_window import facts, modes
     >>> graph = build_hypergraph(facts(), modes())
     >>> [(graph.predicates[p], a.tolist()) for p, a in zip(graph.predicate, graph.arguments)][1:]
     [('InField', [4, 0, 2]), ('Next', [1, 2, -1]), ('Token', [7, 1, 4]), ('Token', [8, 2, 4])]

@@ -238,8 +238,6 @@ def _step_worlds(
 
     Examples
     --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> from sqlrl.structure.osl.settings import OSLParameters
     >>> loss = np.array([1.0, 1.0])
     >>> worlds = _step_worlds(network(2, [(0, [1])]), np.array([-0.5]), loss, OSLParameters(), lambda *_: "")
     >>> [world.tolist() for world in worlds]
@@ -285,7 +283,6 @@ def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
     Examples
     --------
     >>> from sqlrl.solve.counts import delta_counts
-    >>> from sqlrl.solve.sample_networks import network
     >>> small = network(2, [(0, [1])])
     >>> rows = Rows(*(np.array(x) for x in ([0, 0, 1], [-1, 2, -2, -1], [2, 1, 1], [1, 1, 1])))
     >>> longer = appended(small, np.array([7, 9]), rows)

@@ -103,7 +103,6 @@ def find_paths(
     Examples
     --------
     >>> from sqlrl.structure.osl.hypergraph import build_hypergraph
-    >>> from sqlrl.structure.osl.sample_window import facts, modes
     >>> graph = build_hypergraph(facts(), modes())
     >>> start = graph.find(4, "InField", np.array([[4, 0, 1]]))
     >>> paths = find_paths(graph, start, modes(), 3)

@@ -62,7 +62,6 @@ def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clau
 
     Examples
     --------
-    >>> from sqlrl.structure.osl.sample_window import field_pattern
     >>> print(clause_of(field_pattern(), ["ftitle", "ftitle"]))
     !InField(b, "ftitle", p1) v !InField(b, "ftitle", p2) v !Next(p1, p2)
     """
@@ -84,7 +83,6 @@ def formula_of(atoms: Sequence[Atom], *, horn: bool) -> Formula:
 
     Examples
     --------
-    >>> from sqlrl.logic.printer import format_formula
     >>> format_formula(formula_of([Atom("Smokes", (Variable("x"),))], horn=False))
     '!Smokes(x)'
     """
@@ -215,7 +213,7 @@ class PatternBook:
     --------
     >>> from sqlrl.structure.osl.hypergraph import build_hypergraph
     >>> from sqlrl.structure.osl.paths import find_paths
-    >>> from sqlrl.structure.osl.sample_window import TYPES, facts, modes
+    >>> from sqlrl.structure.osl.sample_window import TYPES
     >>> graph = build_hypergraph(facts(), modes())
     >>> paths = find_paths(graph, graph.find(4, "InField", np.array([[4, 0, 1]])), modes(), 3)
     >>> book = PatternBook(modes(), TYPES)
