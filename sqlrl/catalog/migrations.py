@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from sqlglot import exp
@@ -210,6 +211,7 @@ def layout_script() -> str:
     return resource("schemas", "layout.sql")
 
 
+@cache
 def installed_version() -> str:
     """Return the version of sqlrl, `0` where it runs without being installed.
 

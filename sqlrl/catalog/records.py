@@ -250,12 +250,12 @@ def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select]) -> str:
         for (kind, name), table in tables.items()
     ]
     rows = store.rows(union_all(queries), "fingerprint the data")
-    said = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
+    lines = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
     for record in predicates.values():
         kept = {name: value for name, value in asdict(record).items() if name not in (*_LOADING, "facts", "atoms")}
-        said.append(repr(sorted(kept.items())))
-    said += [repr((x.type, x.local, x.choice, x.declared, x.numeric)) for x in types.values()]
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
+        lines.append(repr(sorted(kept.items())))
+    lines += [repr((x.type, x.local, x.choice, x.declared, x.numeric)) for x in types.values()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
 # ---- models and runs ---------------------------------------------------------------------------------

@@ -119,13 +119,13 @@ def session(output: Messages) -> Iterator[Session]:
     logger.addHandler(handler)
     logger.setLevel(logging.CRITICAL if output.quiet and not output.verbose else _LEVELS[min(output.verbose, 2)])
 
-    said = set[str]()
+    shown = set[str]()
 
     def warn(message: Warning | str, *_: object, **__: object) -> None:
         """Show a warning once, without the place in the code, which says nothing to a user."""
         text = in_options(str(message))
-        if text not in said:
-            said.add(text)
+        if text not in shown:
+            shown.add(text)
             console.warning(text)
 
     try:

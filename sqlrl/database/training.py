@@ -28,7 +28,7 @@ from sqlrl.ground.windows import Window, Windows
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
-from sqlrl.report.console import said
+from sqlrl.report.console import announced
 from sqlrl.wording import counted
 
 # ---- groups of query atoms ---------------------------------------------------------------------------
@@ -269,7 +269,7 @@ class TrainingStream:
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters, steps and clause statistics, all or nothing."""
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
-        with said(self._console, "keeping the model"):
+        with announced(self._console, "keeping the model"):
             found = self._learned(weights, record.support)
             rows = {"step": record.steps, "iteration": record.iterations, "tuning": record.tuning}
             rows = {name: data for name, data in rows.items() if name == "step" or len(data)}

@@ -167,8 +167,8 @@ def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray
     rows = slices.row[slices.row_start[k] : slices.row_start[k + 1]]
     hard_units = network.hard_units[slices.unit[slices.unit_start[k] : slices.unit_start[k + 1]]]
     units = network.units[atoms]
-    said = hard_units[hard_units[:, 0] >= 0, 0]
-    clauses = np.unique(np.concatenate([units.indices.astype(np.int64), network.row_clause[rows], said]))
+    hard = hard_units[hard_units[:, 0] >= 0, 0]
+    clauses = np.unique(np.concatenate([units.indices.astype(np.int64), network.row_clause[rows], hard]))
     length = network.indptr[rows + 1] - network.indptr[rows]
     literals = network.literals[ragged_ranges(network.indptr[rows], length)]
     blocks, block = np.unique(network.block[atoms], return_inverse=True)

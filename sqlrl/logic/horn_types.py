@@ -149,7 +149,7 @@ def _join_terms(types: _Types, rule: HornRule, number: int, one: Term, other: Te
 
 def _say_by_constants(types: _Types, rule: HornRule, known: Mapping[str, tuple[str, ...]]) -> bool:
     """Note the types of arguments of the head that nothing else says: those of where their constants stand in the body; True if some."""
-    said = False
+    changed = False
     for place, term in enumerate(rule.head.terms):
         slot = (rule.head.predicate, place)
         if isinstance(term, Variable):
@@ -162,10 +162,10 @@ def _say_by_constants(types: _Types, rule: HornRule, known: Mapping[str, tuple[s
         says = {each[0]: each for each in found if each is not None}
         before = types.known(slot)
         if before is None and len(says) == 1:
-            said = types.say(slot, next(iter(says.values()))) or said
+            changed = types.say(slot, next(iter(says.values()))) or changed
         elif before is not None and says and before[0] not in says:
             raise _two_types(rule, rule.head, place, min(says.values()), before)
-    return said
+    return changed
 
 
 def _two_types(rule: HornRule, atom: HornAtom, place: int, now: tuple[str, str], before: tuple[str, str]) -> ModelError:

@@ -179,7 +179,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
 """What values of the first line are like."""
 
 
-def _said_semantics(said: Mapping[str, Any], path: str, semantics: str | None) -> str | None:
+def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | None) -> str | None:
     """Return the semantics that is asked for, else that of a first line, if it says one.
 
     Raises
@@ -189,10 +189,10 @@ def _said_semantics(said: Mapping[str, Any], path: str, semantics: str | None) -
 
     Examples
     --------
-    >>> _said_semantics({"semantics": "alchemy"}, "<text>", None), _said_semantics({}, "<text>", "exact")
+    >>> _header_semantics({"semantics": "alchemy"}, "<text>", None), _header_semantics({}, "<text>", "exact")
     ('alchemy', 'exact')
     """
-    found: str | None = said.get("semantics", semantics)
+    found: str | None = header.get("semantics", semantics)
     if semantics not in (None, found):
         raise ModelError(
             f"{path} was saved with semantics={found!r}, not {semantics!r}: leave it out, or give {found!r}"
@@ -695,10 +695,10 @@ def _read(
     program = Program(constants, fold_case)
     program.read(source, file)
     meaning, names = semantics, [query] if isinstance(query, str) else list(query)
-    for path, said in program.headers:
-        meaning = _said_semantics(said, path, meaning)
-        names += said.get("query", ())
-        learned = learned or said.get("learned", False)
+    for path, header in program.headers:
+        meaning = _header_semantics(header, path, meaning)
+        names += header.get("query", ())
+        learned = learned or header.get("learned", False)
     model = replace(program.model(names, meaning or "exact"), learned=learned)
     listed = program.headers[0][1].get("templates")
     return with_templates(model, listed, source.path) if listed and not (fold_case or constants) else model

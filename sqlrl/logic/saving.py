@@ -90,12 +90,12 @@ def _header(model: RuleSet) -> str:
     templates = listed_templates(model)
     if not model.query and model.semantics == "exact" and not model.learned and not templates:
         return ""
-    said: dict[str, Any] = {"query": sorted(model.query), "semantics": model.semantics}
+    header: dict[str, Any] = {"query": sorted(model.query), "semantics": model.semantics}
     if model.learned:
-        said["learned"] = True
+        header["learned"] = True
     if templates:
-        said["templates"] = templates
-    return f"// sqlrl {json.dumps(said)}\n"
+        header["templates"] = templates
+    return f"// sqlrl {json.dumps(header)}\n"
 
 
 def listed_templates(model: RuleSet) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ def track(console: Console, items: Iterable[Item], description: str, total: int 
 
 
 @contextmanager
-def said(console: Console, description: str) -> Iterator[None]:
+def announced(console: Console, description: str) -> Iterator[None]:
     """Show what is at work: as a note beside a task that shows its progress, on whatever console, else as a task of its own.
 
     Parameters
@@ -95,10 +95,10 @@ def said(console: Console, description: str) -> Iterator[None]:
     Examples
     --------
     >>> console = PlainConsole(sys.stdout, delay=0)
-    >>> with said(console, "keeping the model"):  # doctest: +ELLIPSIS
+    >>> with announced(console, "keeping the model"):  # doctest: +ELLIPSIS
     ...     pass
     keeping the model: ... s; done
-    >>> with console.progress("learning"), said(QuietConsole(), "keeping the model"):  # doctest: +ELLIPSIS
+    >>> with console.progress("learning"), announced(QuietConsole(), "keeping the model"):  # doctest: +ELLIPSIS
     ...     pass
     learning: ... s; keeping the model
     learning: ... s; done

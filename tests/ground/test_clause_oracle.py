@@ -249,7 +249,7 @@ def test_rounds_where_evidence_decides_some_atoms(scope: bool) -> None:
     check_solving(oracle, network, 2)
 
 
-def test_nothing_is_grounded_where_nothing_is_unmet() -> None:
+def test_nothing_is_grounded_where_nothing_is_unsatisfied() -> None:
     program = sample_program(PEOPLE + "\n-1 Smokes(x)", ["Smokes"], FRIENDS)
     found = cutting_planes(ProgramOracle(program), program.weights())
     assert found.rounds == 0

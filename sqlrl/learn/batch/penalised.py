@@ -363,7 +363,7 @@ def fit_weights(
     """
     counts: list[float] = []
 
-    def told(value: float, optimality: float, step: float) -> bool:
+    def observe(value: float, optimality: float, step: float) -> bool:
         """Report an iteration; True if it is the last one."""
         counts.append(optimality)
         if report is not None:
@@ -376,12 +376,12 @@ def fit_weights(
     if start is not None:
         np.add.at(begin, design.column[design.column >= 0], start[design.column >= 0])
     if k and penalty == "l1":
-        value, solution = _lasso(design, strength, begin, told, max_iterations)
+        value, solution = _lasso(design, strength, begin, observe, max_iterations)
     elif k:
-        value, solution = _ridge(design, strength, begin, told, max_iterations, tolerance)
+        value, solution = _ridge(design, strength, begin, observe, max_iterations, tolerance)
     else:
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
-        told(value, 0.0, 0.0)
+        observe(value, 0.0, 0.0)
     weights = np.zeros(len(design.column))
     if penalty == "l1":
         weights[design.first] = solution
@@ -391,10 +391,12 @@ def fit_weights(
     return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
 
 
-Told = Callable[[float, float, float], bool]
+Observer = Callable[[float, float, float], bool]
 
 
-def _lasso(design: Design, strength: float, start: FloatArray, told: Told, most: int) -> tuple[float, FloatArray]:
+def _lasso(
+    design: Design, strength: float, start: FloatArray, observe: Observer, most: int
+) -> tuple[float, FloatArray]:
     scale = np.sqrt(design.curvature)
     scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
     penalty = strength / (scale * design.scale[design.first])
@@ -405,15 +407,15 @@ def _lasso(design: Design, strength: float, start: FloatArray, told: Told, most:
         return -value, -gradient
 
     states = _lasso_states(smooth, scaled.hessian, start * scale, penalty)
-    return _followed(states, scale, told, most)
+    return _followed(states, scale, observe, most)
 
 
-def _followed(states: Iterator[State], scale: FloatArray, told: Told, most: int) -> tuple[float, FloatArray]:
+def _followed(states: Iterator[State], scale: FloatArray, observe: Observer, most: int) -> tuple[float, FloatArray]:
     """Report the start and up to `most` steps; return the value and the weights of the last."""
     now = next(states)
     for number in range(most + 1):
         # Of two clauses that share a column the gradient is the same.
-        ended = told(now.value, float(np.abs(now.steepest * scale).max()), now.step)
+        ended = observe(now.value, float(np.abs(now.steepest * scale).max()), now.step)
         following = None if ended or number == most else next(states, None)
         if following is None:
             break
@@ -446,7 +448,7 @@ def _ridge(
     design: Design,
     strength: float,
     start: FloatArray,
-    told: Told,
+    observe: Observer,
     most: int,
     tolerance: float,
 ) -> tuple[float, FloatArray]:
@@ -471,7 +473,7 @@ def _ridge(
         """Whether a state is optimal within the tolerance."""
         return float(np.abs(state.steepest * scale).max()) <= design.steepest * tolerance
 
-    return _followed(_ridge_states(objective, hessian, start * scale, near), scale, told, most)
+    return _followed(_ridge_states(objective, hessian, start * scale, near), scale, observe, most)
 
 
 def _ridge_states(

@@ -195,7 +195,7 @@ class Master(Protocol):
         """
         ...
 
-    def told(self, plan: Plan, objective: float, strength: float) -> None:
+    def observe(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at the weights that were proposed last."""
         ...
 
@@ -242,7 +242,7 @@ class SquaredNorm:
         self._waiting = [weights for weights in (self._centre, start) if weights is not None]
         self._centre = None
 
-    def told(self, plan: Plan, objective: float, strength: float) -> None:
+    def observe(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and choose the level."""
         promised = self.penalty(plan.weights) + strength * plan.slack
         if self._proposed:
@@ -391,7 +391,7 @@ class AbsoluteNorm:
         """Forget the value of the centre: it was that for another C. A start is not used: its weights are those of another norm."""
         self._value, self._lower, self._turn = np.inf, 0.0, 0
 
-    def told(self, plan: Plan, objective: float, strength: float) -> None:
+    def observe(self, plan: Plan, objective: float, strength: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and change the length of steps."""
         if np.isinf(self._value):
             self._centre, self._value = plan.weights, objective

@@ -186,7 +186,7 @@ class CuttingPlanes:
                 polishes += 1
                 if polishes > POLISHES:
                     return Trained(best, state, True)
-            self.master.told(plan, here, strength)
+            self.master.observe(plan, here, strength)
         assert state is not None
         return Trained(best, state, objective <= enough)
 

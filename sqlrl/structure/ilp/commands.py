@@ -121,7 +121,7 @@ class Induction:
         Those of them whose search met as many clauses as it may.
     facts : int
         Literals of all their bottom clauses.
-    unmet : set of str
+    unmatched : set of str
         Predicates of the bias of which there was no fact around any of them.
     passed_over : dict of int to SqlrlError
         Positive atoms that were no seeds because their facts or bottom clauses are too large, and what was too large.
@@ -147,7 +147,7 @@ class Induction:
         self.candidates: list[Found] = []
         self.missed: Counter[Threshold] = Counter()
         self.nodes = self.seeds = self.cut = self.facts = 0
-        self.unmet = {mode.predicate for mode in bias.body}
+        self.unmatched = {mode.predicate for mode in bias.body}
         self.passed_over: dict[int, GroundingLimitError | CountOverflowError] = {}
 
     @property
@@ -241,7 +241,7 @@ class Induction:
         while len(order := order[left[order]]):
             batch, order = order[:_SEEDS], order[_SEEDS:]
             for facts, some in self._saturated(batch, left):
-                self.unmet -= {self._bias.body[mode].predicate for mode in np.unique(facts.mode).tolist()}
+                self.unmatched -= {self._bias.body[mode].predicate for mode in np.unique(facts.mode).tolist()}
                 yield facts, list(enumerate(some.tolist()))
 
     def _saturated(self, seeds: IntArray, left: BoolArray) -> Iterator[tuple[Saturated, IntArray]]:

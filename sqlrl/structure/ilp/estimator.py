@@ -390,8 +390,8 @@ class ILP(Configured):
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
             _check_labels(session.source.truth, bias.head.predicate)
-            said = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
-            run = session.begin("ILP", said, parameters.seed)
+            stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
+            run = session.begin("ILP", stored, parameters.seed)
             induction = Induction(session.source, bias, parameters, session.components)
             clock.lap("opening")
             try:
@@ -424,8 +424,8 @@ class ILP(Configured):
             warn(_seeds_passed_over(induction), PassedOverWarning)
         if passed_over is not None:
             warn(passed_over, PassedOverWarning)
-        if induction.facts and (unmet := induction.unmet - unreached):
-            warn(_not_met(bias, unmet), BiasWarning)
+        if induction.facts and (unmatched := induction.unmatched - unreached):
+            warn(_unmatched(bias, unmatched), BiasWarning)
         return self
 
     def _bias(self, target: Model | str) -> Bias | None:
@@ -532,16 +532,16 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     name, most = induction.missed.most_common(1)[0]
     others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
     rest = f"; {', '.join(others)}" if others else ""
-    said = (
+    found = (
         f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
         f"stopped most ({most:,}{rest})"
     )
     if induction.cut:
         return (
-            f"{said}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
+            f"{found}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
             f"nodes={parameters.nodes:,} allows: raise nodes, or change {name}"
         )
-    return f"{said}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
+    return f"{found}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
 
 
 def _seeds_passed_over(induction: Induction) -> str:
@@ -553,12 +553,12 @@ def _seeds_passed_over(induction: Induction) -> str:
     )
 
 
-def _not_met(bias: Bias, unmet: Collection[str]) -> str:
+def _unmatched(bias: Bias, unmatched: Collection[str]) -> str:
     """Say which predicates no clause could have, though their types can be reached, because no fact of them met a seed."""
-    modes = "".join(f"\n  {mode}" for mode in bias.body if mode.predicate in unmet)
+    modes = "".join(f"\n  {mode}" for mode in bias.body if mode.predicate in unmatched)
     return (
-        f"{bias.path}: no fact of {', '.join(sorted(unmet))} was met from any seed, so no clause has "
-        f"{'it' if len(unmet) == 1 else 'them'}. Either these facts are about negative atoms only, or they name other constants than the "
+        f"{bias.path}: no fact of {', '.join(sorted(unmatched))} was met from any seed, so no clause has "
+        f"{'it' if len(unmatched) == 1 else 'them'}. Either these facts are about negative atoms only, or they name other constants than the "
         f"predicates that bring the inputs (+); compare them to the letter and its case:{modes}"
     )
 

@@ -46,6 +46,6 @@ def test_proximal_steps_reach_the_optimum_of_the_linear_program(seed: int) -> No
         here = master.penalty(plan.weights) + 3.0 * max(float(cuts.shortfall(plan.weights).max()), 0.0)
         assert plan.lower <= optimum + 1e-9
         best, lower = min(best, here), max(lower, plan.lower)
-        master.told(plan, here, 3.0)
+        master.observe(plan, here, 3.0)
     assert optimum - 1e-9 <= best <= 1.05 * optimum
     assert lower >= 0.5 * optimum
