@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event, types
 
-from sqlrl.working import Working, at_work
+from sqlrl.progress import Working, at_work
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
 from sqlrl.markup import visible, visible_lines
-from sqlrl.working import at_work, begin, end
+from sqlrl.progress import at_work, begin, end
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBars
