@@ -9,14 +9,6 @@ from collections.abc import Sequence
 def visible(text: str) -> str:
     r"""Write characters that would act on a terminal (escapes, line breaks, changes of direction) as escapes.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> print(visible("red: \x1b[31m, two\nlines, reversed: \u202e"))
@@ -62,14 +54,7 @@ def preformatted(text: str) -> str:
 
 
 def details(summary: str, body: str) -> str:
-    """Return HTML that opens on a click.
-
-    Parameters
-    ----------
-    summary : str
-        The text that always shows.
-    body : str
-        HTML.
+    """Return HTML that opens on a click: `summary` is the text that always shows, `body` is HTML.
 
     Examples
     --------
@@ -80,16 +65,7 @@ def details(summary: str, body: str) -> str:
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str = "") -> str:
-    """Return a table of HTML.
-
-    Parameters
-    ----------
-    names : sequence of str, length k
-        The head.
-    rows : sequence of rows of k cells
-    right : sequence of bool, length k
-        True for columns that are aligned to the right.
-    caption : str
+    """Return a table of HTML with `names` as its head; columns that are `right` are aligned to the right.
 
     Examples
     --------

@@ -28,20 +28,7 @@ def _folder(kind: str) -> Path:
 def resource_names(kind: str) -> tuple[str, ...]:
     """Return the names of the files of a kind, sorted; files whose names start with `.` or `_` are left out.
 
-    Parameters
-    ----------
-    kind : {"schemas", "migrations"}
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        The kind is unknown.
-    SqlrlError
-        The installation lacks the folder.
+    A kind is "schemas" or "migrations"; ValueError for another one, SqlrlError if the installation lacks its folder.
 
     Examples
     --------
@@ -52,24 +39,7 @@ def resource_names(kind: str) -> tuple[str, ...]:
 
 
 def resource(kind: str, name: str) -> str:
-    """Return the text of one file.
-
-    Parameters
-    ----------
-    kind : {"schemas", "migrations"}
-    name : str
-        A name that `resource_names` lists.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        The kind is unknown, or there is no such file.
-    SqlrlError
-        The installation lacks the folder.
+    """Return the text of one file, by a name that `resource_names` lists for the kind, and with its errors.
 
     Examples
     --------

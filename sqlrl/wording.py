@@ -4,15 +4,7 @@ from __future__ import annotations
 
 
 def counted(number: int, word: str, plural: str | None = None) -> str:
-    """Return a number with its word in singular or plural.
-
-    Parameters
-    ----------
-    number : int
-    word : str
-        In singular.
-    plural : str, optional
-        By default the word with an `s`.
+    """Return a number with its word in singular or plural, by default the word with an `s`.
 
     Examples
     --------

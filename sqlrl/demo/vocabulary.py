@@ -26,13 +26,7 @@ _PLAIN = (
 
 @dataclass(frozen=True)
 class Words:
-    """Words with frequencies that fall as in a natural text (the k-th word as 1/k).
-
-    Parameters
-    ----------
-    words : tuple of str
-        The most frequent first.
-    """
+    """Words with frequencies that fall as in a natural text (the k-th word as 1/k), the most frequent first."""
 
     words: tuple[str, ...]
     _cumulative: tuple[float, ...]
@@ -49,13 +43,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of each field.
-
-    Parameters
-    ----------
-    surnames, given, titles, plain, topics : Words
-        `plain` and `topics` are words that titles and venues share.
-    """
+    """The words of each field; `plain` and `topics` are words that titles and venues share."""
 
     surnames: Words
     given: Words
@@ -75,17 +63,7 @@ def _distinct(rng: random.Random, count: int, syllables: tuple[int, int], ending
 
 
 def build_vocabulary(rng: random.Random, *, surnames: int = 350, titles: int = 500) -> Vocabulary:
-    """Build the words of a bibliography.
-
-    Parameters
-    ----------
-    rng : random.Random
-    surnames, titles : int
-        Number of distinct surnames and of distinct title words.
-
-    Returns
-    -------
-    Vocabulary
+    """Build the words of a bibliography, with so many distinct surnames and distinct title words.
 
     Examples
     --------

@@ -27,30 +27,13 @@ def connect(
     temp_directory: str | Path | None = None,
     read_only: bool = False,
 ) -> DuckDBEngine:
-    """Open a database and find the place of sqlrl's tables in it.
+    """Open a database and find the place of sqlrl's tables in it; a file is created if it is absent and its directory exists.
 
-    Parameters
-    ----------
-    target : path, ":memory:" or duckdb.DuckDBPyConnection
-        A file is created if it is absent and its directory exists. In a file or in memory of our own, sqlrl's
-        tables live in the schema `sqlrl`. On the user's connection they live in an attached in-memory database
-        named `sqlrl`, so nothing of the user's is written.
-    threads : int, optional
-        Threads of the database.
-    memory_limit : str, optional
-        Such as "4GB".
-    temp_directory : path, optional
-        Where the database spills what exceeds its memory.
-    read_only : bool
-        Open the file for reading alone.
-
-    Raises
-    ------
-    BusyError
-        If another process holds the file.
-    InputError
-        If the file is no DuckDB database or damaged, its directory is missing, or a setting is wrong; or the connection is
-        closed, has an open transaction, or a default collation under which names that differ are equal.
+    In a file or in memory of our own, sqlrl's tables live in the schema `sqlrl`. On the user's connection they live in an
+    attached in-memory database named `sqlrl`, so nothing of the user's is written. `memory_limit` is such as "4GB"; what
+    exceeds it spills to `temp_directory`. BusyError if another process holds the file; InputError if the file is no DuckDB
+    database or damaged, its directory is missing, or a setting is wrong; or the connection is closed, has an open transaction,
+    or a default collation under which names that differ are equal.
 
     Examples
     --------

@@ -16,20 +16,10 @@ _INT128 = exp.DataType.Type.INT128
 
 
 def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
-    """Return a query in the types of a dialect.
+    """Return a query in the types of a dialect (sqlglot's name): the query itself if the dialect has all of them, else a copy.
 
-    Parameters
-    ----------
-    query : exp.Expression
-        As planned: counts are INT128, DuckDB's HUGEINT.
-    dialect : str
-        sqlglot's name.
-
-    Returns
-    -------
-    exp.Expression
-        The query itself if the dialect has all of its types, else a copy. A sum is widened before it is taken: DuckDB
-        adds up BIGINT in 128 bits by itself, Spark does not.
+    As planned, counts are INT128, DuckDB's HUGEINT. A sum is widened before it is taken: DuckDB adds up BIGINT in 128 bits by
+    itself, Spark does not.
 
     Examples
     --------

@@ -31,24 +31,10 @@ _names = itertools.count(1)
 class DuckDBEngine:
     """Runs sqlglot expressions on a DuckDB connection.
 
-    Use `connect` to make one.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        Every statement runs on it; every stream runs on a cursor of its own.
-    home : (str, str)
-        Catalog and schema of sqlrl's own tables.
-    owned : bool
-        True if `close` may close the connection.
-    writable : bool
-        False if the tables in `home` can only be read.
-    path : str
-        What messages call the database.
-    scratch : (str, str), optional
-        Catalog and schema of scratch tables; `home` by default.
-    directory : TemporaryDirectory, optional
-        Removed when the engine is closed.
+    Use `connect` to make one. Every statement runs on `connection`; every stream runs on a cursor of its own. `home` is catalog
+    and schema of sqlrl's own tables, `scratch` of scratch tables (`home` by default). `owned` is True if `close` may close the
+    connection, `writable` False if the tables in `home` can only be read; `path` is what messages call the database, and
+    `directory` is removed when the engine is closed. If the database fails, an EngineError has the step and the SQL.
 
     Examples
     --------
@@ -108,27 +94,13 @@ class DuckDBEngine:
         return rendered(statement)
 
     def execute(self, statement: exp.Expr, *, step: str) -> int:
-        """Run a statement that returns no rows; return how many it wrote or deleted.
-
-        Raises
-        ------
-        EngineError
-            If the database fails, with the step and the SQL.
-        """
+        """Run a statement that returns no rows; return how many it wrote or deleted."""
         return self.execute_sql(self.render(statement), step=step)
 
     def execute_sql(self, sql: str, *, step: str) -> int:
-        """Run statements given as text; for sqlrl's own scripts and for text that the user wrote as SQL.
+        """Run statements given as text; return how many rows the last one wrote or deleted.
 
-        Returns
-        -------
-        int
-            How many rows the last one wrote or deleted.
-
-        Raises
-        ------
-        EngineError
-            If the database fails, with the step and the SQL.
+        For sqlrl's own scripts and for text that the user wrote as SQL.
         """
         logger.debug("%s: %s", step, sql)
         try:
@@ -140,13 +112,7 @@ class DuckDBEngine:
             self._fail(error, step, sql)
 
     def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
-        """Run a query and return all of its rows.
-
-        Raises
-        ------
-        EngineError
-            If the database fails, with the step and the SQL.
-        """
+        """Run a query and return all of its rows."""
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
@@ -156,24 +122,9 @@ class DuckDBEngine:
             self._fail(error, step, sql)
 
     def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a query that has few rows, in half the time of `fetch`.
+        """Run a query that has few rows, in half the time of `fetch`; return the names of its columns and its rows.
 
-        Parameters
-        ----------
-        query : sqlglot expression or str
-            Text as `render` returns it.
-
-        Returns
-        -------
-        names : list of str
-            Of the columns.
-        rows : list of tuple
-            Values of Python.
-
-        Raises
-        ------
-        EngineError
-            If the database fails, with the step and the SQL.
+        The rows hold values of Python. A query given as text is as `render` returns it.
         """
         sql = query if isinstance(query, str) else self.render(query)
         logger.debug("%s: %s", step, sql)
@@ -188,12 +139,8 @@ class DuckDBEngine:
     def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
         """Run a query on a cursor of its own and yield its rows in batches.
 
-        The cursor sees committed tables only: do not stream what an open transaction has written.
-
-        Raises
-        ------
-        EngineError
-            If the database fails, also in the middle of the stream.
+        The cursor sees committed tables only: do not stream what an open transaction has written. The database may also fail in
+        the middle of the stream.
         """
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
@@ -220,13 +167,7 @@ class DuckDBEngine:
             connection.interrupt()
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """Run SQL that the user wrote and return DuckDB's relation.
-
-        Raises
-        ------
-        EngineError
-            If the database refuses it.
-        """
+        """Run SQL that the user wrote and return DuckDB's relation."""
         self._unready = True
         try:
             with on_interrupt(self.interrupt):
@@ -240,13 +181,7 @@ class DuckDBEngine:
             self._fail(error, "run your SQL", sql)
 
     def rows_of(self, sql: str) -> pa.Table | None:
-        """Run SQL that the user wrote and return the rows of its last statement, None if that has none.
-
-        Raises
-        ------
-        EngineError
-            If the database refuses it, also while the rows are read.
-        """
+        """Run SQL that the user wrote and return the rows of its last statement, None if that has none."""
         # DuckDB returns None where a statement has no rows.
         relation: duckdb.DuckDBPyRelation | None = self.relation(sql)
         if relation is None:
@@ -260,16 +195,7 @@ class DuckDBEngine:
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.
 
-        Returns
-        -------
-        rows : int
-            0 if the plan states no estimate.
-        plan : str
-
-        Raises
-        ------
-        EngineError
-            If the query cannot be planned.
+        The number is 0 if the plan states no estimate.
         """
         sql = self.render(query)
         try:
@@ -299,10 +225,7 @@ class DuckDBEngine:
     def transaction(self) -> Iterator[None]:
         """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer.
 
-        Raises
-        ------
-        InputError
-            If a transaction of the user's is open, which is left as it is.
+        InputError if a transaction of the user's is open, which is left as it is.
         """
         if self._depth:
             yield
@@ -328,10 +251,7 @@ class DuckDBEngine:
     def run_script(self, script: str, *, step: str) -> None:
         """Run SQL statements with unqualified names in `home`, in one transaction of their own.
 
-        Raises
-        ------
-        EngineError
-            If one fails; then none has taken effect.
+        If one fails, none has taken effect.
         """
         cursor = self.connection.cursor()
         catalog, schema = (exp.to_identifier(part, quoted=True).sql(dialect=self.dialect) for part in self.home)
@@ -374,10 +294,7 @@ class DuckDBEngine:
     def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:
         """Create a table of the user's in the current schema of the connection.
 
-        Raises
-        ------
-        InputError
-            If it exists and may not be replaced, or if the database can only be read.
+        InputError if it exists and may not be replaced, or if the database can only be read.
         """
         self.check_free([name], replace=replace)
         with self.attached(data) as source:
@@ -392,16 +309,7 @@ class DuckDBEngine:
     def check_free(self, names: Iterable[str], *, replace: bool = False) -> None:
         """Check that tables of the user's can be created in the current schema of the connection.
 
-        Parameters
-        ----------
-        names : iterable of str
-        replace : bool
-            Tables that exist may be replaced; views may not.
-
-        Raises
-        ------
-        InputError
-            If one is there already, or if the database can only be read.
+        With `replace`, tables that exist may be replaced; views may not. InputError also if the database can only be read.
         """
         query = """
             SELECT lower(table_name) AS name, 'table' AS kind FROM duckdb_tables()
@@ -441,12 +349,7 @@ class DuckDBEngine:
     def create_table(self, name: TableName, query: exp.Expr | pa.Table, *, step: str) -> int:
         """Create (or replace) a table from a query or an Arrow table; return the number of its rows.
 
-        Raises
-        ------
-        EngineError
-            If the database fails, with the step and the SQL.
-        InputError
-            If a transaction of the user's is open, which is left as it is.
+        InputError if a transaction of the user's is open, which is left as it is.
         """
         if not self._depth:
             self.check_ready()
@@ -468,11 +371,6 @@ class DuckDBEngine:
 
         In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is inserted in
         the same transaction, and joins then find nothing; not so one that is defined.
-
-        Raises
-        ------
-        EngineError
-            If the database fails, with the step and the SQL.
         """
         definitions = [
             exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
@@ -490,13 +388,7 @@ class DuckDBEngine:
         self.execute(exp.Drop(tables=[_table(name)], kind="TABLE", exists=True), step=step)
 
     def create_view(self, name: TableName, query: exp.Expr, *, step: str) -> None:
-        """Create (or replace) a view of a query, which is not run.
-
-        Raises
-        ------
-        EngineError, InputError
-            As `create_table`.
-        """
+        """Create (or replace) a view of a query, which is not run."""
         if not self._depth:
             self.check_ready()
         self.execute(exp.Create(this=_table(name), kind="VIEW", replace=True, expression=query), step=step)
@@ -593,17 +485,8 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
     one database alone, so that sqlrl cannot work inside one that writes to the user's tables. Under a default collation
     such as NOCASE all texts are compared by it, also the names in sqlrl's own tables.
 
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-    path : str, optional
-        What messages call the database, if `connect` opened the connection.
-
-    Raises
-    ------
-    InputError
-        A transaction is open, and as it was; or it was aborted already; or a default collation is set; or the connection is
-        closed.
+    An open transaction is left as it was; one that was aborted already and a closed connection are refused too. `path` is what
+    messages call the database, if `connect` opened the connection.
 
     Examples
     --------

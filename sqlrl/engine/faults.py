@@ -50,16 +50,8 @@ _LESS = "or do less at once: pass fewer examples=, load a part of the data"
 def check_database_file(path: Path) -> None:
     """Refuse a file that is no database of DuckDB's, and a new one with a name for something else.
 
-    DuckDB itself opens a Parquet, CSV or JSON file as a database in memory, in which all work would be lost.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    InputError
-        Says what the file is and how to load it.
+    DuckDB itself opens a Parquet, CSV or JSON file as a database in memory, in which all work would be lost. The InputError
+    says what the file is and how to load it.
 
     Examples
     --------
@@ -82,17 +74,8 @@ def check_database_file(path: Path) -> None:
 def damage(reason: str, path: str | Path) -> InputError | None:
     """Return what to raise if the database failed because of a damaged file of its own, None if it failed otherwise.
 
-    Parameters
-    ----------
-    reason : str
-        DuckDB's message.
-    path : str or Path
-        The database that was read, if the message does not name its file.
-
-    Returns
-    -------
-    InputError or None
-        None also for damaged files that are no databases, such as a Parquet file that is being loaded.
+    `reason` is DuckDB's message, `path` the database that was read, if the message does not name its file. None also for
+    damaged files that are no databases, such as a Parquet file that is being loaded.
 
     Examples
     --------
@@ -110,11 +93,7 @@ def damage(reason: str, path: str | Path) -> InputError | None:
 def damaged(path: str | Path, reason: str = "") -> InputError:
     """Return the error that says that a file is no database, or damaged.
 
-    Parameters
-    ----------
-    path : str or Path
-    reason : str
-        DuckDB's message, if it has tried to open the file.
+    `reason` is DuckDB's message, if it has tried to open the file.
     """
     why = f" ({brief(reason)})" if reason else ""
     return InputError(f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file.{why}")
@@ -154,14 +133,9 @@ def _kind(path: Path, start: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How much memory and disk a database may use, as DuckDB's settings say it.
+    """How much memory and disk a database may use, as DuckDB's settings say it; with an empty `temp_directory` nothing spills.
 
-    Parameters
-    ----------
-    memory_limit, temp_directory, max_temp_directory_size : str
-        An empty directory: nothing spills.
-    owned : bool
-        Whether sqlrl opened the database, so that `connect` takes the settings.
+    `owned` is whether sqlrl opened the database, so that `connect` takes the settings.
     """
 
     memory_limit: str
@@ -179,10 +153,7 @@ class Storage:
 def read_storage(connection: duckdb.DuckDBPyConnection, *, owned: bool) -> Storage:
     """Read the settings on a cursor, since the connection may be in a transaction that has failed.
 
-    Raises
-    ------
-    duckdb.Error
-        There is no memory for that, either.
+    duckdb.Error if there is no memory for that, either.
     """
     names = ("memory_limit", "temp_directory", _SPILLED)
     with connection.cursor() as cursor:
@@ -207,11 +178,7 @@ def is_exhausted(reason: str) -> bool:
 def remedy(reason: str, storage: Storage) -> str:
     """Say what was used up, how much there was of it, and what to do.
 
-    Parameters
-    ----------
-    reason : str
-        DuckDB's message, of which `is_exhausted` holds.
-    storage : Storage
+    `reason` is DuckDB's message, of which `is_exhausted` holds.
 
     Examples
     --------

@@ -59,12 +59,8 @@ def _watcher() -> _Watcher:
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     """Call a function in another thread as soon as Ctrl-C is pressed; KeyboardInterrupt follows in the main thread.
 
-    Outside the main thread, which alone gets KeyboardInterrupt, it does nothing.
-
-    Parameters
-    ----------
-    stop : callable
-        Lets the main thread return from what it waits for.
+    Outside the main thread, which alone gets KeyboardInterrupt, it does nothing. `stop` lets the main thread return from what
+    it waits for.
 
     Examples
     --------

@@ -21,12 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class SparkEngine:
-    """Runs plans in a session of Spark Connect.
-
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        Of a server; tables are temporary views of it, which no other session sees.
+    """Runs plans in a session of Spark Connect; tables are temporary views of it, which no other session sees.
 
     Notes
     -----

@@ -14,32 +14,15 @@ IntArray = npt.NDArray[np.int64]
 def score_fields(
     truth: npt.ArrayLike, predicted: npt.ArrayLike, example: npt.ArrayLike, field: npt.ArrayLike
 ) -> Counts:
-    """Compare predicted fields with labelled ones, each as a whole.
+    """Compare predicted fields with labelled ones, each as a whole; the counts are of fields.
 
     The atoms of one field of one example are one segment: the set of positions that the field has there, wherever they
     stand. It is right only if the predicted set is the labelled one, so that neither a missing nor an added position is
     forgiven. A labelled segment that is not right is a false negative, a predicted one a false positive; a field that has
     no position in either world is a true negative.
 
-    Parameters
-    ----------
-    truth : bool array, shape (n,)
-        The label of each atom.
-    predicted : bool array, shape (n,)
-    example : int array, shape (n,)
-        The example of each atom.
-    field : int array, shape (n,)
-        The field of each atom.
-
-    Returns
-    -------
-    Counts
-        Of fields; `f1` is the F1 at the field level.
-
-    Raises
-    ------
-    InputError
-        The arrays differ in length, or truth values are not boolean.
+    All arrays have shape (n,): for each atom its label and its prediction (bool), its example and its field (int). `f1` of the
+    counts is the F1 at the field level.
 
     Notes
     -----

@@ -240,28 +240,9 @@ def score(
 ) -> Scores:
     """Compare predicted truth values with labels.
 
-    Parameters
-    ----------
-    truth : bool array, shape (n,)
-        The label of each atom.
-    predicted : bool array, shape (n,)
-    example : int array, shape (n,)
-        The example of each atom.
-    predicate : int array, shape (n,), optional
-        For each atom the index of its predicate in `names`.
-    names : sequence of str
-        The names of the predicates; without `predicate` at most one.
-    outside : int
-        How many of the atoms are labels outside the scope; it is only said.
-
-    Returns
-    -------
-    Scores
-
-    Raises
-    ------
-    InputError
-        The arrays differ in length, truth values are not boolean, or an index has no name.
+    All arrays have shape (n,): for each atom its label and its prediction (bool), its example and the index of its predicate in
+    `names` (int); without `predicate`, `names` has at most one. `outside` is how many of the atoms are labels outside the
+    scope; it is only reported.
 
     Examples
     --------

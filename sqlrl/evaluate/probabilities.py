@@ -66,21 +66,8 @@ class ProbabilityScores:
 def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
     """Return the area under the ROC curve: the chance that a true atom scores higher than a false one, ties counted half.
 
-    Parameters
-    ----------
-    truth : bool array, shape (n,)
-    score : float array, shape (n,)
-        Probabilities, or any other numbers that are higher for atoms more likely true; infinite ones too.
-
-    Returns
-    -------
-    float
-        NaN unless there are true and false atoms.
-
-    Raises
-    ------
-    InputError
-        The arrays differ in length, a truth is no boolean, or a score is NaN.
+    `truth` (bool) and `score` (float) have shape (n,); scores are probabilities, or any other numbers that are higher for atoms
+    more likely true; infinite ones too, but not NaN. The area is NaN unless there are true and false atoms.
 
     Notes
     -----
@@ -107,25 +94,10 @@ def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
 def score_probabilities(
     truth: npt.ArrayLike, probability: npt.ArrayLike, *, threshold: float = 0.5
 ) -> ProbabilityScores:
-    """Compare probabilities with labels.
+    """Compare probabilities with labels; an atom whose probability exceeds the threshold counts as predicted true.
 
-    Parameters
-    ----------
-    truth : bool array, shape (n,)
-        The label of each atom.
-    probability : float array, shape (n,)
-        That the atom is true, from 0 to 1: such as the column `probability` of `Marginals.probabilities()`.
-    threshold : float
-        An atom whose probability exceeds it counts as predicted true.
-
-    Returns
-    -------
-    ProbabilityScores
-
-    Raises
-    ------
-    InputError
-        The arrays differ in length, a truth is no boolean, or a probability does not lie between 0 and 1.
+    `truth` (bool) and `probability` (float, from 0 to 1) have shape (n,): such as the column `probability` of
+    `Marginals.probabilities()`.
 
     Examples
     --------

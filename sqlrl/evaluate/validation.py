@@ -17,11 +17,7 @@ Example = TypeVar("Example", bound=Hashable)
 class Fold(Generic[Example]):
     """One split; both parts keep the order in which the examples were given.
 
-    Parameters
-    ----------
-    name : str
-        The group that is held out, or the number of the fold, from 1.
-    train, test : tuple
+    `name` is the group that is held out, or the number of the fold, from 1.
     """
 
     name: str
@@ -30,24 +26,9 @@ class Fold(Generic[Example]):
 
 
 def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable]) -> list[Fold[Example]]:
-    """Hold out each group once.
+    """Hold out each group once: one fold for each of two or more groups, in the order in which they first occur.
 
-    Parameters
-    ----------
-    examples : sequence of length n
-        Distinct.
-    groups : sequence of length n
-        The group of each example.
-
-    Returns
-    -------
-    list of Fold
-        One for each group, in the order in which the groups first occur.
-
-    Raises
-    ------
-    InputError
-        The lengths differ, an example occurs twice, or there are fewer than two groups.
+    `examples`, which are distinct, and `groups`, the group of each, have one length.
 
     Examples
     --------
@@ -74,24 +55,8 @@ def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable])
 def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> list[Fold[Example]]:
     """Hold out each of k random parts once; the sizes of the parts differ by one at most.
 
-    Parameters
-    ----------
-    examples : sequence of length n
-        Distinct.
-    folds : int
-        Number of parts, from 2 to n.
-    seed : int
-        The same examples and seed give the same parts.
-
-    Returns
-    -------
-    list of Fold
-        Named `1`, `2`, ...
-
-    Raises
-    ------
-    InputError
-        An example occurs twice, or `folds` lies outside 2 to n.
+    The examples are distinct, `folds` is from 2 to their number. The same examples and seed give the same parts; folds are
+    named `1`, `2`, ...
 
     Examples
     --------
@@ -127,21 +92,7 @@ class MeanDeviation(NamedTuple):
 
 
 def mean_and_deviation(values: Sequence[float]) -> MeanDeviation:
-    """Return the mean and the standard deviation of the sample.
-
-    Parameters
-    ----------
-    values : sequence of float
-        At least one.
-
-    Returns
-    -------
-    MeanDeviation
-
-    Raises
-    ------
-    InputError
-        There are no values.
+    """Return the mean and the standard deviation of the sample, of at least one value.
 
     Examples
     --------

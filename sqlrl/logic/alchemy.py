@@ -46,11 +46,8 @@ from sqlrl.logic.witnesses import Emitter
 class NormalRule:
     """A rule of exact semantics, and how often it stands there.
 
-    Parameters
-    ----------
-    rule : Rule
-    repeated : tuple of (str, str)
-        `+` variables, with their types, that it does not mention: it stands there once for each combination of their constants.
+    `repeated` are `+` variables, with their types, that it does not mention: it stands there once for each combination of their
+    constants.
     """
 
     rule: Rule
@@ -64,24 +61,9 @@ _OWN = "constant of +{}"
 def features(formula: Formula, hard: bool, model: Model, open_predicates: frozenset[str]) -> tuple[Feature, ...]:
     r"""Return one feature for each clause of the normal form of a formula without `*`.
 
-    Parameters
-    ----------
-    formula : Formula
-    hard : bool
-    model : Model
-    open_predicates : frozenset of str
+    The unit clauses of a soft formula are one feature together, and each of its k features has `factor` 1/k.
 
-    Returns
-    -------
-    tuple of Feature
-        Of a soft formula, each has `factor` 1/k.
-
-    Raises
-    ------
-    ModelError
-        The formula does not fit the declarations.
-    UnsupportedError
-        EXIST over a conjunction, whose normal form Alchemy can only write once it knows the constants.
+    UnsupportedError: EXIST over a conjunction, whose normal form Alchemy can only write once it knows the constants.
 
     Examples
     --------
@@ -126,25 +108,12 @@ def _clauses(node: Node, formula: Formula) -> list[tuple[Signed, ...]]:
 def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[NormalRule, ...]:
     r"""Return the rules of exact semantics that mean what a rule means under `semantics="alchemy"`.
 
-    Parameters
-    ----------
-    rule : Rule
-    model : Model
-        With its declarations.
-    open_predicates : frozenset of str
+    There is one for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
+    clauses, each with its share.
 
-    Returns
-    -------
-    tuple of NormalRule
-        One for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
-        clauses, each with its share.
-
-    Raises
-    ------
-    ModelError
-        The formulas of a template have different normal forms: which clauses there are, or how many, depends on whether two `+`
-        variables have the same constant or one has a constant that the template names. Such formulas are to be written as rules
-        of their own.
+    ModelError if the formulas of a template have different normal forms: which clauses there are, or how many, depends on
+    whether two `+` variables have the same constant or one has a constant that the template names. Such formulas are to be
+    written as rules of their own.
 
     Examples
     --------

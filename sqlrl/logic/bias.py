@@ -30,19 +30,9 @@ _NOTHING: Mapping[str, Setting] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What may stand at one argument of a literal.
+    """What may stand at one argument of a literal, with its type.
 
-    Parameters
-    ----------
-    kind : {"+", "-", "#"}
-        A variable that the clause already has, one that may be new, or a constant.
-    type : str
-        The type, by name.
-
-    Raises
-    ------
-    InputError
-        Another kind, or an empty type.
+    `kind` is `+` for a variable that the clause already has, `-` for one that may be new, `#` for a constant.
 
     Examples
     --------
@@ -67,20 +57,8 @@ class Place:
 class Mode:
     """One way in which a literal of a predicate may stand in a clause.
 
-    Parameters
-    ----------
-    predicate : str
-    places : tuple of Place
-        One for each argument.
-    recall : int or None
-        At most so many atoms for the same input constants; None (`*`) sets no limit.
-    line : int
-        Line in the source, from 1; 0 if it has none. Not part of equality.
-
-    Raises
-    ------
-    InputError
-        A recall below 1.
+    `recall` is at most so many atoms for the same input constants; None (`*`) sets no limit. `line` is the line in the source,
+    from 1, and 0 if it has none; it is not part of equality.
 
     Examples
     --------
@@ -258,10 +236,6 @@ def format_bias(bias: Bias) -> str:
     r"""Return a bias in Aleph's language; it parses to an equal one.
 
     Determinations are written where there are modes that they leave out.
-
-    Parameters
-    ----------
-    bias : Bias
 
     Examples
     --------

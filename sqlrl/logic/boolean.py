@@ -118,10 +118,7 @@ def negate(node: Node) -> Node:
 def disjuncts(node: Node) -> tuple[tuple[Signed, ...], ...]:
     """Return the disjunctive normal form, without conjunctions that others absorb.
 
-    Raises
-    ------
-    ModelError
-        It has more than `LARGEST_FORM` conjunctions.
+    ModelError if it has more than `LARGEST_FORM` conjunctions.
 
     Examples
     --------
@@ -260,14 +257,7 @@ class Branch:
 
 
 class Diagram:
-    """The reduced ordered decision diagram of a function for one order of its atoms.
-
-    Parameters
-    ----------
-    node : Node
-    order : sequence of Signed
-        The atoms, as positive literals.
-    """
+    """The reduced ordered decision diagram of a function for one order of its atoms, which are positive literals."""
 
     def __init__(self, node: Node, order: Sequence[Signed]) -> None:
         self._order = order
@@ -336,23 +326,9 @@ def disjoint(
 ) -> tuple[bool, tuple[Path, ...]]:
     """Return a value and disjoint conjunctions that say when the function takes it.
 
-    Parameters
-    ----------
-    node : Node
-    values : sequence of bool
-        The values to choose from; the first wins a tie.
-    helpers : callable
-        How many helper predicates some conjunctions need. Fewer helpers win, then fewer conjunctions.
-
-    Returns
-    -------
-    bool, tuple of tuple of Signed
-        The literals of each conjunction are in the function's order of appearance.
-
-    Raises
-    ------
-    ModelError
-        There would be more than `LARGEST_FORM` conjunctions.
+    The value is one of `values`, the first wins a tie. `helpers` says how many helper predicates some conjunctions need: fewer
+    helpers win, then fewer conjunctions. The literals of each conjunction are in the function's order of appearance. ModelError
+    if there would be more than `LARGEST_FORM` conjunctions.
     """
     atoms = atoms_of(node)
     if not values[0] and isinstance(node, Any) and node.parts:

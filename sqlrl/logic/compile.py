@@ -22,23 +22,11 @@ from sqlrl.logic.witnesses import Emitter, needs_helper
 def compile_rule(
     rule: Rule, model: Model, open_predicates: frozenset[str], division: Division | None = None
 ) -> tuple[Feature, ...]:
-    r"""Return the features of a rule.
+    r"""Return the features of a rule: one for each combination of signs of `*`, in the order of `split_signs`.
 
-    Parameters
-    ----------
-    rule : Rule
-    model : Model
-        Declares the predicates; its `semantics` decides what a formula means.
-    open_predicates : frozenset of str
-        The predicates with atoms to predict; all others are closed.
-    division : Division, optional
-        Of the data, if the constants of a type are the examples.
-
-    Returns
-    -------
-    tuple of Feature
-        One for each combination of signs of `*` (in the order of `split_signs`); under `semantics="alchemy"`, one
-        for each clause of the normal form, each with its share of the weight in `factor`.
+    Under `semantics="alchemy"` there is one for each clause of the normal form, each with its share of the weight in `factor`;
+    EXIST over a conjunction is an UnsupportedError there. All predicates that are not open are closed. `division` is that of
+    the data, if the constants of a type are the examples.
 
         A hard rule is never `negated`. If quantifiers stand inside a hard formula, its clauses are those of its
         normal form with universal quantifiers in front: they say the same, but may have more variables than the
@@ -46,13 +34,6 @@ def compile_rule(
         the number of those in which the formula is true elsewhere.
 
         The variables are the free ones and those of the outermost FORALLs, which mean the same (see `normalise`).
-
-    Raises
-    ------
-    ModelError
-        The rule does not fit the declarations, or would become too large.
-    UnsupportedError
-        Under `semantics="alchemy"`, EXIST over a conjunction.
 
     Examples
     --------
@@ -101,15 +82,6 @@ def _hard(normal: Normal, open_predicates: frozenset[str]) -> Feature:
 
 def clause_text(clauses: Sequence[Clause], negated: bool) -> str:
     """Return the clauses of a feature as one readable line.
-
-    Parameters
-    ----------
-    clauses : sequence of Clause
-    negated : bool
-
-    Returns
-    -------
-    str
 
     Examples
     --------

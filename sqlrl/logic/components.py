@@ -17,13 +17,9 @@ ORDERINGS_TRIED = 5_040
 class BodyLiteral(NamedTuple):
     """A literal of a clause's body: an atom of a closed predicate that must be true.
 
-    Parameters
-    ----------
-    predicate : int
-        Index into the sorted body predicates of the run.
-    terms : tuple of int
-        `0 .. h - 1` are the head's arguments in order, `h ..` existential variables. A negative term is a constant: `-1 - id`, with
-        its id in the dictionary of that argument's type.
+    `predicate` is an index into the sorted body predicates of the run. The terms `0 .. h - 1` are the head's arguments in
+    order, `h ..` existential variables; a negative term is a constant: `-1 - id`, with its id in the dictionary of that
+    argument's type.
 
     Examples
     --------
@@ -55,12 +51,7 @@ def constant(identity: int) -> int:
 
 
 class Components:
-    """Splits bodies into components and finds their canonical form, each once.
-
-    Parameters
-    ----------
-    heads : int
-        The number h of the head's arguments.
+    """Splits bodies into components and finds their canonical form, each once; `heads` is the number h of the head's arguments.
 
     Examples
     --------

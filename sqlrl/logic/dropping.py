@@ -14,20 +14,8 @@ from sqlrl.logic.subformulas import atoms_of
 def drop_predicates(model: Model, names: Iterable[str]) -> Model:
     r"""Return a model without some predicates: without the rules that mention them, and without their declarations.
 
-    Parameters
-    ----------
-    model : Model
-    names : iterable of str
-
-    Returns
-    -------
-    Model
-        The other rules in their order, with their lines.
-
-    Raises
-    ------
-    ModelError
-        A predicate that the model does not declare, or that it is to predict.
+    The other rules keep their order and their lines. ModelError for a predicate that the model does not declare, or that it is
+    to predict.
 
     Examples
     --------

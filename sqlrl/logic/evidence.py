@@ -37,16 +37,8 @@ _COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|//[^\n]*|/\*(?s:.*?)\*
 class EvidenceAtom(NamedTuple):
     """One line of evidence.
 
-    Parameters
-    ----------
-    predicate : str
-    constants : tuple of str
-    truth : bool or None
-        None for soft evidence and for an unknown atom.
-    probability : float or None
-        The probability of soft evidence, strictly between 0 and 1; else None.
-    line : int
-        Where it stands, from 1.
+    `truth` is None for soft evidence and for an unknown atom. `probability` is that of soft evidence, strictly between 0 and 1;
+    else None. `line` is where it stands, from 1.
     """
 
     predicate: str
@@ -138,21 +130,6 @@ def iterate_evidence(
     model_or_predicates: Model | Mapping[str, Predicate] | None = None,
 ) -> Iterator[EvidenceAtom]:
     """Parse evidence atom by atom; as `parse_evidence` without the list.
-
-    Parameters
-    ----------
-    text : str
-    path : str
-    model_or_predicates : Model or mapping of str to Predicate, optional
-
-    Yields
-    ------
-    EvidenceAtom
-
-    Raises
-    ------
-    ParseError, ModelError, UnsupportedError
-        As in `parse_evidence`.
 
     Examples
     --------
@@ -257,14 +234,6 @@ def _check(source: Source, offset: int, name: str, arity: int, declared: Mapping
 
 def format_evidence(atoms: Iterable[EvidenceAtom]) -> str:
     r"""Return the text of a `.db` file.
-
-    Parameters
-    ----------
-    atoms : iterable of EvidenceAtom
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -27,19 +27,7 @@ AnyModel = TypeVar("AnyModel", bound=RuleSet)
 def expand(model: AnyModel) -> AnyModel:
     """Return a model with each clause of a template as a rule of its own.
 
-    Parameters
-    ----------
-    model : Model
-
-    Returns
-    -------
-    Model
-        Rules with expansions are replaced by weighted rules with constants in place of the `+` variables, in order.
-
-    Raises
-    ------
-    ModelError
-        The rows of an expansion do not fit its variables or weights.
+    Rules with expansions are replaced by weighted rules with constants in place of the `+` variables, in order.
 
     Examples
     --------
@@ -55,19 +43,6 @@ def expand(model: AnyModel) -> AnyModel:
 
 def expand_rule(rule: Rule) -> tuple[Rule, ...]:
     """Return the clauses of a template as rules, or the rule itself if it has no expansions.
-
-    Parameters
-    ----------
-    rule : Rule
-
-    Returns
-    -------
-    tuple of Rule
-
-    Raises
-    ------
-    ModelError
-        The rows of the expansion do not fit its variables or weights.
 
     Examples
     --------
@@ -89,17 +64,9 @@ def expand_rule(rule: Rule) -> tuple[Rule, ...]:
 
 
 def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
-    """Put constants in place of `+` variables.
+    """Put constants, one for each variable, in place of `+` variables.
 
-    Parameters
-    ----------
-    formula : Formula
-    constants : mapping of str to str
-        The constant of each variable. All free occurrences are replaced, also those written without `+`.
-
-    Returns
-    -------
-    Formula
+    All free occurrences are replaced, also those written without `+`.
 
     Examples
     --------
@@ -112,15 +79,7 @@ def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
 def rename_variables(formula: Formula, names: Mapping[str, str]) -> Formula:
     """Rename free variables; those renamed carry no `+` any more.
 
-    Parameters
-    ----------
-    formula : Formula
-    names : mapping of str to str
-        New names, none of which a quantifier in the formula uses.
-
-    Returns
-    -------
-    Formula
+    A quantifier in the formula must use none of the new names.
 
     Examples
     --------

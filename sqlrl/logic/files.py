@@ -105,25 +105,10 @@ def _read_json(text: str, path: str) -> Model:
 
 
 def model_from_json(value: Any, *, path: str = "<json>") -> Model:
-    r"""Return the model that JSON values describe.
+    r"""Return the model that JSON values describe, as `model_to_json` returns them.
 
-    Parameters
-    ----------
-    value : dict
-        What `model_to_json` returns.
-    path : str
-        The file, in errors.
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ParseError
-        The value does not fit the schema; the message names the place.
-    ModelError
-        It is of a newer version, its rules do not fit its declarations, or a weight is not finite.
+    ParseError if they do not fit the schema; the message names the place. ModelError if they are of a newer version, the rules
+    do not fit the declarations, or a weight is not finite.
 
     Examples
     --------
@@ -189,12 +174,7 @@ def _number(value: float) -> float:
 
 
 def _check_finite(weight: float, rule: str, path: str) -> None:
-    """Refuse NaN and infinity, which Python's reader of JSON lets pass.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Refuse NaN and infinity, which Python's reader of JSON lets pass."""
     if not math.isfinite(_number(weight)):
         raise ModelError(
             f"{path}: the weight {_number(weight)} of the rule {rule} is not finite: write a number, or make the rule hard with "

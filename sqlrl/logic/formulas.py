@@ -80,15 +80,7 @@ class Mentions:
 
 
 class FormulaParser(Cursor):
-    """Reads formulas from a list of tokens.
-
-    Parameters
-    ----------
-    source : Source
-    tokens : list of Token
-    rename : callable
-        Maps the constants of the text to those of the data.
-    """
+    """Reads formulas from a list of tokens; `rename` maps the constants of the text to those of the data."""
 
     def __init__(self, source: Source, tokens: list[Token], rename: Rename = str) -> None:
         super().__init__(source, tokens)
@@ -325,10 +317,7 @@ def check(
 ) -> None:
     """Check one formula: predicates are declared, arities and types fit, constants lie in declared types.
 
-    Raises
-    ------
-    ModelError
-        With the line and a caret under the first fault.
+    The ModelError has the line and a caret under the first fault.
     """
     known = _Types(source, types)
     for atom in mentions.atoms:

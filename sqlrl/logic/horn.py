@@ -20,14 +20,7 @@ ANONYMOUS = "_ "
 
 @dataclass(frozen=True, slots=True)
 class HornAtom:
-    """An atom of a rule.
-
-    Parameters
-    ----------
-    predicate : str
-    terms : tuple of Variable or Constant
-    offset : int
-        Where it stands in the text. Not part of equality.
+    """An atom of a rule; `offset` is where it stands in the text, and not part of equality.
 
     Examples
     --------
@@ -55,16 +48,8 @@ def _term(term: Term) -> str:
 class HornRule:
     """A rule; equalities have been put into its terms.
 
-    Parameters
-    ----------
-    head : HornAtom
-    body : tuple of HornAtom
-        The positive literals.
-    negated : tuple of HornAtom
-        A variable of one that is written `_` means that there is no such atom for any constant.
-    unequal : tuple of (Term, Term)
-    source : Source
-        The text that has it. Not part of equality.
+    `body` has the positive literals. A variable of a negated one that is written `_` means that there is no such atom for any
+    constant. `source` is the text that has the rule; it is not part of equality.
 
     Examples
     --------
@@ -92,10 +77,6 @@ class HornRule:
 @dataclass(frozen=True)
 class Definitions:
     """Horn definitions of predicates.
-
-    Parameters
-    ----------
-    rules : tuple of HornRule
 
     Examples
     --------
@@ -128,15 +109,9 @@ class Definitions:
 
 @dataclass(frozen=True)
 class Component:
-    """Predicates that are defined through each other, or one predicate alone.
+    """Predicates that are defined through each other, or one predicate alone, in the order of the text.
 
-    Parameters
-    ----------
-    predicates : tuple of str
-        In the order of the text.
-    rules : tuple of HornRule
-    recursive : bool
-        Whether a rule's body has one of the predicates.
+    `recursive` is whether a rule's body has one of the predicates.
     """
 
     predicates: tuple[str, ...]
@@ -161,14 +136,7 @@ class Component:
 def components(definitions: Definitions) -> tuple[Component, ...]:
     """Return the components of definitions, each after those that it uses.
 
-    Parameters
-    ----------
-    definitions : Definitions
-
-    Raises
-    ------
-    ModelError
-        A predicate is defined through its own negation, or only through itself; the message shows the literal.
+    ModelError if a predicate is defined through its own negation, or only through itself; the message shows the literal.
 
     Examples
     --------

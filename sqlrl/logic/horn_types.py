@@ -45,21 +45,9 @@ class _Types:
 def infer_types(definitions: Definitions, known: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the types of the arguments of the defined predicates.
 
-    Parameters
-    ----------
-    definitions : Definitions
-    known : mapping of str to tuple of str
-        The types of the arguments of the predicates that bodies may use beside the defined ones.
-
-    Returns
-    -------
-    dict of str to tuple of str
-
-    Raises
-    ------
-    ModelError
-        An unknown predicate in a body, another number of arguments, a variable or argument that would have two types,
-        or an argument whose type nothing says; the message shows the literal.
+    `known` are those of the predicates that bodies may use beside the defined ones. ModelError, whose message shows the
+    literal, for an unknown predicate in a body, another number of arguments, a variable or argument that would have two types,
+    or an argument whose type nothing says.
 
     Examples
     --------

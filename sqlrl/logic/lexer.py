@@ -45,18 +45,8 @@ E = TypeVar("E", bound=InputError)
 def read_text(path: str | Path, *, parse: str = "") -> str:
     """Read a UTF-8 file as it is, without translating the ends of lines.
 
-    Parameters
-    ----------
-    path : str or Path
-    parse : str
-        The function that takes the text itself, for who passes that.
-
-    Raises
-    ------
-    ParseError
-        The file is missing or is no UTF-8 text.
-    InputError
-        No path.
+    `parse` is the function that takes the text itself, for who passes that. ParseError if the file is missing or is no UTF-8
+    text, InputError for no path.
 
     Examples
     --------
@@ -82,17 +72,7 @@ def read_text(path: str | Path, *, parse: str = "") -> str:
 def check_text(text: object, what: str, remedy: str) -> None:
     """Refuse what is no text, and a path in place of the text.
 
-    Parameters
-    ----------
-    text : object
-    what : str
-        What the text is of, such as "a model".
-    remedy : str
-        How to read a file.
-
-    Raises
-    ------
-    InputError
+    `what` is what the text is of, such as "a model"; `remedy` is how to read a file.
 
     Examples
     --------
@@ -129,16 +109,7 @@ class Token:
 
 
 class Source:
-    """A text with its name, which turns offsets into lines and columns.
-
-    Parameters
-    ----------
-    text : str
-    path : str
-        The file, or a name for the text.
-    first_line : int
-        The number of its first line.
-    """
+    """A text with its name, which turns offsets into lines and columns; `first_line` is the number of its first line."""
 
     def __init__(self, text: str, path: str = "<text>", first_line: int = 1) -> None:
         self.text, self.path, self.first_line = text, path, first_line
@@ -166,11 +137,6 @@ class Source:
 
 def tokenize(source: Source) -> list[Token]:
     """Split a text into tokens; comments and blanks vanish, the ends of lines stay, the last token is the end.
-
-    Raises
-    ------
-    ParseError
-        A character that starts no token, a string or comment that does not end, an unknown escape.
 
     Examples
     --------
@@ -211,18 +177,6 @@ def _token(source: Source, match: re.Match[str]) -> Token:
 def signed_number(source: Source, number: Token, sign: Token | None = None) -> float:
     """Return the value of a number and of a sign that may stand before it; a negative number has its sign in its token.
 
-    Parameters
-    ----------
-    source : Source
-    number : Token
-    sign : Token, optional
-        `+` or `-`.
-
-    Raises
-    ------
-    ParseError
-        Two signs.
-
     Examples
     --------
     >>> source = Source("+0.5 P(x)")
@@ -238,20 +192,7 @@ def signed_number(source: Source, number: Token, sign: Token | None = None) -> f
 
 
 def unescape(text: str, source: Source, offset: int) -> str:
-    r"""Replace the escapes of a quoted constant.
-
-    Parameters
-    ----------
-    text : str
-        Between the quotes.
-    source : Source
-    offset : int
-        Where it stands in the source.
-
-    Raises
-    ------
-    ParseError
-        An escape that the language does not have.
+    r"""Replace the escapes of a quoted constant; `text` is what stands between the quotes, at `offset` in the source.
 
     Examples
     --------
@@ -291,14 +232,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 class Cursor:
-    """Reads a list of tokens; `position` is the next one.
-
-    Parameters
-    ----------
-    source : Source
-    tokens : list of Token
-        The last one is the end.
-    """
+    """Reads a list of tokens, whose last one is the end; `position` is the next one."""
 
     def __init__(self, source: Source, tokens: list[Token]) -> None:
         self.source, self.tokens = source, tokens

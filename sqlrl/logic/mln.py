@@ -132,11 +132,6 @@ def _literal_terms(formula: Formula) -> tuple[Term, ...] | None:
 def _read_header(text: str, path: str) -> dict[str, Any]:
     r"""Return what the first line says: query, semantics, whether the model was learned, its templates; nothing if it says nothing.
 
-    Raises
-    ------
-    ParseError
-        It is no JSON, or not what is written there.
-
     Examples
     --------
     >>> _read_header('// sqlrl {"semantics": "alchemy"}\nP(t)', "<text>"), _read_header("P(t)", "<text>")
@@ -182,10 +177,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
 def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | None) -> str | None:
     """Return the semantics that is asked for, else that of a first line, if it says one.
 
-    Raises
-    ------
-    ModelError
-        Another one is asked for than the one with which the model was saved: its weights would mean something else.
+    ModelError if another one is asked for than the one with which the model was saved: its weights would mean something else.
 
     Examples
     --------
@@ -206,10 +198,7 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
 class Program:
     """The declarations and rules read so far, over all included files.
 
-    Attributes
-    ----------
-    headers : list of (str, mapping)
-        Of each file its path and what its first line says, the first file first; see `sqlrl.logic.mln`.
+    `headers` has of each file its path and what its first line says, the first file first; see `sqlrl.logic.mln`.
     """
 
     def __init__(self, constants: Mapping[str, str], fold_case: bool) -> None:
@@ -522,21 +511,10 @@ def _integer(text: str) -> bool:
 
 
 def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str) -> Model:
-    r"""Return a model with the listed templates in place of their clauses.
+    r"""Return a model, which has each clause as a rule of its own, with the listed templates in place of their clauses.
 
-    Parameters
-    ----------
-    model : Model
-        Has each clause as a rule of its own.
-    listed : sequence of mapping
-        What `sqlrl.logic.files.listed_templates` returned for the model that was saved.
-    path : str
-        The file, in errors.
-
-    Raises
-    ------
-    ParseError
-        The rules at those places are not clauses of the template.
+    `listed` is what `sqlrl.logic.saving.listed_templates` returned for the model that was saved. ParseError if the rules at
+    those places are not clauses of the template.
 
     Examples
     --------

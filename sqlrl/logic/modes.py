@@ -56,11 +56,6 @@ class Mode:
         True for the arguments whose constants stay in clauses.
     line : int
         Line of the path mode in the source, from 1; 0 if it has none. Not part of equality.
-
-    Raises
-    ------
-    InputError
-        A negative recall, another place, or not as many `constants` as `places`.
     """
 
     recall: int
@@ -169,14 +164,7 @@ class Modes:
 def format_modes(modes: Modes) -> str:
     r"""Return modes in the one-line form, which parses again to equal ones.
 
-    Parameters
-    ----------
-    modes : Modes
-
-    Raises
-    ------
-    ModelError
-        The language cannot write the name of a predicate.
+    ModelError if the language cannot write the name of a predicate.
 
     Examples
     --------

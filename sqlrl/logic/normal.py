@@ -167,12 +167,7 @@ def _free(formula: Formula, bound: frozenset[str]) -> Iterator[str]:
 class Division:
     """How the constants of a type divide the data into examples.
 
-    Parameters
-    ----------
-    example : str
-        The type whose constants are the examples.
-    local : frozenset of str
-        The types of which each example has a domain of its own.
+    The constants of the type `example` are the examples; `local` are the types of which each example has a domain of its own.
     """
 
     example: str
@@ -183,15 +178,8 @@ class Division:
 class Normal:
     """A formula as a boolean function.
 
-    Parameters
-    ----------
-    variables : tuple of (str, str)
-        The grounding variables, each with its type.
-    plus : tuple of str
-        Those of them that `+` marks.
-    types : mapping of str to str
-        The type of every variable, quantified ones included; all names are unique.
-    node : Node
+    `variables` are the grounding variables, each with its type, `plus` those of them that `+` marks; `types` has the type of
+    every variable, quantified ones included. All names are unique.
     """
 
     variables: tuple[tuple[str, str], ...]
@@ -207,23 +195,9 @@ def normalise(formula: Formula, model: Model, division: Division | None = None) 
     quantified at the outermost level, so writing that FORALL changes nothing. Alchemy 2 makes every variable of a FORALL
     a grounding variable (`ListObj::toCNF` in its parser); here only an outermost one does, as the formula is one feature.
 
-    Parameters
-    ----------
-    formula : Formula
-    model : Model
-        Declares the predicates.
-    division : Division, optional
-        Witnesses then say to which example their variables of local types belong, where no literal of theirs does.
-
-    Returns
-    -------
-    Normal
-
-    Raises
-    ------
-    ModelError
-        An unknown predicate, a wrong arity, a variable of two types or of none, an unused quantified variable,
-        a formula that grows too large.
+    With a `division`, witnesses say to which example their variables of local types belong, where no literal of theirs does.
+    ModelError for what does not fit the declarations, a variable of two types or of none, an unused quantified variable, or a
+    formula that grows too large.
 
     Examples
     --------

@@ -14,26 +14,10 @@ def plain_model(
 ) -> tuple[Model, tuple[int, ...], tuple[tuple[tuple[str, str], ...], ...]]:
     r"""Return a model of exact semantics without `*` that means what a model means, and the rule that each of its rules is of.
 
-    Parameters
-    ----------
-    model : Model
-    open_predicates : frozenset of str
-
-    Returns
-    -------
-    Model
-        For a rule with `*` one rule for each combination of signs, and under `semantics="alchemy"` one for each clause of the normal
-        form; then the next rule's.
-    tuple of int
-        For each of its rules the place in `model`.
-    tuple of tuple of (str, str)
-        For each of its rules the `+` variables, with their types, that it does not mention and for each combination of whose
-        constants it stands once more; see `normal_rules`.
-
-    Raises
-    ------
-    ModelError, UnsupportedError
-        As `split_signs` and `normal_rules`.
+    For a rule with `*` it has one rule for each combination of signs, and under `semantics="alchemy"` one for each clause of
+    the normal form; then come the next rule's. The tuples have for each of its rules the place in `model`, and the `+`
+    variables, with their types, that it does not mention and for each combination of whose constants it stands once more; see
+    `normal_rules`.
 
     Examples
     --------

@@ -31,16 +31,7 @@ _LOOSEST, _IFF, _IMPLIES, _OR, _AND, _NOT = range(6)
 
 
 def format_formula(formula: Formula) -> str:
-    """Return a formula in Alchemy's language.
-
-    Parameters
-    ----------
-    formula : Formula
-
-    Returns
-    -------
-    str
-        Names are printed as they are; `check_names` tells whether the text can be read again.
+    """Return a formula in Alchemy's language; names are printed as they are, `check_names` tells whether it can be read again.
 
     Examples
     --------
@@ -91,16 +82,7 @@ def is_identifier(name: str) -> bool:
 
 
 def check_names(formula: Formula) -> None:
-    """Check that the language can write the names in a formula.
-
-    Parameters
-    ----------
-    formula : Formula
-
-    Raises
-    ------
-    ModelError
-        It has no way to write the name of a predicate or variable.
+    """Check that the language can write the names of predicates and variables in a formula; ModelError if it cannot.
 
     Examples
     --------
@@ -126,20 +108,7 @@ def _check_variables(names: Iterable[str]) -> None:
 
 
 def format_predicate(predicate: Predicate) -> str:
-    """Return a declaration.
-
-    Parameters
-    ----------
-    predicate : Predicate
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ModelError
-        The name of the predicate or of a type cannot be written in the language.
+    """Return a declaration; ModelError if the language cannot write the name of the predicate or of a type.
 
     Examples
     --------
@@ -156,20 +125,6 @@ def format_predicate(predicate: Predicate) -> str:
 
 def format_type(name: str, constants: tuple[str, ...]) -> str:
     """Return the declaration of a type's constants; consecutive integers as a range.
-
-    Parameters
-    ----------
-    name : str
-    constants : tuple of str
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ModelError
-        The name cannot be written in the language.
 
     Examples
     --------
@@ -188,20 +143,7 @@ def format_type(name: str, constants: tuple[str, ...]) -> str:
 def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, types: Iterable[str] = ()) -> str:
     """Return a rule without expansions: weight, formula, and a final '.' if it is hard.
 
-    Parameters
-    ----------
-    rule : Rule
-    predicates, types
-        The declarations of the model, to keep a lone atom from reading like one of them.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ModelError
-        The language cannot write a name in it.
+    `predicates` and `types` are the declarations of the model, to keep a lone atom from reading like one of them.
 
     Examples
     --------
@@ -225,14 +167,6 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
 def placed(rule: Rule) -> str:
     r"""Return where a rule stands and its formula.
 
-    Parameters
-    ----------
-    rule : Rule
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> placed(parse_mln("P(t)\n1 P(x)").rules[0])
@@ -242,21 +176,9 @@ def placed(rule: Rule) -> str:
 
 
 def format_model(model: RuleSet) -> str:
-    r"""Return a model as the text of an `.mln` file.
+    r"""Return a model as the text of an `.mln` file; ModelError if the language cannot write a name.
 
-    Parameters
-    ----------
-    model : Model
-        Clauses of templates are printed each by itself, with constants in place of the `+` variables.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ModelError
-        A name cannot be written in the language.
+    Clauses of templates are printed each by itself, with constants in place of the `+` variables.
 
     Examples
     --------

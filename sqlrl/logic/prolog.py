@@ -33,15 +33,6 @@ def tokenize_prolog(source: Source) -> list[Token]:
     A full stop before a blank, a comment or the end of the text is a token of the kind `STOP`. A quoted constant, in
     single quotes (doubled within) or double ones, is a `STRING`.
 
-    Parameters
-    ----------
-    source : Source
-
-    Raises
-    ------
-    ParseError
-        A character that starts no token, a quoted constant or comment that does not end, an unknown escape.
-
     Examples
     --------
     >>> [t.text for t in tokenize_prolog(Source(":- set(minscore, 0.6). % as in the paper"))]
@@ -90,12 +81,7 @@ def quoted(name: str) -> str:
 
 
 class PrologParser(Cursor):
-    """The steps of a parser over the tokens of one text in Prolog's signs.
-
-    Parameters
-    ----------
-    source : Source
-    """
+    """The steps of a parser over the tokens of one text in Prolog's signs."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, tokenize_prolog(source))

@@ -13,16 +13,8 @@ from sqlrl.logic.terms import Formula, Predicate
 class Expansions:
     """The clauses of a template: one row of constants for its `+` variables, one weight each (log-odds).
 
-    Parameters
-    ----------
-    variables : tuple of str
-        The `+` variables in the order of the columns.
-    rows : tuple of tuple of str
-        One row of constants for each clause.
-    weights : tuple of float
-    found : bool
-        True if a structure learner found the clauses one by one: other combinations of constants were no clauses that
-        training could have met, and nobody counts them as unseen.
+    `variables` are the `+` variables in the order of the columns. `found` is True if a structure learner found the clauses one
+    by one: other combinations of constants were no clauses that training could have met, and nobody counts them as unseen.
     """
 
     variables: tuple[str, ...]
@@ -37,7 +29,6 @@ class Rule:
 
     Parameters
     ----------
-    formula : Formula
     weight : float or None
         Log-odds; None if it is hard or to be learned.
     hard : bool

@@ -128,14 +128,6 @@ def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
 def model_to_json(model: RuleSet) -> dict[str, Any]:
     r"""Return a model as JSON values.
 
-    Parameters
-    ----------
-    model : Model
-
-    Returns
-    -------
-    dict
-
     Examples
     --------
     >>> from sqlrl.logic.mln import parse_mln

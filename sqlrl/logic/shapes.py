@@ -96,15 +96,7 @@ class ShapeExists:
 class Shape:
     """A clause without its constants.
 
-    Parameters
-    ----------
-    variables : tuple of str
-        The type of each variable; those of `exists` are among them.
-    parameters : tuple of str
-        The type of each parameter.
-    literals : tuple of ShapeLiteral
-    equalities : tuple of ShapeEquality
-    exists : tuple of ShapeExists
+    `variables` has the type of each variable, those of `exists` among them, `parameters` the type of each parameter.
     """
 
     variables: tuple[str, ...]
@@ -126,13 +118,8 @@ class Shape:
 class Instance:
     """A clause as a shape and the terms that fill the shape's parameters.
 
-    Parameters
-    ----------
-    shape : Shape
-    arguments : tuple of Term
-        One for each parameter: a constant, or a `+` variable of a template.
-    variables : tuple of str
-        What the clause calls the variables of the shape; for printing, so that instances that differ in it are equal.
+    There is one argument for each parameter: a constant, or a `+` variable of a template. `variables` is what the clause calls
+    the variables of the shape; for printing, so that instances that differ in it are equal.
     """
 
     shape: Shape
@@ -196,10 +183,7 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
 class Shaper:
     """Turns clauses into instances; clauses that differ only in constants share the work.
 
-    Parameters
-    ----------
-    type_of : callable
-        Maps (predicate, argument position) to a type.
+    `type_of` maps (predicate, argument position) to a type.
 
     Examples
     --------
@@ -387,16 +371,9 @@ def parameter_symmetries(shape: Shape) -> tuple[tuple[int, ...], ...]:
     A shape has one parameter table, but `!Token(k0, v0) v !Token(k1, v0)` is one clause for (A, B) and for (B, A). The least
     of the rows that symmetries lead to stands for all of them.
 
-    Parameters
-    ----------
-    shape : Shape
-        Of plain literals alone.
-
-    Returns
-    -------
-    tuple of tuple of int
-        For each exchange the old parameter at each place, the identity first: `row[p[0]], row[p[1]], ...`. The identity alone
-        for a shape with so many look-alike literals that `Shaper` does not try all of their orders either.
+    The shape has plain literals alone. Each exchange has the old parameter at each place: `row[p[0]], row[p[1]], ...`. The
+    identity is the first; it is alone for a shape with so many look-alike literals that `Shaper` does not try all of their
+    orders either.
 
     Examples
     --------

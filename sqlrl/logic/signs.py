@@ -14,22 +14,10 @@ MOST_SIGNS = 10
 
 
 def split_signs(formula: Formula) -> tuple[Formula, ...]:
-    """Return the formulas that a formula with `*` stands for.
+    """Return the formulas that a formula with `*` stands for; the formula itself if it has no `*`.
 
-    Parameters
-    ----------
-    formula : Formula
-
-    Returns
-    -------
-    tuple of Formula
-        One for each combination of signs, in the order of Alchemy's manual (section 4.2): all positive first, the
-        leftmost sign changing fastest. The formula itself if it has no `*`.
-
-    Raises
-    ------
-    ModelError
-        It has more than `MOST_SIGNS` of them.
+    There is one for each combination of signs, in the order of Alchemy's manual (section 4.2): all positive first, the leftmost
+    sign changing fastest. ModelError if it has more than `MOST_SIGNS` of them.
 
     Examples
     --------
@@ -47,14 +35,6 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
 def split_rule(rule: Rule) -> tuple[Rule, ...]:
     """Return the rules that a rule with `*` stands for, all with its weight.
 
-    Parameters
-    ----------
-    rule : Rule
-
-    Returns
-    -------
-    tuple of Rule
-
     Examples
     --------
     >>> len(split_rule(Rule(BothSigns(Atom("P", ())), weight=1.0)))
@@ -65,14 +45,6 @@ def split_rule(rule: Rule) -> tuple[Rule, ...]:
 
 def split_model(model: Model) -> Model:
     r"""Return a model whose rules with `*` are split, so that each formula can have a weight of its own.
-
-    Parameters
-    ----------
-    model : Model
-
-    Returns
-    -------
-    Model
 
     Examples
     --------

@@ -65,14 +65,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate declaration.
-
-    Parameters
-    ----------
-    name : str
-    arguments : tuple of Argument
-    closed : bool
-        True if declared as evidence (Tuffy's `*pred(...)`).
+    """A predicate declaration; `closed` if declared as evidence (Tuffy's `*pred(...)`).
 
     Examples
     --------
@@ -212,12 +205,8 @@ class EqualityLiteral:
 class ExistsLiteral:
     """`EXIST variables (conjunction)` as one positive disjunct of a clause.
 
-    Parameters
-    ----------
-    variables : tuple of (str, str)
-        The quantified variables, each with its type.
-    conjunction : tuple of Literal or EqualityLiteral
-        What must hold of a witness, all of it. At most one literal has an open predicate.
+    `variables` are the quantified variables, each with its type; `conjunction` is what must hold of a witness, all of it. At
+    most one literal has an open predicate.
     """
 
     variables: tuple[tuple[str, str], ...]
@@ -234,16 +223,10 @@ ClauseLiteral = Literal | EqualityLiteral | ExistsLiteral
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A disjunction of literals under universal quantification.
+    """A disjunction of literals under universal quantification; without literals it is always violated.
 
-    Parameters
-    ----------
-    variables : tuple of (str, str)
-        The grounding variables, each with its type. They are those of the *formula*: a variable that
-        occurs in no literal still ranges over its domain and multiplies counts. A variable with
-        `plus` in a literal is listed like every other.
-    literals : tuple of ClauseLiteral
-        Empty for the clause that is always violated.
+    `variables` are the grounding variables, each with its type. They are those of the *formula*: a variable that occurs in no
+    literal still ranges over its domain and multiplies counts. A variable with `plus` in a literal is listed like every other.
 
     Examples
     --------
@@ -306,7 +289,6 @@ class Feature:
         The grounding variables of the formula with their types; `+` variables included.
     plus : tuple of str
         The `+` variables: one clause id for each combination of their constants, also of those that no clause mentions.
-    clauses : tuple of Clause
     negated : bool
         True for a conjunction, which is its negated clause with the negated weight.
     helpers : tuple of Helper

@@ -36,11 +36,7 @@ def _open_literals(witness: Witness, open_predicates: frozenset[str]) -> int:
 class Emitter:
     """Writes clauses over unique variable names and collects the helpers that they mention.
 
-    Parameters
-    ----------
-    normal : Normal
-        The formula that the literals come from.
-    open_predicates : frozenset of str
+    `normal` is the formula that the literals come from.
     """
 
     def __init__(self, normal: Normal, open_predicates: frozenset[str]) -> None:
@@ -58,11 +54,7 @@ class Emitter:
     def clauses(self, disjunctions: Iterable[Sequence[Signed]], promote: bool = False) -> tuple[Clause, ...]:
         """Write disjunctions of literals as clauses.
 
-        Parameters
-        ----------
-        disjunctions : iterable of sequence of Signed
-        promote : bool
-            Whether variables that are no grounding variables of the formula become such of the clause.
+        `promote` is whether variables that are no grounding variables of the formula become such of the clause.
         """
         disjunctions = list(disjunctions)
         helped = {

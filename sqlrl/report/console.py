@@ -56,19 +56,7 @@ class Console(Protocol):
 
 
 def track(console: Console, items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Yield the items, and show on a console how many are done.
-
-    Parameters
-    ----------
-    console : Console
-    items : iterable
-    description : str
-    total : int, optional
-        Number of items; their length by default, if they have one.
-
-    Yields
-    ------
-    item
+    """Yield the items, and show on a console how many are done; `total` is by default their length, if they have one.
 
     Examples
     --------
@@ -86,11 +74,6 @@ def track(console: Console, items: Iterable[Item], description: str, total: int 
 @contextmanager
 def announced(console: Console, description: str) -> Iterator[None]:
     """Show what is at work: as a note beside a task that shows its progress, on whatever console, else as a task of its own.
-
-    Parameters
-    ----------
-    console : Console
-    description : str
 
     Examples
     --------
@@ -213,14 +196,8 @@ class _PlainTask(_Shown):
 class PlainConsole:
     """Writes plain lines: the console of a log file or a pipe.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Standard error by default.
-    delay : float
-        Seconds before progress shows.
-    interval : float
-        Seconds between two lines of one task.
+    `stream` is standard error by default; `delay` are the seconds before progress shows, `interval` those between two lines of
+    one task.
     """
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = _DELAY, interval: float = _INTERVAL) -> None:
@@ -286,12 +263,7 @@ class _RichTask(_Shown):
 class RichConsole:
     """Draws bars and colours with rich: the console of a terminal.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Standard error by default.
-    delay : float
-        Seconds before progress shows.
+    `stream` is standard error by default; `delay` are the seconds before progress shows.
     """
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = _DELAY) -> None:
@@ -335,18 +307,9 @@ def _plain(text: str) -> str:
 
 
 def console_for(stream: TextIO | None = None, *, quiet: bool = False) -> Console:
-    """Return the console that suits a stream: rich on a terminal, plain lines elsewhere.
+    """Return the console that suits a stream (standard error by default): rich on a terminal, plain lines elsewhere.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Standard error by default.
-    quiet : bool
-        True for a console that shows nothing.
-
-    Returns
-    -------
-    Console
+    With `quiet`, it is a console that shows nothing.
 
     Examples
     --------

@@ -14,17 +14,7 @@ NULL = "NULL"
 
 
 def cell_text(value: object) -> str:
-    """Return a value as one line of text.
-
-    Parameters
-    ----------
-    value : object
-        What `pyarrow.Scalar.as_py` returns.
-
-    Returns
-    -------
-    str
-        Floats have six significant digits, everything else is written out.
+    """Return a value of Python as one line of text: floats have six significant digits, everything else is written out.
 
     Examples
     --------
@@ -57,14 +47,6 @@ def cell_text(value: object) -> str:
 def width(text: str) -> int:
     """Return the number of terminal columns that a text takes; wide characters take two.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> width("ab"), width("世界")
@@ -74,17 +56,7 @@ def width(text: str) -> int:
 
 
 def shorten(text: str, columns: int) -> str:
-    """Cut a text to a number of terminal columns, with `…` in place of what is lost.
-
-    Parameters
-    ----------
-    text : str
-    columns : int
-        At least 1.
-
-    Returns
-    -------
-    str
+    """Cut a text to a number of terminal columns, at least 1, with `…` in place of what is lost.
 
     Examples
     --------
@@ -95,18 +67,7 @@ def shorten(text: str, columns: int) -> str:
 
 
 def pad(text: str, columns: int, *, right: bool) -> str:
-    """Fill a text with blanks to a number of terminal columns.
-
-    Parameters
-    ----------
-    text : str
-    columns : int
-    right : bool
-        True to align it to the right.
-
-    Returns
-    -------
-    str
+    """Fill a text with blanks to a number of terminal columns; `right` aligns it to the right.
 
     Examples
     --------
@@ -121,16 +82,6 @@ def fit_widths(wanted: list[int], available: int, least: int = 8) -> list[int]:
     """Return widths of columns that sum up to at most `available`, if possible.
 
     The widest columns lose first; no column gets narrower than `least`, unless it wants less.
-
-    Parameters
-    ----------
-    wanted : list of int
-    available : int
-    least : int
-
-    Returns
-    -------
-    list of int
 
     Examples
     --------
