@@ -23,14 +23,8 @@ _SHOWN = 5
 class Opening:
     """How a predicate is open.
 
-    Parameters
-    ----------
-    record : PredicateRecord
-    sources : mapping of role to SourceRecord
-    target : bool
-        False if it is open through soft or unknown atoms alone: then its facts are evidence, and those atoms its scope.
-    scope : str or None
-        Table of the encoded scope that the user gave.
+    `sources` are by role. `target` is False if the predicate is open through soft or unknown atoms alone: then its facts are
+    evidence, and those atoms its scope. `scope` is the table of the encoded scope that the user gave, None if there is none.
     """
 
     record: PredicateRecord
@@ -86,11 +80,6 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
     """Write what is known of each atom into one row, and refuse what contradicts itself.
 
     `given` is true for evidence alone: a label is none, also where it lies outside the scope.
-
-    Raises
-    ------
-    CatalogError
-        If sources disagree about an atom.
     """
     rows, keys = known_rows(store, opening), opening.keys
     if len(opening.sources) < 2:
@@ -135,12 +124,7 @@ def atom_name(store: Store, record: PredicateRecord, row: Mapping[str, object]) 
 
 
 def check_independent(opening: Opening, source: ExampleSource) -> None:
-    """Refuse atoms that would belong to several examples.
-
-    Raises
-    ------
-    CatalogError
-    """
+    """Refuse atoms that would belong to several examples."""
     record = opening.record
     if source.kind == "type" and record.types.count(source.type) > 1:
         count = record.types.count(source.type)
@@ -256,32 +240,9 @@ def build_atoms(
     first: int,
     limit: int = ATOM_LIMIT,
 ) -> tuple[PredicateRecord, int]:
-    """Build the table of facts and the atom table of an open predicate.
+    """Build the table of facts and the atom table of an open predicate; return its new record and the number of query atoms.
 
-    Parameters
-    ----------
-    store : Store
-    opening : Opening
-        The predicate, and what makes it open.
-    source : ExampleSource
-        Where the examples come from.
-    types : mapping of str to TypeRecord
-        All types, by name.
-    first : int
-        The first atom id.
-    limit : int
-        The most atoms that a full scope may have.
-
-    Returns
-    -------
-    record : PredicateRecord
-    atoms : int
-        Number of query atoms.
-
-    Raises
-    ------
-    CatalogError
-        If the scope is too large, or if facts contradict each other.
+    `first` is the first atom id, `limit` the most atoms that a full scope may have: more are an error.
     """
     record = opening.record
     if opening.full and (size := full_scope_size(store, record, source, types)) > limit:

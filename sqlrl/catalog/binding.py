@@ -66,13 +66,7 @@ def bind(
 
 
 def find_openings(store: Store, model: Model, query: frozenset[str]) -> dict[str, Opening]:
-    """Return the open predicates of a model and how each is open.
-
-    Raises
-    ------
-    CatalogError
-        If a predicate that the model declares closed is open.
-    """
+    """Return the open predicates of a model and how each is open; one that the model declares closed is an error."""
     records, sources = store.predicates(), store.sources()
     named = model.query | query
     unknown = sorted(named - set(model.predicates))

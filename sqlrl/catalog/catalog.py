@@ -26,19 +26,11 @@ _filters = itertools.count(1)
 class Catalog:
     r"""Predicates and their tables in one database.
 
-    Making a catalog creates sqlrl's tables where there are none, and migrates older ones.
+    Making a catalog creates sqlrl's tables where there are none, and migrates older ones; a database that was written by a
+    newer version of sqlrl raises MigrationError.
 
-    Parameters
-    ----------
-    engine : DuckDBEngine
-    follow : callable, optional
-        Called when the facts of predicates changed, with the store and their names; loads what was derived from them and
-        returns its predicates (`sqlrl.database.definitions`).
-
-    Raises
-    ------
-    MigrationError
-        If the database was written by a newer version of sqlrl.
+    `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
+    and returns its predicates (`sqlrl.database.definitions`).
 
     Examples
     --------
@@ -60,10 +52,7 @@ class Catalog:
     def load(self, predicate: str, source: Any, **given: Any) -> None:
         """Load the facts of a predicate; `given` are `LoadOptions`, which `sqlrl.Database.load` explains.
 
-        Raises
-        ------
-        LoadError
-            With all faults, the rows and the remedy; nothing has changed then.
+        A LoadError has all faults, the rows and the remedy; nothing has changed then.
         """
         options = checked_options(predicate, LoadOptions(**given))
         with self.store.writing():
@@ -87,12 +76,7 @@ class Catalog:
     ) -> None:
         """Load evidence atoms (Alchemy's `.db` files); `sqlrl.Database.load_evidence` explains the options.
 
-        Raises
-        ------
-        ParseError
-            A line does not parse.
-        LoadError, CatalogError
-            With all faults, their files and lines; nothing has changed then.
+        An error has all faults, their files and lines; nothing has changed then.
         """
         options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
         with self.store.writing():
@@ -100,35 +84,22 @@ class Catalog:
             self._follow(model.predicates)
 
     def declare(self, model: Model) -> None:
-        """Take over the declarations of a model: types, blocks, constants. Facts that waited for their types are encoded.
-
-        Raises
-        ------
-        CatalogError
-            If declarations and data disagree.
-        """
+        """Take over the declarations of a model: types, blocks, constants. Facts that waited for their types are encoded."""
         with self.store.writing():
             declare(self.store, model)
 
     def scope(self, predicate: str, source: Any) -> None:
         """Set which tuples of an open predicate have atoms; None makes the scope full again.
 
-        Parameters
-        ----------
-        predicate : str
-        source : query, table, path, relation, frame, tuples or None
-            One column for each argument, in order, and one named `example` if examples come from a column.
-            It is read at once.
+        `source` has one column for each argument, in order, and one named `example` if examples come from a column. It is read
+        at once.
         """
         scopes.set_scope(self.store, predicate, source)
 
     def examples(self, *, argument_type: str | None) -> None:
         """Name the type whose constants are the examples; None makes all data one example.
 
-        Raises
-        ------
-        CatalogError
-            If examples come from a column.
+        If examples come from a column, that is an error.
         """
         with self.store.writing():
             named = sorted({s.predicate for s in self.store.sources().values() if s.example})
@@ -146,25 +117,13 @@ class Catalog:
             self.store.touch()
 
     def set_local(self, type_name: str, local: bool | None) -> None:
-        """Make a type local or global, None: as it is by default.
-
-        Raises
-        ------
-        CatalogError
-            If there is no such type.
-        """
+        """Make a type local or global, None: as it is by default."""
         with self.store.writing():
             self.store.save_type(replace(self._type(type_name), choice=local))
             self.store.touch()
 
     def set_numeric(self, type_name: str) -> None:
-        """Declare that the constants of a type are numbers, before data of the type are loaded: `1` and `1.0` are one constant.
-
-        Raises
-        ------
-        CatalogError
-            If the type has constants already.
-        """
+        """Declare that a type's constants are numbers, before data of the type are loaded: `1` and `1.0` are one constant."""
         with self.store.writing():
             record = self.store.type_record(type_name, self.store.types())
             if record.size and not record.numeric:
@@ -182,28 +141,13 @@ class Catalog:
     ) -> Layout:
         """Fit a model to the data: build examples, domains and atom tables as far as the data changed, and describe them.
 
-        Parameters
-        ----------
-        model : Model
-        training : bool
-            The model is to be learned from these data. Only a learned model (`Model.learned`, or with expansions) that meets
-            other data may name constants that these lack: they are counted, with a warning; otherwise they are an error.
-        drop : iterable of str
-            Predicates that may lack data; they are absent from the layout.
-        query : iterable of str
-            Predicates that are open, beside those of the model and the data.
-        limit : int
-            The most atoms that the full scope of a predicate may have.
+        With `training` the model is to be learned from these data. Only a learned model (`Model.learned`, or with expansions)
+        that meets other data may name constants that these lack: they are counted, with a warning; otherwise they are an error.
 
-        Returns
-        -------
-        Layout
-
-        Raises
-        ------
-        CatalogError
-            If model and data do not fit, or if a source changed after it was loaded (as far as that shows without reading it:
-            size and time of files, the number of rows of tables).
+        Predicates in `drop` may lack data, and are absent from the layout then; those in `query` are open, beside those of the
+        model and the data. `limit` is the most atoms that the full scope of a predicate may have. A source that changed after
+        it was loaded is an error, as far as that shows without reading it: size and time of files, the number of rows of
+        tables.
         """
         with self.store.binding():
             changes.check_sources(self.store)
@@ -212,12 +156,8 @@ class Catalog:
     def example_filter(self, chosen: Any) -> str:
         """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.
 
-        The table has the columns example and position (both INTEGER), in the order of the names.
-
-        Raises
-        ------
-        CatalogError
-            If a name is unknown or occurs twice.
+        The table has the columns example and position (both INTEGER), in the order of the names, each of which is known and
+        occurs once.
         """
         table = f"chosen_examples_{next(_filters)}"
         examples.example_filter(self.store, chosen, table)
@@ -226,10 +166,7 @@ class Catalog:
     def refresh(self) -> list[str]:
         """Load what changed at its source again and return the predicates.
 
-        Raises
-        ------
-        LoadError
-            If a source is gone or its new content cannot be loaded; nothing has changed then.
+        If a source is gone or its new content cannot be loaded, a LoadError says so and nothing has changed.
         """
         with self.store.writing():
             loaded = changes.refresh(self.store)

@@ -34,13 +34,7 @@ from sqlrl.wording import counted
 class Change:
     """A source that is not what was loaded.
 
-    Parameters
-    ----------
-    record : SourceRecord
-    then, now : str
-        What is known of it.
-    gone : bool
-        A file that is not there any more.
+    `then` and `now` say what is known of it; `gone` is a file that is not there any more.
     """
 
     record: SourceRecord
@@ -61,11 +55,6 @@ def quick_changes(engine: DuckDBEngine, records: Iterable[SourceRecord]) -> list
     pattern the names, sizes and times of its files; of a table in DuckDB the number of rows. A view, a query, a table of
     another system or one that is gone would have to be read and is left to `changed_sources`; objects of Python cannot be
     looked at again.
-
-    Parameters
-    ----------
-    engine : DuckDBEngine
-    records : iterable of SourceRecord
     """
     records = list(records)
     changes = [change for record in records if (change := _changed_files(engine, record)) is not None]
@@ -127,10 +116,7 @@ def _changed_tables(engine: DuckDBEngine, records: Sequence[SourceRecord]) -> li
 def check_sources(store: Store) -> None:
     """Refuse to go on if a source shows at a glance that it changed; warn of one that is gone, since its facts are kept.
 
-    Raises
-    ------
-    CatalogError
-        Names every source, how it was when it was loaded, how it is now, and the remedy.
+    The error names every source, how it was when it was loaded, how it is now, and the remedy.
     """
     changes = quick_changes(store.engine, store.sources().values())
     for change in changes:
@@ -157,12 +143,7 @@ def check_sources(store: Store) -> None:
 def changed_sources(store: Store) -> list[SourceRecord]:
     """Return the loads whose source can be read again and has other content now; tables, views and queries are read.
 
-    Definitions follow what they use when that is loaded again.
-
-    Raises
-    ------
-    LoadError
-        If a source is gone.
+    Definitions follow what they use when that is loaded again. A source that is gone raises LoadError.
     """
     return [record for record, now in _read_again(store) if now is None]
 

@@ -95,18 +95,7 @@ def warn_outside(store: Store, predicates: Iterable[str]) -> None:
 def labels_outside(engine: QueryEngine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
     r"""Return the example of each true label of a predicate that lies outside its scope; only `evaluate` asks.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    predicate : str
-        An open predicate.
-    examples : int64 array
-        Labels of other examples do not count.
-
-    Returns
-    -------
-    int64 array, ascending
+    `predicate` is open. `examples` are int64; labels of others do not count. The result is int64, ascending.
 
     Examples
     --------
@@ -200,15 +189,7 @@ def warn_unlabelled(store: Store, predicates: Iterable[str]) -> None:
 
 
 def warn_empty(engine: QueryEngine, layout: Layout, examples: TableName) -> None:
-    """Warn of some examples without query atoms.
-
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    examples : TableName
-        A table of those that are learned from.
-    """
+    """Warn of some of the `examples` that are learned from if they have no query atoms."""
     tables = [info.atoms for info in layout.predicates.values() if info.atoms is not None]
     has = [
         exp.Exists(
@@ -237,15 +218,7 @@ def warn_empty(engine: QueryEngine, layout: Layout, examples: TableName) -> None
 
 
 def warn_alike(engine: QueryEngine, layout: Layout, examples: TableName) -> None:
-    """Warn of open predicates whose labels in some examples are all true or all false.
-
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    examples : TableName
-        A table of those that are learned from.
-    """
+    """Warn of open predicates whose labels are all true or all false in some of the `examples` that are learned from."""
     for name, info in sorted(layout.predicates.items()):
         if info.atoms is None:
             continue
@@ -274,10 +247,6 @@ def warn_alike(engine: QueryEngine, layout: Layout, examples: TableName) -> None
 
 def check_types(model: Model) -> None:
     r"""Refuse types whose constants a model lists although no predicate has an argument of that type.
-
-    Raises
-    ------
-    CatalogError
 
     Examples
     --------
@@ -313,13 +282,7 @@ def warn_of_types(predicate: str, types: Iterable[str], known: Collection[str]) 
 
 
 def check_declared(store: Store, model: Model) -> None:
-    """Refuse data with constants that a declared type does not list.
-
-    Raises
-    ------
-    CatalogError
-        With the first facts that have such constants, and their rows.
-    """
+    """Refuse data with constants that a declared type does not list; the error has the first such facts, and their rows."""
     faults = []
     for name, record in store.types().items():
         if name not in model.types or record.size <= len(set(model.types[name])):
@@ -423,10 +386,7 @@ def _in_evidence(source: SourceRecord, places: Sequence[int], constant: str) -> 
 def check_constants(store: Store, model: Model, *, strict: bool) -> None:
     """Look up the constants that the rules name.
 
-    Raises
-    ------
-    CatalogError
-        If `strict` and the data lack some; otherwise those are counted, with a warning.
+    With `strict` those that the data lack are an error; otherwise they are counted, with a warning.
     """
     types, unknown, count = store.types(), list[str](), 0
     for name, constants in sorted(clause_constants(model).items()):

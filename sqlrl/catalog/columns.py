@@ -35,14 +35,8 @@ _NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
 class Mapped:
     """The columns of a source by their part.
 
-    Parameters
-    ----------
-    arguments : tuple of str
-    example_argument : int or None
-        Position of the argument whose constants are the examples.
-    example_column : str or None
-        A column beside the arguments that holds the example.
-    truth, probability : str or None
+    `example_argument` is the position of the argument whose constants are the examples; `example_column` is a column beside the
+    arguments that holds the example.
     """
 
     arguments: tuple[str, ...]
@@ -55,15 +49,8 @@ class Mapped:
 def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
     """Find the part of each column.
 
-    Parameters
-    ----------
-    types : sequence or None
-        The argument types as far as they are known; None if not even their number is.
-
-    Raises
-    ------
-    LoadError
-        If a column is missing, left over, used twice or of a nested type.
+    `types` are those of the arguments as far as they are known, None if not even their number is. A column that is missing,
+    left over, used twice or of a nested type raises LoadError.
     """
     where = f"{predicate} from {source.label}"
     if source.nothing:

@@ -21,10 +21,7 @@ from sqlrl.logic.terms import Predicate
 def declare(store: Store, model: Model) -> None:
     """Take over a model's declarations: types of arguments, blocks, constants; encode what waited for its types.
 
-    Raises
-    ------
-    CatalogError
-        If declarations and data disagree; all disagreements together.
+    If declarations and data disagree, the error has all disagreements together.
     """
     check_types(model)
     faults: list[str] = []

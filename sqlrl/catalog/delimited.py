@@ -31,14 +31,9 @@ _HEAD = 1000
 class Dialect:
     """How a CSV file is written.
 
-    Parameters
-    ----------
-    header : bool
-        The first line holds the names of the columns; otherwise they are column0, column1, ...
-    delimiter : str, optional
-        What separates fields, one character; by default a tab in .tsv files, else a comma.
-    quote : str
-        What encloses fields that hold a delimiter, one character, doubled inside such a field; "" if there is none.
+    With `header` the first line holds the names of the columns; otherwise they are column0, column1, ... The `delimiter` is one
+    character, by default a tab in .tsv files, else a comma. The `quote`, one character, encloses fields that hold a delimiter
+    and is doubled inside such a field; "" if there is none.
     """
 
     header: bool = True
@@ -47,10 +42,6 @@ class Dialect:
 
     def check(self) -> None:
         r"""Refuse what cannot be a dialect.
-
-        Raises
-        ------
-        LoadError
 
         Examples
         --------
@@ -93,20 +84,8 @@ def delimited_table(
 ) -> tuple[exp.Expr, list[str]]:
     """Return what reads delimited text in FROM, and its columns; no columns if the file is empty.
 
-    Parameters
-    ----------
-    pattern : str
-        As DuckDB takes names of files: `*`, `?` and `[` are wildcards.
-    files : sequence of str
-        The files that it names.
-    path : Path
-        What messages call it.
-    dialect : Dialect
-
-    Raises
-    ------
-    LoadError
-        The first line cannot be read, shows another delimiter, or differs from that of another file of the pattern.
+    `pattern` is as DuckDB takes names of files: `*`, `?` and `[` are wildcards; `files` are those that it names, and `path` is
+    what messages call it. The first line must be readable, show no other delimiter, and be that of all files of the pattern.
     """
     dialect.check()
     delimiter = dialect.delimiter or ("\t" if _inner_suffix(path) == ".tsv" else ",")
@@ -205,12 +184,7 @@ def _first_lines(engine: DuckDBEngine, file: str, label: str) -> list[str]:
 
 
 def _check_delimiter(line: str, label: str, delimiter: str) -> None:
-    """Refuse a line without the delimiter, which nobody named, if it has another one.
-
-    Raises
-    ------
-    LoadError
-    """
+    """Refuse a line without the delimiter, which nobody named, if it has another one."""
     found = [d for d in _OTHERS if d != delimiter and d in line]
     if found:
         words = " or ".join(_OTHERS[d] for d in found)
@@ -255,14 +229,7 @@ def _distinct(names: list[str]) -> list[str]:
 def delimited_fault(reason: str, label: str, *, pattern: bool = False) -> str:
     r"""Return what DuckDB says of delimited text as a message with file, line and remedy, without its hints.
 
-    Parameters
-    ----------
-    reason : str
-        DuckDB's own message.
-    label : str
-        The file or the pattern.
-    pattern : bool
-        The message of DuckDB tells which file it was.
+    `label` is the file or the pattern; with `pattern`, DuckDB's own message (`reason`) tells which file it was.
 
     Examples
     --------

@@ -55,13 +55,7 @@ RECALL_WITH_CONSTANTS = 100
 class Keys:
     """How many facts a predicate has, and how many values each of its arguments has in them.
 
-    Parameters
-    ----------
-    facts : int
-    values : tuple of int
-        One for each argument.
-    apart : tuple of int, optional
-        The same with equal values of different examples apart.
+    `apart` are the `values` with equal ones of different examples apart.
 
     Examples
     --------
@@ -95,18 +89,8 @@ def modes_of(
 ) -> tuple[Mode, ...]:
     """Return the modes that the types and keys of a predicate suggest, by the rules of this module.
 
-    Parameters
-    ----------
-    predicate : str
-    types : sequence of str
-        One for each argument.
-    keys : Keys
-    constants : int
-        The most values of an argument that may be a constant.
-    example : int, optional
-        The argument that is an input of all modes.
-    referred : collection of str
-        Types of the target and of keys.
+    `constants` is the most values of an argument that may be a constant, `example` the argument that is an input of all modes,
+    `referred` the types of the target and of keys.
 
     Examples
     --------
@@ -169,27 +153,8 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
 
     Besides the records of the catalog one query is run, whatever the number of predicates.
 
-    Parameters
-    ----------
-    store : Store
-    target : str
-        The predicate to learn.
-    body : collection of str, optional
-        Predicates that bodies may have; by default all closed ones with facts.
-    constants : int
-        The most values of an argument that may be a constant; 0 for no constants.
-
-    Returns
-    -------
-    Bias
-        With the types of the database.
-
-    Raises
-    ------
-    CatalogError
-        An unknown predicate, a body predicate that is open or the target itself, unknown types, or no closed predicate.
-    InputError
-        `constants` is no number of values.
+    `body` are the predicates that bodies may have, by default all closed ones with facts. `constants` is the most values of an
+    argument that may be a constant; 0 for no constants. The bias has the types of the database.
 
     Examples
     --------

@@ -182,14 +182,8 @@ def extend(
 ) -> TypeRecord:
     """Add the names that a dictionary lacks and return the type's new record.
 
-    Parameters
-    ----------
-    store : Store
-    record : TypeRecord
-    names : sequence of queries
-        Each yields a column `name`; NULLs are left out.
-    first_seen : query, optional
-        Yields (name, place): then new ids follow the least place of each name, not the order of names.
+    Each query of `names` yields a column `name`; NULLs are left out. `first_seen` yields (name, place): then new ids follow the
+    least place of each name, not the order of names.
     """
     new = _missing(store, record, names, first_seen)
     order = "place" if first_seen is not None else "name"
@@ -212,12 +206,7 @@ def extend(
 def warn_of_points(store: Store, record: TypeRecord, before: int) -> None:
     """Warn of names such as `2.0` beside `2` if one of them is new, and no other name has a point, as it would in texts.
 
-    Parameters
-    ----------
-    store : Store
-    record : TypeRecord
-    before : int
-        How many constants the type had; ids from there are new.
+    `before` is how many constants the type had; ids from there are new.
     """
     pointed, whole = column("name", "d"), column("name", "w")
     last = _call("max", _call("greatest", column("id", "d"), column("id", "w")))

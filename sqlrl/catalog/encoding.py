@@ -43,21 +43,9 @@ def encode(
 ) -> None:
     """Give every constant an id and write the rows as ids to a table.
 
-    Parameters
-    ----------
-    store : Store
-    raw : query
-        Yields `example` (if `example_column`), a0, a1, ... as text, and the `extra` columns.
-    storage : str
-        The table to write.
-    types : sequence of str
-        Of the arguments, in order.
-    extra : sequence of str
-        Columns that are kept as they are: `truth`, `prior`.
-    example_column : bool
-        Whether rows name their example in a column beside the arguments; new examples are numbered, too.
-    example_type : str, optional
-        Constants of this type get ids in the order of their first appearance.
+    `raw` yields `example` (if `example_column`), a0, a1, ... as text, and the `extra` columns, which are kept as they are:
+    `truth`, `prior`. With `example_column` rows name their example in a column beside the arguments; new examples are numbered,
+    too. Constants of `example_type` get ids in the order of their first appearance.
     """
     records = store.types()
     by_type: dict[str, list[exp.Query]] = {}
@@ -158,21 +146,16 @@ def check_rows(
 ) -> int:
     """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
 
-    Returns the number of rows.
+    Returns the number of rows. A LoadError has the numbers of the rows and the remedy, all faults together.
 
     Parameters
     ----------
-    store : Store
-    storage : str
-        The table to check.
     keys : list of str
         The columns of the example, if there is one, and of the arguments.
     where : str
         What messages call the source.
-    signed : bool
-        Whether there is a column `truth`.
-    soft : bool
-        Whether there is a column `prior`.
+    signed, soft : bool
+        Whether there is a column `truth`, `prior`.
     raw : query or None
         The rows as text in the order of the source, from which messages take row numbers.
     sizes : sequence of int
@@ -183,11 +166,6 @@ def check_rows(
         What messages call NULL.
     numbered : bool
         The rows have their numbers in the column `ROW`; else they are counted.
-
-    Raises
-    ------
-    LoadError
-        With the numbers of the rows and the remedy, all faults together.
     """
     faults: list[str] = []
     table = store.table(storage)
@@ -303,12 +281,7 @@ def number_rows(raw: exp.Query) -> exp.Select:
 def row_numbers(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
     """Return the numbers of the first rows for which a condition holds, as messages have them behind a fault.
 
-    Parameters
-    ----------
-    store : Store
-    raw : query or None
-        Rows with their numbers in the column `ROW`; None if they are not known.
-    condition : sqlglot condition
+    `raw` are rows with their numbers in the column `ROW`; None if they are not known.
     """
     if raw is None:
         return ""

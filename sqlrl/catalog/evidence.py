@@ -222,10 +222,6 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], model: Mod
     """Refuse to replace what other files said of the same predicates, and forget what these files said before.
 
     What is to be replaced is forgotten at once if the model gives its predicate other types.
-
-    Raises
-    ------
-    LoadError
     """
     label, address, sources = _label(files), _address(files), store.sources()
     again = {key for key, source in sources.items() if source.source == address and address != _UNNAMED}

@@ -24,14 +24,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ExampleSource:
-    """Where the examples come from.
-
-    Parameters
-    ----------
-    kind : {"one", "type", "column"}
-    type : str or None
-        The type whose constants are the examples.
-    """
+    """Where the examples come from: `kind` is "one", "type" or "column", `type` the type whose constants are the examples."""
 
     kind: str
     type: str | None = None
@@ -121,10 +114,7 @@ def build_domain(
 ) -> TypeRecord:
     """Fill the domain table of a local type and return the type's new record.
 
-    Parameters
-    ----------
-    rows : iterable of (PredicateRecord, query)
-        The facts, given atoms and scopes whose constants count, each with the columns of its predicate.
+    `rows` are the facts, given atoms and scopes whose constants count, each with the columns of its predicate.
     """
     parts: list[exp.Query] = []
     for predicate, query in rows:
@@ -148,17 +138,7 @@ def build_domain(
 def example_filter(store: Store, chosen: Any, table: str) -> int:
     """Write the chosen examples into a scratch table (example INTEGER, position INTEGER), in their order, and return their number.
 
-    Parameters
-    ----------
-    chosen : list of str, query, relation, table, frame or path
-        Its one column holds the names.
-    table : str
-        Name of the table in the scratch schema.
-
-    Raises
-    ------
-    CatalogError
-        If a name is unknown, NULL, or occurs twice.
+    The one column of `chosen` holds the names; one that is unknown, NULL, or occurs twice is an error.
     """
     engine = store.engine
     catalog, schema = engine.scratch

@@ -28,14 +28,8 @@ _HASH_OF_ONE_ROW = 16_502_148_336_771_693_136
 class FileState:
     """The parts of a file's fingerprint.
 
-    Parameters
-    ----------
-    size : int
-        In bytes.
-    time : int or None
-        When the content was last written, in nanoseconds since 1970.
-    content : str or None
-        SHA-256 of the content of a small file.
+    `size` is in bytes; `time`, when the content was last written, in nanoseconds since 1970; `content` is SHA-256 of the
+    content of a small file.
     """
 
     size: int
@@ -81,11 +75,6 @@ def parse_fingerprint(text: str) -> FileState | None:
 def file_fingerprint(path: Path) -> str:
     """Return size, time of change and (of a small file) a hash of the content.
 
-    Raises
-    ------
-    LoadError
-        If the file may not be read.
-
     Examples
     --------
     >>> file_fingerprint(Path("does not exist"))
@@ -104,15 +93,8 @@ def file_fingerprint(path: Path) -> str:
 def changed_since(path: Path, fingerprint: str, *, thorough: bool) -> FileState | None:
     """Return how a file is now if it is not what its fingerprint describes, else None.
 
-    Parameters
-    ----------
-    path : Path
-        A file that exists.
-    fingerprint : str
-        Of the file.
-    thorough : bool
-        Compare the content of a small file even if size and time are the same; otherwise the content is looked at only
-        if the time alone differs.
+    With `thorough` the content of a small file is compared even if size and time are the same; otherwise it is looked at only
+    if the time alone differs.
     """
     before = parse_fingerprint(fingerprint)
     state = path.stat()
@@ -152,11 +134,7 @@ def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.
     A row counts as its JSON text, of which the first eight bytes of MD5 are taken: both are defined outside the database, whose
     own `hash` is not, and has changed between its releases. The hashes are added up, so that equal rows do not cancel each other.
 
-    Parameters
-    ----------
-    table : sqlglot expression
-    columns : mapping of str to str, optional
-        The columns and their types, needed where some may be times with a zone, whose text depends on the session.
+    `columns` are the columns and their types, needed where some may be times with a zone, whose text depends on the session.
     """
     zoned = [name for name, kind in (columns or {}).items() if kind == "TIMESTAMP WITH TIME ZONE"]
     instants = [exp.Anonymous(this="epoch_us", expressions=[column(name)]).as_(name, quoted=True) for name in zoned]
@@ -199,11 +177,8 @@ def is_marked(fingerprint: str) -> bool:
 def unmarked_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.Select:
     """Plan what `rows_hash` planned before fingerprints had a mark, to check those once that were kept.
 
-    Parameters
-    ----------
-    table : sqlglot expression
-    columns : mapping of str to str, optional
-        As for `rows_hash`; needed where some may have a collation, which `hash` did not heed when most of them were kept.
+    `columns` are as for `rows_hash`; needed where some may have a collation, which `hash` did not heed when most of them were
+    kept.
     """
     texts = [name for name, kind in (columns or {}).items() if kind == "VARCHAR"]
     plain = [exp.Collate(this=column(name), expression=exp.var("POSIX")).as_(name, quoted=True) for name in texts]

@@ -39,20 +39,9 @@ _DIRECT = ("table", "object")
 def chosen_sources(sources: Sources, types: Types | None) -> dict[str, Chosen]:
     """Return the source and the types of each predicate to load.
 
-    Parameters
-    ----------
-    sources : folder or mapping
-        A folder of Parquet, CSV and TSV files named after predicates; or the source of each predicate.
-    types : Bias or mapping of str to sequence of str, optional
-        Types of the arguments of predicates; of a bias only the predicates that bodies have are loaded.
-
-    Raises
-    ------
-    LoadError
-        The folder has no such file or two for one predicate; types of a predicate without a source; a bias with several types
-        for an argument.
-    InputError
-        Arguments of the wrong kind.
+    `sources` is a folder of Parquet, CSV and TSV files named after predicates, or the source of each predicate. `types` are
+    those of the arguments of predicates; of a bias only the predicates that bodies have are loaded, and each argument must have
+    one type.
     """
     found = dict(sources) if isinstance(sources, Mapping) else _files(sources)
     if types is None:
@@ -114,12 +103,8 @@ def _bias_types(bias: Bias) -> dict[str, tuple[str, ...]]:
 def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> None:
     """Load the facts of a predicate; `sqlrl.Database.load` explains the options.
 
-    Facts with the same role that were loaded before are replaced.
-
-    Raises
-    ------
-    LoadError
-        With every fault of the source; nothing has changed then.
+    Facts with the same role that were loaded before are replaced. A LoadError has every fault of the source; nothing has
+    changed then.
     """
     known = store.predicates().get(predicate)
     others = [s for (name, role), s in store.sources().items() if name == predicate and role != options.role]
@@ -396,11 +381,6 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
     """Encode what waited for its types and return the predicate's new record.
 
     A staged argument more than the types, named as the example, is the example column beside the arguments.
-
-    Raises
-    ------
-    LoadError
-        If the number of columns and of types differ.
     """
     staged = [s for (name, _), s in store.sources().items() if name == record.predicate and s.staged]
     beside = [i for i, a in enumerate(record.arguments) if a.example]

@@ -35,10 +35,6 @@ class ReadingStore(Store):
 
     A table is copied when its first row changes; from then on its name stands for the copy. So a model can be bound to a
     file that it never met.
-
-    Parameters
-    ----------
-    engine : DuckDBEngine
     """
 
     def __init__(self, engine: DuckDBEngine) -> None:
@@ -80,13 +76,7 @@ class ReadingStore(Store):
         return self._memory if table in self._copied else super().home(table)
 
     def replacing(self, table: str) -> None:
-        """Let a name stand for a table in memory.
-
-        Raises
-        ------
-        CatalogError
-            If the table holds what is to be kept.
-        """
+        """Let a name stand for a table in memory; one that holds what is to be kept is refused."""
         if table in KEPT:
             self.check_writable()
         if not self._copied:
@@ -97,13 +87,7 @@ class ReadingStore(Store):
         self._dropped -= {table}
 
     def changing(self, table: str) -> None:
-        """Copy a table of the file to memory before its first change.
-
-        Raises
-        ------
-        CatalogError
-            If the table holds what is to be kept.
-        """
+        """Copy a table of the file to memory before its first change; one that holds what is to be kept is refused."""
         if table in self._copied:
             return
         rows = exp.select("*").from_(self.table(table))
@@ -147,14 +131,8 @@ def open_store(engine: DuckDBEngine) -> Store:
 class Migration:
     """One step to a new layout.
 
-    Parameters
-    ----------
-    layout : int
-        The layout that it leads to.
-    reason : str
-        Why the layout changed: the comment at the head of the script.
-    script : str
-        SQL with unqualified names.
+    `layout` is the one that it leads to, `reason` why it changed (the comment at the head of the script), `script` SQL with
+    unqualified names.
     """
 
     layout: int
@@ -164,11 +142,6 @@ class Migration:
 
 def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
     r"""Read the steps from scripts by file name (`0002_short_name.sql`).
-
-    Raises
-    ------
-    MigrationError
-        If a script has no number, no reason, or if numbers are missing or doubled.
 
     Examples
     --------
@@ -231,24 +204,9 @@ def open_layout(
 ) -> tuple[int, int]:
     """Create the layout where there is none, or bring an older one up to date, all steps in one transaction.
 
-    Parameters
-    ----------
-    store : Store
-    migrations : tuple of Migration, optional
-        The steps; those shipped by default.
-    progress : callable, optional
-        Called with the reason of each step.
-
-    Returns
-    -------
-    before, after : int
-        The layout found (0: none) and the layout now.
-
-    Raises
-    ------
-    MigrationError
-        If the file has a newer layout than this version knows, cannot be written, or a step fails (nothing has
-        changed then).
+    Returns the layout found (0: none) and the layout now. The steps are those shipped by default; `progress` is called with the
+    reason of each. It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
+    step fails (nothing has changed then).
     """
     steps = shipped_migrations() if migrations is None else migrations
     current = 1 + len(steps)

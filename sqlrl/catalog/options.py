@@ -97,10 +97,6 @@ def evidence_files(record: SourceRecord) -> list[tuple[Path, str]]:
 def check_name(name: object, what: str = "predicate") -> None:
     """Refuse a name of a predicate or type that no model can write.
 
-    Raises
-    ------
-    LoadError
-
     Examples
     --------
     >>> check_name("my table")
@@ -117,11 +113,6 @@ def check_name(name: object, what: str = "predicate") -> None:
 
 def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
     """Return options with tuples, dicts and texts in place of what else may hold or be them, as arrays and pandas' indexes.
-
-    Raises
-    ------
-    LoadError
-        Names that no model can write, options of other kinds or that contradict each other.
 
     Examples
     --------

@@ -66,17 +66,7 @@ _NAMED = frozenset({"step", "added_clause", "explained"})
 
 
 def as_rows(values: Mapping[str, Kept]) -> pa.Table:
-    """Return named values as rows, without the run.
-
-    Parameters
-    ----------
-    values : mapping of str to array or JSON value
-        Arrays of any shape.
-
-    Raises
-    ------
-    ValueError
-        An array has another type.
+    """Return named values, arrays of any shape or JSON values, as rows, without the run.
 
     Examples
     --------
@@ -134,12 +124,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class LiveRuns:
-    """The runs of a database that this process has begun and not ended, through whatever connection.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """The runs of a database that this process has begun and not ended, through whatever connection."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -203,10 +188,7 @@ def _identity(path: str) -> _File:
 def _contents_fingerprint(store: Store) -> str:
     """Return a hash of the facts, query atoms, examples and constants of a database, in one query.
 
-    Returns
-    -------
-    str
-        Equal for equal contents, whatever order rows stand in; it begins with the mark of `sqlrl.catalog.fingerprints`.
+    It is equal for equal contents, whatever order rows stand in, and begins with the mark of `sqlrl.catalog.fingerprints`.
 
     Examples
     --------
@@ -223,11 +205,7 @@ def _contents_fingerprint(store: Store) -> str:
 def _same_contents(store: Store, fingerprint: str) -> bool | None:
     """Return True if the contents of a database are those of a fingerprint, None if this DuckDB cannot tell any more.
 
-    Parameters
-    ----------
-    store : Store
-    fingerprint : str
-        That of an earlier version of sqlrl may have no mark.
+    A fingerprint of an earlier version of sqlrl may have no mark.
     """
     if is_marked(fingerprint):
         return fingerprint == _contents_fingerprint(store)
@@ -273,12 +251,7 @@ def versions() -> dict[str, str]:
 
 
 class Records:
-    """Writes models, runs and what they produce.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """Writes models, runs and what they produce."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -293,16 +266,8 @@ class Records:
     def save_model(self, name: str, model: Model, clauses: pa.Table, shapes: pa.Table, *, origin: str) -> int:
         """Keep a model with its clauses and shapes; return its number.
 
-        Parameters
-        ----------
-        name : str
-        model : Model
-        clauses : pyarrow.Table
-            Columns `clause`, `text`, `weight`, `hard`, `rule`; `step` where a learner added clauses.
-        shapes : pyarrow.Table
-            Columns `shape`, `text`, `literals`.
-        origin : str
-            What put the clauses into the model.
+        `clauses` has the columns `clause`, `text`, `weight`, `hard`, `rule`, and `step` where a learner added clauses; `shapes`
+        has `shape`, `text`, `literals`. `origin` is what put the clauses into the model.
         """
         with self.together():
             number = self._next("model", "model")
@@ -322,13 +287,7 @@ class Records:
         return number
 
     def model(self, number: int | None = None) -> Model:
-        """Return a model that was kept; the newest one if no number is given.
-
-        Raises
-        ------
-        CatalogError
-            If there is none of that number.
-        """
+        """Return a model that was kept; the newest one if no number is given."""
         query = exp.select(column("json")).from_(self._store.table("model"))
         if number is not None:
             query = query.where(column("model").eq(exp.convert(number)))
@@ -437,14 +396,7 @@ class Records:
         return same
 
     def save_state(self, run: int, values: Mapping[str, Kept]) -> None:
-        """Keep named arrays and JSON values of a run in `learner_state`, in place of earlier ones of the same names.
-
-        Parameters
-        ----------
-        run : int
-        values : mapping of str to array or JSON value
-            As `sqlrl.catalog.records.as_rows` takes them.
-        """
+        """Keep named arrays and JSON values of a run in `learner_state`, in place of earlier ones of the same names."""
         with self._store.engine.transaction():
             names = [exp.convert(name) for name in values]
             mine = exp.and_(column("run").eq(exp.convert(run)), exp.In(this=column("name"), expressions=names))

@@ -20,10 +20,7 @@ from sqlrl.wording import shortened
 def set_scope(store: Store, predicate: str, source: Any) -> None:
     """Keep the tuples of a scope as text until the predicate is bound; `Catalog.scope` explains it.
 
-    Raises
-    ------
-    LoadError
-        If a constant is NULL, or no number though the type that the data have there is numeric.
+    A constant that is NULL, or no number though the type that the data have there is numeric, raises LoadError.
     """
     check_name(predicate)
     with store.writing():
@@ -66,10 +63,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
 def no_numbers(store: Store, record: PredicateRecord, table: str, source: exp.Query | None = None) -> str | None:
     """Return what is wrong with the scope in a table if arguments of numeric types are no numbers, else None.
 
-    Parameters
-    ----------
-    source : query, optional
-        The rows of the source with their numbers, as `row_numbers` takes them.
+    `source` are the rows of the source with their numbers, as `row_numbers` takes them.
     """
     types = store.types()
     for output, name in zip(argument_columns(len(record.types)), record.types, strict=True):

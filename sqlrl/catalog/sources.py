@@ -54,15 +54,8 @@ _Named = tuple[str, str, str, str]
 def readable(source: Any) -> tuple[Any, str]:
     """Return what DuckDB can read of an object, and what messages call it.
 
-    Parameters
-    ----------
-    source : Arrow table, pandas or polars frame, relation, or iterable of rows
-        A row is a sequence, an array or a mapping, or the one value that it would hold.
-
-    Raises
-    ------
-    LoadError
-        If the object is of an unknown kind, or rows differ in their values or hold what is no value.
+    A row of an iterable is a sequence, an array or a mapping, or the one value that it would hold. An object of an unknown
+    kind, or rows that differ in their values or hold what is no value, raise LoadError.
 
     Examples
     --------
@@ -147,13 +140,7 @@ def _row(row: Any) -> tuple[list[str], Sequence[Any]]:
 
 
 def _array(values: list[Any], position: int, label: str) -> pa.Array:
-    """Return a column of booleans or floats if all its values are, else of texts; missing values become NULL.
-
-    Raises
-    ------
-    LoadError
-        If a value is none that a text says, as a list or bytes.
-    """
+    """Return a column of booleans or floats if all its values are, else of texts; missing values become NULL."""
     kinds = set(map(type, values)) - {type(None)}
     if any(issubclass(kind, pa.Scalar) for kind in kinds):
         values = [value.as_py() if isinstance(value, pa.Scalar) else value for value in values]
@@ -217,10 +204,6 @@ class WrittenName:
 
     Its parts may be quoted as in SQL (`"my schema"."my table"`); without quotes they may hold any character.
 
-    Parameters
-    ----------
-    text : str
-
     Examples
     --------
     >>> WrittenName('Main."a.b"').names("memory", "main", "a.b", short=False)
@@ -276,7 +259,6 @@ class Source:
         What messages call it.
     kind : {"file", "table", "view", "query", "relation", "object"}
         How it can be read again; a relation or another object of Python cannot.
-    fingerprint : str
     address : str
         What finds it again: the full path of a file; by default the label.
     bare_rows : int
@@ -330,20 +312,9 @@ def _written(value: exp.Expr, kind: str) -> exp.Expr:
 def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = None) -> Iterator[Source]:
     """Make a source readable while the context is open.
 
-    Parameters
-    ----------
-    engine : DuckDBEngine
-    source : path, str, Arrow table, pandas or polars frame, relation, or iterable of rows
-        Text is a path if it ends in .parquet, .csv or .tsv or names a file, else the name of a table or view, else a query.
-        `readable` tells what else can be read.
-    dialect : Dialect, optional
-        How a CSV file is written.
-
-    Raises
-    ------
-    LoadError
-        If there is no such file or table, if a file is damaged (also when that is noticed later, while it is read), or if the
-        object is of an unknown kind.
+    Text is a path if it ends in .parquet, .csv or .tsv or names a file, else the name of a table or view, else a query;
+    `readable` tells what else can be read. `dialect` is how a CSV file is written. A LoadError can also come later, while a
+    damaged file is read.
     """
     with _opened(engine, source, dialect or Dialect()) as opened:
         try:
@@ -407,12 +378,7 @@ def _bare(label: str, rows: int) -> Source:
 
 
 def _no_dialect(dialect: Dialect, label: str) -> None:
-    """Refuse options of CSV files for other sources.
-
-    Raises
-    ------
-    LoadError
-    """
+    """Refuse options of CSV files for other sources."""
     if dialect != Dialect():
         raise LoadError(
             f"header, delimiter and quote say how a CSV file is written, but {label} is none: leave them out."
@@ -481,21 +447,7 @@ def _file(engine: DuckDBEngine, path: Path, dialect: Dialect) -> Source:
 
 
 def read_delimited(engine: DuckDBEngine, data: bytes, label: str, dialect: Dialect) -> pa.Table:
-    """Return delimited text that is no file as an Arrow table of texts.
-
-    Parameters
-    ----------
-    engine : DuckDBEngine
-    data : bytes
-    label : str
-        What messages call it.
-    dialect : Dialect
-
-    Raises
-    ------
-    LoadError
-        With the line.
-    """
+    """Return delimited text that is no file as an Arrow table of texts; `label` is what messages call it."""
     with tempfile.TemporaryDirectory(prefix="sqlrl-") as folder:
         path = Path(folder) / "text.csv"
         path.write_bytes(data)
@@ -596,12 +548,7 @@ def _reachable(engine: DuckDBEngine, relation: duckdb.DuckDBPyRelation) -> tuple
 
 
 def _described(engine: DuckDBEngine, source: Source) -> Source:
-    """Find the columns of a relation, which also shows whether it can be read at all.
-
-    Raises
-    ------
-    LoadError
-    """
+    """Find the columns of a relation, which also shows whether it can be read at all."""
     describe = exp.Describe(this=exp.select("*").from_(source.table))
     try:
         found = engine.fetch(describe, step=f"read {source.label}").to_pylist()

@@ -81,13 +81,7 @@ class PredicateRecord:
         return tuple(a.type for a in self.arguments)
 
     def known_types(self) -> tuple[str, ...]:
-        """The types of the arguments.
-
-        Raises
-        ------
-        CatalogError
-            If one is unknown.
-        """
+        """The types of the arguments; an error if one is unknown."""
         types = tuple(a.type for a in self.arguments if a.type is not None)
         if len(types) < len(self.arguments):
             raise CatalogError(f"The types of {self.predicate} are not known yet: declare a model or pass types=.")
@@ -179,11 +173,7 @@ class Store:
     Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
     (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
 
-    Parameters
-    ----------
-    engine : DuckDBEngine
-    on_created : callable, optional
-        Called at the end of a transaction with the names of the tables and views that were made in it.
+    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it.
     """
 
     def __init__(
@@ -238,13 +228,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write in a transaction.
-
-        Raises
-        ------
-        CatalogError
-            If the database was opened for reading.
-        """
+        """Write in a transaction; an error if the database was opened for reading."""
         self.check_writable()
         with self._transaction():
             yield
@@ -256,12 +240,7 @@ class Store:
             yield
 
     def check_writable(self) -> None:
-        """Refuse to go on if the database was opened for reading.
-
-        Raises
-        ------
-        CatalogError
-        """
+        """Refuse to go on if the database was opened for reading."""
         if not self.engine.writable:
             raise CatalogError(f"{self.engine.path} was opened read-only: connect to it for writing.")
 

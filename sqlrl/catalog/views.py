@@ -135,11 +135,7 @@ class _Described:
 def comment_tables(store: Store, tables: Collection[str]) -> None:
     """Put a comment on some of our tables and views and on every column of theirs.
 
-    Parameters
-    ----------
-    store : Store
-    tables : collection of str
-        Those that were made; what is gone again is left out, and so is scratch.
+    `tables` are those that were made; what is gone again is left out, and so is scratch.
     """
     described = {name: found for name, found in _described(store, tables) if name in tables}
     if not described:

@@ -246,17 +246,8 @@ def _check_options(learner: Learner, options: Mapping[str, object]) -> None:
 def enforced(model: Model, part: Part, costs: Sequence[ClauseCost]) -> tuple[Rule, ...]:
     r"""Return the hard rules of a model that are enforced: none, the inexpensive ones, or all.
 
-    Parameters
-    ----------
-    model : Model
-    part : {"none", "inexpensive", "all"}
-    costs : sequence of ClauseCost
-        Of the model's hard clauses; needed for "inexpensive".
-
-    Returns
-    -------
-    tuple of Rule
-        A template of which only some clauses are inexpensive becomes those clauses.
+    `part` is "none", "inexpensive" or "all"; `costs` are those of the model's hard clauses, needed for "inexpensive". A
+    template of which only some clauses are inexpensive becomes those clauses.
 
     Examples
     --------

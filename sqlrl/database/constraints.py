@@ -38,7 +38,6 @@ class ClauseCost:
     ----------
     rule : int
         Its rule, by place among the rules of the model.
-    text : str
     constants : tuple of (str, str)
         The constants of the template's `+` variables, by name; empty for a rule that is no template.
     examples : int
@@ -52,7 +51,6 @@ class ClauseCost:
     counted : {"exact", "at most", "block"}
         "at most": ground clauses with the same literals were counted once for each grounding. "block": it states that at most
         one of some atoms is true, which makes them one variable and adds no factor.
-    inexpensive : bool
     """
 
     rule: int

@@ -99,13 +99,7 @@ def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
 class Worlds:
     """Makes tables of what a user may give as a world.
 
-    Parameters
-    ----------
-    catalog : Catalog
-    program : Program
-        The model whose clauses are to be counted.
-    examples : TableName or None
-        The examples that are counted; None for all.
+    `program` has the clauses that are to be counted; `examples` None means all.
     """
 
     def __init__(self, catalog: Catalog, program: Program, examples: TableName | None) -> None:
@@ -117,16 +111,9 @@ class Worlds:
     def shown(self, world: Any) -> Iterator[World]:
         """Show a world to SQL while the context is open.
 
-        Parameters
-        ----------
-        world : "observed", Prediction, source or mapping of predicate to source
-            The labels; a predicted world; a source with the column `atom` (ids of true query atoms), or with the arguments
-            of the only open predicate; for several open predicates a source with arguments for each.
-
-        Raises
-        ------
-        InputError
-            Rows that are no query atoms, query atoms without a label, a prediction that does not fit.
+        A world is "observed" (the labels); a predicted world; a source with the column `atom` (ids of true query atoms), or
+        with the arguments of the only open predicate; for several open predicates a source with arguments for each. Refused are
+        rows that are no query atoms, query atoms without a label, and a prediction that does not fit.
         """
         if isinstance(world, str) and world == "observed":
             self._check_labelled()

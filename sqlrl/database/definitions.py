@@ -45,18 +45,7 @@ def read_definitions(definitions: str | Path, variables: str) -> Definitions:
 
 
 def define(store: Store, definitions: Definitions) -> None:
-    """Define predicates; `Database.define` explains it.
-
-    Parameters
-    ----------
-    store : Store
-    definitions : Definitions
-
-    Raises
-    ------
-    ModelError, CatalogError, LoadError
-        With the text; nothing has changed then.
-    """
+    """Define predicates; `Database.define` explains it. An error has the text; nothing has changed then."""
     with store.writing():
         sources = store.sources()
         for name in definitions.defined():
@@ -75,20 +64,8 @@ def define(store: Store, definitions: Definitions) -> None:
 def follow(store: Store, changed: Collection[str]) -> list[str]:
     """Evaluate the definitions again that use, also by way of others, predicates whose facts changed.
 
-    Parameters
-    ----------
-    store : Store
-    changed : collection of str
-
-    Returns
-    -------
-    list of str
-        The defined predicates that were evaluated.
-
-    Raises
-    ------
-    CatalogError
-        A definition no longer fits the data; nothing has changed then.
+    Returns the defined predicates that were evaluated. If a definition no longer fits the data, that is an error, and nothing
+    has changed.
     """
     program = _stored(store)
     if not program.rules:
@@ -123,13 +100,7 @@ def _evaluate(store: Store, program: Definitions, changed: set[str]) -> list[str
 
 
 def _usable(store: Store, program: Definitions) -> dict[str, tuple[str, ...]]:
-    """Return the types of the closed predicates that bodies may use.
-
-    Raises
-    ------
-    CatalogError
-        A body uses a predicate that is open or whose types are unknown.
-    """
+    """Return the types of the closed predicates that bodies may use."""
     records, sources = store.predicates(), store.sources()
     roles: dict[str, list[SourceRecord]] = {}
     for (name, _), source in sources.items():
@@ -194,10 +165,7 @@ def _build(store: Store, component: Component, types: Mapping[str, tuple[str, ..
 def _has_example(component: Component, relations: Mapping[str, Relation]) -> bool:
     """Return True if the facts of a component belong to examples that a column beside the arguments names.
 
-    Raises
-    ------
-    CatalogError
-        If one rule has a literal with an example and another has none.
+    If one rule has a literal with an example and another has none, that is an error.
     """
     with_example = [r for r in component.rules if any(_in_example(a, relations) for a in r.body)]
     for rule in component.rules:
@@ -233,13 +201,7 @@ def _compared(rule: HornRule, types: Mapping[str, tuple[str, ...]]) -> list[tupl
 
 
 def _ids(store: Store, component: Component, types: Mapping[str, tuple[str, ...]]) -> _Constants:
-    """Look up the constants of rules, with one query for each type.
-
-    Raises
-    ------
-    CatalogError
-        If a type lacks one; the message names the nearest constants.
-    """
+    """Look up the constants of rules, with one query for each type."""
     wanted: dict[str, dict[str, tuple[HornRule, int]]] = {}
     for rule in component.rules:
         for atom in (rule.head, *rule.atoms()):

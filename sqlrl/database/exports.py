@@ -80,15 +80,6 @@ def export(session: Session, asked: Query, path: str | Path, *, format: Format |
 def names_of(program: Program, network: Network) -> Names:
     """Return the ids and names of a network's atoms, for files.
 
-    Parameters
-    ----------
-    program : Program
-    network : Network
-
-    Returns
-    -------
-    Names
-
     Examples
     --------
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)

@@ -37,14 +37,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 class GrowingStream(TrainingStream):
-    """Windows for OSL.
-
-    Parameters
-    ----------
-    program, session, passes, size, limit
-        As for `TrainingStream`.
-    modes : Modes
-    """
+    """Windows for OSL."""
 
     def __init__(
         self,

@@ -36,21 +36,9 @@ from sqlrl.wording import counted
 class TargetSource:
     """The labelled query atoms of a target; see `sqlrl.structure.ilp.protocols.CoverageSource`.
 
-    Parameters
-    ----------
-    program : Program
-        Its model declares the target and the predicates of the bias.
-    bias : Bias
-    components : Components
-    examples : TableName or None
-        The examples whose atoms are learned from.
-    limit : int
-        The most bindings of a layer of components, and facts around seeds.
-
-    Raises
-    ------
-    InputError
-        Atoms have no label.
+    The model of `program` declares the target and the predicates of the bias. `examples` are those whose atoms are learned
+    from, None for all; each atom must have a label. `limit` is the most bindings of a layer of components, and facts around
+    seeds.
     """
 
     def __init__(
@@ -97,14 +85,7 @@ class TargetSource:
 class InductionSession:
     """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`.
 
-    Parameters
-    ----------
-    program : Program
-    source : TargetSource
-    components : Components
-    model : Model
-        Its rules come before those that are found.
-    session : Session
+    The rules of `model` come before those that are found.
     """
 
     def __init__(
@@ -171,15 +152,7 @@ class InductionSession:
 
 @verb
 def induction_bias(session: Session, target: Model | str, bias: Bias | None) -> Bias:
-    """Return the bias for a target: the given one, checked against the data, or one from types and keys.
-
-    Raises
-    ------
-    InputError
-        The target is neither a name nor a model, is not that of the bias, or a model has several.
-    ModelError, CatalogError
-        Bias and data do not fit.
-    """
+    """Return the bias for a target: the given one, checked against the data, or one from types and keys."""
     if isinstance(target, Model):
         session.catalog.declare(target)
     name = _target(session, target, bias)

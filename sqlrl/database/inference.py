@@ -89,17 +89,7 @@ class Inferred:
         return mine
 
     def check_current(self, engine: DuckDBEngine | None = None) -> None:
-        """Refuse to go on if the query atoms were numbered anew since.
-
-        Parameters
-        ----------
-        engine : DuckDBEngine, optional
-            Of the database whose query atoms these should be.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse to go on if the query atoms were numbered anew since, or are not those of the database of `engine`."""
         if engine is not None and not engine.same_database(self.engine):
             raise InputError(
                 "the prediction was made in another database, whose query atoms have other ids: predict in this one, or give the "
@@ -180,14 +170,8 @@ def into_tables(layout: Layout, into: str) -> dict[str, str]:
 class Destination:
     """Where it goes beside the result.
 
-    Parameters
-    ----------
-    into : str or None
-        A table to create for each open predicate; see `into_tables`.
-    replace : bool
-        Whether tables of those names may be replaced.
-    keep : bool
-        Whether to keep it as a run.
+    `into` is a table to create for each open predicate (see `into_tables`), which may be there already only if it may be
+    replaced (`replace`); `keep` is whether to keep it as a run.
     """
 
     into: str | None
@@ -203,21 +187,8 @@ class Destination:
 class Inference:
     """A model held against some examples, of whose query atoms something is to be found.
 
-    Parameters
-    ----------
-    session : Session
-    asked : Query
-    destination : Destination
-    program : Program
-        Expanded over the examples.
-    chosen : TableName or None
-        The examples; None for all.
-    ids : int64 array
-        Their ids, in their order.
-    unseen : Unseen
-    task : Progress
-    start : float
-        When it began, by `time.perf_counter`.
+    `program` is expanded over the examples. `chosen` are the examples, None for all, and `ids` (int64) their ids, in their
+    order. `start` is when it began, by `time.perf_counter`.
     """
 
     session: Session
@@ -264,17 +235,8 @@ def inference(
 ) -> Iterator[Inference]:
     """Hold a model with weights against some examples; what could not be written or kept is refused before any work.
 
-    Parameters
-    ----------
-    session : Session
-    asked : Query
-    destination : Destination
-    title : str
-        Of the progress.
-    beside : iterable of str
-        Tables that are written meanwhile.
-    listed : bool
-        Whether every ground clause is listed, so that the limit holds for helper atoms.
+    `title` is that of the progress, `beside` are tables that are written meanwhile. With `listed` every ground clause is
+    listed, so that the limit holds for helper atoms.
     """
     asked.check(weighted=True)
     beside = list(beside)
@@ -301,16 +263,8 @@ def collected(
 ) -> tuple[NetworkAtoms, IntArray, list[Result]]:
     """Return the atoms of all windows, their order, and the results; a network is let go before the next is asked for.
 
-    Parameters
-    ----------
-    windows : iterable of (int64 array, Network, result)
-        At least one: its examples, its network, and what was found.
-    task : Progress
-        Told how many examples are done.
-    examples : int
-        How many there are in all.
-    take : callable, optional
-        Called with each window.
+    There is at least one window: the ids of its examples (int64), its network, and what was found; `take` is called with each.
+    `task` is told how many of all `examples` are done.
     """
     atoms: list[NetworkAtoms] = []
     results: list[Result] = []

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """What learners are given of a database; `sqlrl.learn.protocols` and those of `sqlrl.structure` say what each part does.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """What learners are given of a database; `sqlrl.learn.protocols` and those of `sqlrl.structure` say what each part does."""
 
     session: Session
 

@@ -33,22 +33,10 @@ def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: s
 def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, example: str | None = None) -> AtomKey:
     r"""Return the query atom that a text names.
 
-    Parameters
-    ----------
-    catalog : Catalog
-    layout : Layout
-        Without helper predicates.
-    text : str
-        A predicate with constants, as a line of evidence: `Smokes(Anna)`, `InField("b 1", Title, 3)`.
-    atoms : int64 array
-        Ids of the query atoms among which it must be, ascending.
-    example : str, optional
-        The example, where the arguments do not say.
-
-    Raises
-    ------
-    InputError
-        The text does not parse, names what is not there, what is given, or what is outside the scope.
+    `layout` is without helper predicates. `text` is a predicate with constants, as a line of evidence: `Smokes(Anna)`,
+    `InField("b 1", Title, 3)`; `example` is needed where the arguments do not say. `atoms` are the ids (int64, ascending) of
+    the query atoms among which it must be. A text that does not parse, or names what is not there, given, or outside the scope,
+    raises InputError.
 
     Examples
     --------
@@ -83,19 +71,9 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
 
 
 def atoms_of(engine: QueryEngine, layout: Layout, examples: TableName | None = None) -> IntArray:
-    r"""Return the ids of the query atoms of some examples.
+    r"""Return the ids (int64, ascending) of the query atoms of some examples.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-        Without helper predicates.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-
-    Returns
-    -------
-    int64 array, ascending
+    `layout` is without helper predicates; `examples` is a table with a column `example`, None for all examples.
 
     Examples
     --------

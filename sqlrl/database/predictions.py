@@ -381,12 +381,7 @@ def _predicted(
 class WorldCounts:
     """Exact counts of m clauses over the examples of a prediction; object arrays of int, shape (m,).
 
-    Parameters
-    ----------
-    total, open, evidence_violated
-        As in `Network`.
-    predicted
-        n in the predicted world.
+    `predicted` is n in the predicted world; the others are as in `Network`.
     """
 
     total: Counts
@@ -408,16 +403,8 @@ class WorldCounts:
 class Solved:
     """A predicted world over all windows.
 
-    Parameters
-    ----------
-    atoms : NetworkAtoms
-        The n atoms of all windows.
-    result : MPEResult
-        Of all of them.
-    network : Network or None
-        None if there were several windows, of which only one is held at a time.
-    counts : WorldCounts or None
-        If they were asked for.
+    The n `atoms` and the `result` are those of all windows. `network` is None if there were several windows, of which only one
+    is held at a time; `counts` are None if they were not asked for.
     """
 
     atoms: NetworkAtoms
@@ -429,16 +416,8 @@ class Solved:
 def put_together(windows: Iterable[Window], task: Progress, *, examples: int, counted: bool) -> Solved:
     """Put the worlds of windows together; a network is let go before the next is asked for.
 
-    Parameters
-    ----------
-    windows : iterable of (int64 array, Network, MPEResult)
-        At least one: its examples, its network, and the world that was found.
-    task : Progress
-        Told how many examples are done.
-    examples : int
-        How many there are in all.
-    counted : bool
-        Whether to count all clauses in the world.
+    There is at least one window: the ids of its examples (int64), its network, and the world that was found. `task` is told how
+    many of all `examples` are done; with `counted` all clauses are counted in the world.
 
     Examples
     --------

@@ -28,14 +28,7 @@ NUMBERED = "numbered"
 
 @dataclass(frozen=True)
 class LearnedModel:
-    """A learned model and what is kept of it.
-
-    Parameters
-    ----------
-    model : Model
-    clauses, shapes : pyarrow.Table
-        As `Records.save_model` takes them.
-    """
+    """A learned model and what is kept of it; `clauses` and `shapes` are as `Records.save_model` takes them."""
 
     model: Model
     clauses: pa.Table
@@ -46,12 +39,8 @@ class LearnedModel:
 class Provisional:
     """Ids that clauses which a learner adds have in the history until the run ends: those of the model may still grow.
 
-    Parameters
-    ----------
-    first : int
-        The first of them.
-    count : callable
-        Returns how many clauses the model has so far, after which the added ones are numbered.
+    `first` is the first of them; `count` returns how many clauses the model has so far, after which the added ones are
+    numbered.
     """
 
     first: int
@@ -61,12 +50,7 @@ class Provisional:
 class Run:
     """One run of a learner; what `sqlrl.learn.protocols.TrainingStream` says of runs is done here.
 
-    Parameters
-    ----------
-    records : Records
-        Where it is kept.
-    provisional : Provisional, optional
-        If the learner adds clauses.
+    `provisional` is given if the learner adds clauses.
     """
 
     def __init__(self, records: Records, provisional: Provisional | None = None) -> None:
@@ -127,17 +111,8 @@ class Run:
     ) -> None:
         """Keep the model with rows of tables, and end the run, all or nothing; steps that were saved are passed over.
 
-        Parameters
-        ----------
-        learned : LearnedModel
-        rows : mapping of str to pyarrow.Table
-            By table.
-        origin : str
-            What put the clauses into the model.
-        seconds : mapping of str to float
-        status : {"done", "interrupted", "failed"}
-        **record
-            What else `Records.end_run` takes.
+        `rows` are by table; `origin` is what put the clauses into the model; `status` is "done", "interrupted" or "failed";
+        `record` is what else `Records.end_run` takes.
         """
         run = self.begun()
         with self._records.together():
@@ -164,13 +139,7 @@ class Run:
             raise
 
     def begun(self) -> int:
-        """Return the number of the run.
-
-        Raises
-        ------
-        InputError
-            It has not begun.
-        """
+        """Return the number of the run; an error if it has not begun."""
         if self.number is None:
             raise InputError("the run has not begun: call begin() before windows are learned")
         return self.number
@@ -207,13 +176,7 @@ class Run:
 
 
 class History:
-    """Stores what the steps of a run changed, in `sqlrl.weight_history`.
-
-    Parameters
-    ----------
-    records : Records
-    run : int
-    """
+    """Stores what the steps of a run changed, in `sqlrl.weight_history`."""
 
     def __init__(self, records: Records, run: int) -> None:
         self._records, self._run = records, run
@@ -230,15 +193,8 @@ class History:
 class RunKey:
     """What makes a run the one that it is, apart from the data.
 
-    Parameters
-    ----------
-    learner : str
-        Name of the estimator.
-    parameters : mapping of str to object
-        Its constructor's arguments.
-    model : Model
-    examples : int64 array
-        The examples of all passes, in order.
+    `learner` is the name of the estimator, `parameters` its constructor's arguments; `examples` (int64) are those of all
+    passes, in order.
     """
 
     learner: str
@@ -259,16 +215,7 @@ def _plain(value: object) -> Any:
 def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
     """Return what a stopped run saved, if it is the run that `key` describes, on the same data.
 
-    Parameters
-    ----------
-    records : Records
-    run : int
-    key : RunKey
-
-    Raises
-    ------
-    InputError
-        There is no such run, it saved nothing, or it is done; or something differs: the message says what.
+    If something differs, or there is nothing to go on from, the InputError says what.
     """
     row = records.run(run)
     if row is None:

@@ -26,16 +26,9 @@ MEANS = {"chain": "INTEGER", "samples": "BIGINT", "atom": "VARCHAR", "mean": "DO
 class SampleTables:
     """Creates the tables and writes each batch into them; a `sqlrl.solve.sampling.chains.SampleSink`.
 
-    Parameters
-    ----------
-    engine : DuckDBEngine
-        Tables are created in the current schema of its connection; those of the same name are replaced.
-    names : sequence of str
-        The n visible atoms, with constants.
-    visible : bool array, shape (all atoms,)
-        Which atoms these are; helper atoms are not.
-    samples, means : str or None
-        The names of the tables.
+    Tables `samples` and `means` (None for neither) are created in the current schema of the engine's connection; those of the
+    same name are replaced. `names` are the n visible atoms, with constants; `visible`, bool of all atoms, says which these are:
+    helper atoms are not.
 
     Examples
     --------

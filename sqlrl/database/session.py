@@ -36,15 +36,8 @@ _Found = TypeVar("_Found")
 class Session:
     """What the verbs of a database share; one for each cursor.
 
-    Parameters
-    ----------
-    engine : DuckDBEngine
-    catalog : Catalog
-    records : Records
-    console : Console
-        Where progress on anything longer than a second is drawn.
-    compiled : CompiledRules
-        Rules that were compiled, for the next model that has them.
+    `console` draws progress on anything longer than a second; `compiled` are rules that were compiled, for the next model that
+    has them.
     """
 
     engine: DuckDBEngine
@@ -129,11 +122,7 @@ class Session:
     def expanded(self, asked: Query) -> Iterator[tuple[Program, TableName | None]]:
         """Hold a model against some examples while the context is open, its templates expanded over them.
 
-        Yields
-        ------
-        Program
-        TableName or None
-            The examples; None for all.
+        Yields the program and a table of the examples, None for all.
         """
         with (
             self.program(asked.model, drop=asked.drop, query=asked.query, limit=asked.helper_limit) as program,
@@ -187,15 +176,8 @@ def verb(
 class Query:
     """What a verb asks: a model, and the examples that it is held against.
 
-    Parameters
-    ----------
-    model : Model
-    examples : list of names, query, relation or frame, optional
-        All by default.
-    drop, query : iterable of str
-        As in `Database.ground`.
-    limit : int or None
-        The most ground clauses of one shape.
+    `examples` are a list of names, a query, a relation or a frame, None for all; `drop` and `query` are as in
+    `Database.ground`; `limit` is the most ground clauses of one shape.
     """
 
     model: Model
@@ -210,12 +192,7 @@ class Query:
         object.__setattr__(self, "query", tuple(self.query))
 
     def check(self, *, weighted: bool = False) -> None:
-        """Refuse what is no model, or no limit; with `weighted` also a rule whose weight nobody gave or learned.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse what is no model, or no limit; with `weighted` also a rule whose weight nobody gave or learned."""
         check_model(self.model)
         if weighted:
             check_weights(self.model)
@@ -235,10 +212,6 @@ class Query:
 
 def check_model(model: object) -> None:
     """Refuse what is no model, such as its text.
-
-    Raises
-    ------
-    InputError
 
     Examples
     --------
@@ -260,10 +233,6 @@ def check_model(model: object) -> None:
 def check_limit_option(limit: object) -> None:
     """Refuse a limit that is no number of ground clauses.
 
-    Raises
-    ------
-    InputError
-
     Examples
     --------
     >>> check_limit_option(-1)
@@ -276,13 +245,7 @@ def check_limit_option(limit: object) -> None:
 
 
 def check_weights(model: Model) -> None:
-    """Refuse a model with a rule whose weight nobody gave or learned.
-
-    Raises
-    ------
-    InputError
-        With the rule and its line.
-    """
+    """Refuse a model with a rule whose weight nobody gave or learned; the error has the rule and its line."""
     for rule in model.rules:
         if not rule.hard and rule.weight is None and rule.expansions is None:
             from sqlrl.logic.printer import format_formula

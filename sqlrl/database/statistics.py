@@ -26,21 +26,8 @@ def add_observed(
 ) -> None:
     """Add n in the observed world, and delta n, to the statistics of a kept prediction; reads labels.
 
-    Parameters
-    ----------
-    records : Records
-    run : int
-    program : Program
-        The same model, held against the same data and expanded over the same examples, so that its clauses have the same ids.
-    examples : TableName or None
-        The examples of the prediction.
-    limit : int or None
-        The most groundings that counting may enumerate.
-
-    Raises
-    ------
-    GroundingLimitError
-        Counting would enumerate more.
+    `program` is the same model, held against the same data and expanded over the same examples, so that its clauses have the
+    same ids. `examples` are those of the prediction, None for all; `limit` is the most groundings that counting may enumerate.
     """
     shown = clause_table(program).column("clause").to_numpy()
     observed, change = counts.true_counts(program, examples=examples, limit=limit), np.full(program.clause_count, None)
@@ -61,25 +48,10 @@ def learned_statistics(
 ) -> pa.Table:
     """Return the statistics that a learner knows when it is done.
 
-    Parameters
-    ----------
-    program : Program
-        m clauses.
-    examples : TableName
-        The training examples.
-    opened : object array of int, shape (k,), k <= m
-        Open groundings over the training examples; clauses that occur in no window have none.
-    support : pyarrow.Table
-        Columns `clause` and `delta_n` (summed over the steps), which a batch learner does not have.
-    shown : int64 array
-        The clauses that users see.
-    limit : int or None
-        The most groundings that counting may enumerate.
-
-    Raises
-    ------
-    GroundingLimitError
-        Counting would enumerate more.
+    The program has m clauses; `examples` are those of training. `opened`, an object array of int of shape (k,) with k <= m, has
+    the open groundings over them; clauses that occur in no window have none. `support` has the columns `clause` and `delta_n`
+    (summed over the steps), which a batch learner does not have. `shown` (int64) are the clauses that users see; `limit` is the
+    most groundings that counting may enumerate.
     """
     open_ = np.full(program.clause_count, 0, dtype=object)
     open_[: len(opened)] = opened
@@ -97,18 +69,8 @@ def window_statistics(
 ) -> pa.Table:
     """Return the statistics that a learner knows when it is done, where one network holds all training examples.
 
-    The same as `learned_statistics`, without counting in the database again.
-
-    Parameters
-    ----------
-    program : Program
-        m clauses.
-    network : Network
-        Of the training examples; n atoms, m clauses.
-    truth : bool array, shape (n,)
-        The labels.
-    support, shown
-        As for `learned_statistics`.
+    The same as `learned_statistics`, without counting in the database again. The network is that of the training examples, with
+    n atoms and m clauses, and `truth`, bool of shape (n,), has the labels; `support` and `shown` are as there.
     """
     found = by_evidence(program, network.total, network.open, network.evidence_violated)
     found["n_observed"] = counts_in(network, truth)
@@ -127,15 +89,7 @@ def added_statistics(
 ) -> pa.Table:
     """Return the statistics of clauses that no window had grounded, from one pass over their ground clauses.
 
-    Parameters
-    ----------
-    program, examples, support, shown, limit
-        As for `learned_statistics`.
-
-    Raises
-    ------
-    GroundingLimitError
-        Counting clauses without an open literal would enumerate more.
+    The arguments are as for `learned_statistics`; `limit` holds for counting clauses without an open literal.
     """
     seen, total = observed_counts(program, examples, limit=limit), counts.groundings(program, examples)
     found = by_evidence(program, total, seen.open, seen.evidence_violated)
@@ -157,12 +111,8 @@ def by_evidence(program: Program, total: Counts, opened: Counts, violated: Count
     A grounding of a formula of several clauses is several ground clauses, of which the evidence may decide some: what it decides
     of the formula is then not known, None.
 
-    Parameters
-    ----------
-    program : Program
-        m clauses.
-    total, opened, violated : object arrays of int, shape (m,)
-        Groundings; ground clauses that the evidence leaves open, and that it violates.
+    All are object arrays of int, shape (m,), for the program's m clauses: groundings, and the ground clauses that the evidence
+    leaves open (`opened`) and that it violates.
 
     Examples
     --------

@@ -35,29 +35,10 @@ from sqlrl.wording import counted
 
 
 def atom_groups(program: Program, groups: Any) -> tuple[IntArray, IntArray]:
-    r"""Return which query atom is in which group.
+    r"""Return the ids of query atoms and the group of each, from 0: int64 arrays of shape (r,), ascending by atom.
 
-    Parameters
-    ----------
-    program : Program
-        With one open predicate.
-    groups : query, table, path, relation, frame or tuples
-        A column for each argument of the open predicate, in order, and then one for the group. Rows that name no query atom are
-        passed over.
-
-    Returns
-    -------
-    atoms : int64 array, shape (r,)
-        Ids of query atoms, ascending; one occurs as often as it has groups.
-    group : int64 array, shape (r,)
-        From 0.
-
-    Raises
-    ------
-    InputError
-        There are several open predicates, the columns are too few or too many, or there are NULLs.
-    LoadError
-        The source cannot be read.
+    An atom occurs as often as it has groups. The program has one open predicate; `groups` has a column for each of its
+    arguments, in order, and then one for the group. Rows that name no query atom are passed over; NULLs are refused.
 
     Examples
     --------
@@ -134,15 +115,7 @@ def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class CountedModel(LearnedModel):
-    """A learned model, and what was counted of its clauses.
-
-    Parameters
-    ----------
-    model, clauses, shapes
-        As in `LearnedModel`.
-    statistics : pyarrow.Table
-        Rows of `sqlrl.clause_statistics`, without the run.
-    """
+    """A learned model, and what was counted of its clauses: rows of `sqlrl.clause_statistics`, without the run."""
 
     statistics: pa.Table
 
@@ -150,18 +123,8 @@ class CountedModel(LearnedModel):
 class TrainingStream:
     """Windows of training examples, grounded one after the other; `learn.protocols.TrainingStream` says what each part does.
 
-    Parameters
-    ----------
-    program : Program
-    session : Session
-    passes : list of int64 array
-        For each pass the examples in order.
-    size : int or None
-        Examples in a window; see `Windows`.
-    limit : int or None
-        The most ground clauses of one shape in a window.
-    provisional : Provisional, optional
-        As for `Run`.
+    `passes` has for each pass the examples in order (int64). `size` is the examples in a window (see `Windows`), `limit` the
+    most ground clauses of one shape in it, `provisional` as for `Run`.
     """
 
     def __init__(

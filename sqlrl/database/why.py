@@ -153,26 +153,9 @@ def reasons(
 ) -> Reasons:
     """Explain the value of an atom in a world.
 
-    Parameters
-    ----------
-    program : Program
-        Expanded over the examples.
-    network : Network
-        n atoms.
-    world : bool array, shape (n,)
-    key : AtomKey
-        One of these atoms.
-    gap : float
-        No world scores more than this above the world.
-    options : Options
-        How the margin is found.
-    examples : TableName, optional
-    neutral : bool
-        Whether to list the ground clauses that other literals decide, too.
-
-    Returns
-    -------
-    Reasons
+    `program` is expanded over the examples. `network` has n atoms, of which `key` is one; `world` is bool of shape (n,), and no
+    world scores more than `gap` above it. `options` say how the margin is found; with `neutral` the ground clauses that other
+    literals decide are listed, too.
     """
     atom = int(np.searchsorted(network.atoms, key.atom))
     defining = np.array([program.features[f].rule is None for f in program.feature_of], dtype=bool)

@@ -62,15 +62,7 @@ class BottomClause:
 
 
 class BottomClauses:
-    """Makes bottom clauses.
-
-    Parameters
-    ----------
-    bias : Bias
-    predicates : sequence of str
-        The body predicates, ascending.
-    limit : int
-        The most literals of a bottom clause.
+    """Makes bottom clauses of at most `limit` literals; `predicates` are those of bodies, ascending.
 
     Examples
     --------
@@ -89,18 +81,8 @@ class BottomClauses:
     def of(self, facts: Saturated, place: int, arguments: IntArray) -> BottomClause:
         """Return the bottom clause of a seed.
 
-        Parameters
-        ----------
-        facts : Saturated
-        place : int
-            The seed's place among those that were saturated.
-        arguments : int64 array, shape (h,)
-            Its constants.
-
-        Raises
-        ------
-        GroundingLimitError
-            It has more literals than the limit; names the mode that has most of them.
+        `place` is the seed's among those that were saturated; `arguments`, int64 of shape (h,), are its constants. If it has
+        more literals than the limit, the GroundingLimitError names the mode that has most of them.
         """
         first, last = np.searchsorted(facts.seed, [place, place + 1])
         modes, rows = facts.mode[first:last].tolist(), facts.arguments[first:last].tolist()
@@ -183,13 +165,7 @@ class _Names:
 class Unreached:
     """A body predicate of which no literal can stand in a clause.
 
-    Parameters
-    ----------
-    predicate : str
-    reason : str
-        Why, and how to mend it.
-    depth : int or None
-        The least variable depth that would reach it, None if none does.
+    `reason` says why, and how to mend it; `depth` is the least variable depth that would reach it, None if none does.
 
     Examples
     --------
@@ -210,10 +186,6 @@ def mode_depths(bias: Bias) -> tuple[int | None, ...]:
 
     With Aleph's setting `i` the bottom clause has the literals of the modes whose depth is at most `i`.
 
-    Parameters
-    ----------
-    bias : Bias
-
     Examples
     --------
     >>> modes = "modeh(1, p(+a)). modeb(*, gt(+b,-b)). modeb(*, size(+a,-b)). modeb(*, flex(+c,-e))."
@@ -226,16 +198,7 @@ def mode_depths(bias: Bias) -> tuple[int | None, ...]:
 def unreached(bias: Bias, depth: int) -> tuple[Unreached, ...]:
     """Return the body predicates that no clause can have at a variable depth, in the order of the bias, with the reasons.
 
-    Parameters
-    ----------
-    bias : Bias
-    depth : int
-        The greatest depth of a variable, from 1 (Aleph's `i`).
-
-    Raises
-    ------
-    InputError
-        A depth below 1.
+    `depth` is the greatest depth of a variable, from 1 (Aleph's `i`).
 
     Examples
     --------
@@ -269,23 +232,8 @@ def unreached(bias: Bias, depth: int) -> tuple[Unreached, ...]:
 def check_reach(bias: Bias, depth: int) -> tuple[Unreached, ...]:
     """Refuse a bias that reaches nothing from the head; warn of the predicates that it does not reach, and return them.
 
-    Parameters
-    ----------
-    bias : Bias
-    depth : int
-        The greatest depth of a variable, from 1 (Aleph's `i`).
-
-    Raises
-    ------
-    ModelError
-        No body predicate can be reached.
-    InputError
-        A depth below 1.
-
-    Warns
-    -----
-    BiasWarning
-        Some cannot.
+    `depth` is the greatest depth of a variable, from 1 (Aleph's `i`). Nothing reached is a ModelError; the warning is a
+    BiasWarning.
 
     Examples
     --------

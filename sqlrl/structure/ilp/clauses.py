@@ -33,12 +33,7 @@ def body_of(components: Sequence[Component], heads: int) -> list[BodyLiteral]:
 
 
 def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
-    """Return clauses as Horn rules of another predicate, a line for each.
-
-    Raises
-    ------
-    ModelError
-        A variable of a head is not in the body.
+    """Return clauses as Horn rules of another predicate, a line for each; all variables of a head must be in its body.
 
     Examples
     --------
@@ -65,15 +60,8 @@ def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
 class ClauseWriter:
     """Writes clauses as implications of the target.
 
-    Parameters
-    ----------
-    target : str
-    predicates : sequence of str
-        The body predicates by index.
-    types : mapping of str to tuple of str
-        The types of the arguments of each predicate.
-    names : callable
-        The names of a type's constants, by id.
+    `predicates` are those of bodies, by index; `types` those of the arguments of each predicate; `names` returns the names of a
+    type's constants, by id.
 
     Examples
     --------
@@ -99,11 +87,7 @@ class ClauseWriter:
     def formula(self, head: Sequence[int], components: Sequence[Component]) -> Formula:
         """Return a clause: its body implies its head; the head alone if it has no body.
 
-        Parameters
-        ----------
-        head : sequence of int
-            The terms of its arguments.
-        components : sequence of Component
+        `head` are the terms of its arguments.
         """
         body = body_of(components, len(head))
         atoms = [(self._predicates[x.predicate], x.terms) for x in body]

@@ -96,35 +96,14 @@ class SeedReport(NamedTuple):
 
 
 class Induction:
-    """Finds clauses; stopped at any time, it has what it found by the last seed.
+    """Finds clauses from n target atoms; stopped at any time, it has what it found by the last seed.
 
-    Parameters
-    ----------
-    source : CoverageSource
-        n target atoms.
-    bias : Bias
-    parameters : ILPParameters
-    components : Components, optional
-        Knows canonical forms.
-
-    Attributes
-    ----------
-    candidates : list of Found
-        All clauses that were kept, the theory's among them, each once, in the order in which they were met.
-    missed : Counter
-        For each threshold the number of clauses that failed it and none before it.
-    nodes : int
-        Clauses that were scored.
-    seeds : int
-        Positive atoms that were searched.
-    cut : int
-        Those of them whose search met as many clauses as it may.
-    facts : int
-        Literals of all their bottom clauses.
-    unmatched : set of str
-        Predicates of the bias of which there was no fact around any of them.
-    passed_over : dict of int to SqlrlError
-        Positive atoms that were no seeds because their facts or bottom clauses are too large, and what was too large.
+    The argument `components` knows canonical forms. `candidates` are all clauses that were kept, the theory's among them, each
+    once, in the order in which they were met; `missed` has for each threshold the number of clauses that failed it and none
+    before it; `nodes` is the number of clauses that were scored. `seeds` is the number of positive atoms that were searched,
+    `cut` that of those whose search met as many clauses as it may, `facts` that of the literals of all their bottom clauses;
+    `unmatched` are the predicates of the bias of which there was no fact around any of them. `passed_over` are positive atoms that
+    were no seeds because their facts or bottom clauses are too large, and what was too large.
     """
 
     def __init__(
@@ -173,19 +152,11 @@ class Induction:
         return rows.reshape(-1)
 
     def run(self, on_seed: Callable[[SeedReport], None] | None = None) -> None:
-        """Search seed after seed.
+        """Search seed after seed; `on_seed` is called after each.
 
-        Parameters
-        ----------
-        on_seed : callable, optional
-            Called after each seed.
-
-        Raises
-        ------
-        GroundingLimitError
-            The bottom clauses, or the facts around them, of all seeds are more than their limit. Some such seeds are `passed_over`.
-        ModelError
-            The modes reach nothing from any positive atom, so that m has nothing to be chosen by.
+        Seeds whose bottom clause, or the facts around them, are more than their limit are `passed_over`; if all are, that is a
+        GroundingLimitError. If the modes reach nothing from any positive atom, so that m has nothing to be chosen by, that is a
+        ModelError.
         """
         start = time.perf_counter()
         left = self._truth.copy()

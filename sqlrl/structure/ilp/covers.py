@@ -40,13 +40,8 @@ _CELLS = 1 << 26
 class Rows:
     """A two-dimensional array to which rows are added; as a list, it is copied when its room is full, and when it gets columns.
 
-    Parameters
-    ----------
-    width : int
-        Columns; there are more as soon as rows with more are added.
-    dtype : dtype
-    fill : int
-        What rows have in columns that they were not given.
+    There are more columns than `width` as soon as rows with more are added; `fill` is what rows have in columns that they were
+    not given.
 
     Examples
     --------
@@ -159,14 +154,10 @@ def _bytes(rows: npt.NDArray[Any]) -> Keys:
 
 
 class Literals(NamedTuple):
-    """Literals of a bottom clause, as rows.
+    """Literals of a bottom clause, as rows; all arrays are int64.
 
-    Parameters
-    ----------
-    kind : int64 array, shape (j,)
-        Equal where literals differ in the names of existential variables alone.
-    variables : int64 array, shape (j, t)
-        Their existential variables in order of first appearance, then `NOTHING`.
+    `kind`, of shape (j,), is equal where literals differ in the names of existential variables alone. Rows of `variables`, of
+    shape (j, t), have their existential variables in order of first appearance, then `NOTHING`.
     """
 
     kind: IntArray
@@ -178,14 +169,10 @@ class Literals(NamedTuple):
 
 
 class Parents(NamedTuple):
-    """Components of a bottom clause that a literal joins.
+    """Components of a bottom clause that a literal joins; all arrays are int64.
 
-    Parameters
-    ----------
-    number : int64 array, shape (q, p)
-        Those of their forms in `Covers`, `NOTHING` after the last.
-    variables : int64 array, shape (q, p, w)
-        The bottom clause's variable for each existential variable of the form, in order, then `NOTHING`.
+    `number`, of shape (q, p), has those of their forms in `Covers`, `NOTHING` after the last. `variables`, of shape (q, p, w),
+    has the bottom clause's variable for each existential variable of the form, in order, then `NOTHING`.
     """
 
     number: IntArray
@@ -195,12 +182,8 @@ class Parents(NamedTuple):
 class Ways(NamedTuple):
     """How components grow, one way for each.
 
-    Parameters
-    ----------
-    keys : list of bytes
-        Equal where parents and literal are joined alike.
-    new : dict of bytes to (Component, list of int)
-        For ways that nobody has gone before the form, and where each of its variables comes from.
+    `keys` are equal where parents and literal are joined alike. `new` has, for ways that nobody has gone before, the form, and
+    where each of its variables comes from.
     """
 
     keys: list[bytes]
@@ -208,13 +191,7 @@ class Ways(NamedTuple):
 
 
 class Forms:
-    """Finds forms, and remembers the ways to them.
-
-    Parameters
-    ----------
-    names : Components
-    arity : int
-        The most arguments of a literal.
+    """Finds forms, and remembers the ways to them; `arity` is the most arguments of a literal.
 
     Examples
     --------
@@ -260,14 +237,9 @@ class Forms:
     def ways(self, parents: Parents, literal: Literals, members: Callable[[int], Sequence[BodyLiteral]]) -> Ways:
         """Return the ways on which components grow that are each made of parents and a literal.
 
-        Parameters
-        ----------
-        parents : Parents
-            Those that share an existential variable with the literal; in the order of their forms, so that ways are few.
-        literal : Literals
-            One for each component.
-        members : callable
-            Returns all literals of a component, given its row; called for a way that is new.
+        `parents` share an existential variable with the literal, and are in the order of their forms, so that ways are few;
+        there is one literal for each component. `members` returns all literals of a component, given its row; it is called for
+        a way that is new.
         """
         places = _places(parents, literal)
         keys = row_bytes(np.column_stack([literal.kind + 1, places + 1, parents.number + 1]))
@@ -296,18 +268,9 @@ class Forms:
     ) -> tuple[IntArray, IntArray]:
         """Return the forms of components that have grown; their ways are remembered.
 
-        Parameters
-        ----------
-        ways, parents, literal
-            As of `ways`. Others may have gone the same ways since.
-        number : callable
-            Returns the numbers of forms in `Covers`; called with those that new ways lead to.
-
-        Returns
-        -------
-        number : int64 array, shape (q,)
-        variables : int64 array, shape (q, w)
-            As in `Parents`.
+        `ways`, `parents` and `literal` are as of `ways`; others may have gone the same ways since. `number` returns the numbers
+        of forms in `Covers`; it is called with those that new ways lead to. Returns int64 arrays: the number of each form,
+        shape (q,), and its variables as in `Parents`, shape (q, w).
         """
         if first := self._ways.unknown(list(ways.new)):
             self._learn(first, [ways.new[key] for key in first], number)
@@ -355,15 +318,7 @@ def _places(parents: Parents, literal: Literals) -> IntArray:
 
 
 def packed(rows: BoolArray) -> Bits:
-    """Return rows of Booleans as rows of bits.
-
-    Parameters
-    ----------
-    rows : bool array, shape (r, n)
-
-    Returns
-    -------
-    uint64 array, shape (r, ceil(n / 64))
+    """Return rows of Booleans, shape (r, n), as rows of bits: uint64, shape (r, ceil(n / 64)).
 
     Examples
     --------
@@ -403,17 +358,9 @@ def counted_bits(bits: Bits) -> IntArray:
 
 
 class Covers:
-    """Knows what components cover; new ones are evaluated by the source, all of a call at once.
+    """Knows what components cover of n target atoms; new ones are evaluated by the source, all of a call at once.
 
-    Parameters
-    ----------
-    source : CoverageSource
-        n target atoms.
-
-    Attributes
-    ----------
-    components : list of Component
-        Those that are known; numbers are places in it.
+    `components` are those that are known; numbers are places in it.
     """
 
     def __init__(self, source: CoverageSource) -> None:
@@ -434,11 +381,7 @@ class Covers:
     def evaluate(self, components: Iterable[Component], *, keep: bool) -> None:
         """Get to know components.
 
-        Parameters
-        ----------
-        components : iterable of Component
-        keep : bool
-            Whether larger ones may be built from them; see `CoverageSource.evaluate`.
+        `keep` is whether larger ones may be built from them; see `CoverageSource.evaluate`.
         """
         new = [x for x in dict.fromkeys(components) if x not in self._numbers]
         if not new:

@@ -61,19 +61,7 @@ class Scorer:
     m: float | None = None
 
     def __call__(self, positives: npt.ArrayLike, negatives: npt.ArrayLike, length: int) -> FloatArray:
-        """Return the scores of clauses.
-
-        Parameters
-        ----------
-        positives, negatives : array of int, shape (c,)
-            P and N.
-        length : int
-            L.
-
-        Returns
-        -------
-        float array, shape (c,)
-        """
+        """Return the scores of clauses, shape (c,), given their P (`positives`), N (`negatives`) and one L (`length`)."""
         p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self._score(p, n, length)
@@ -118,18 +106,9 @@ def likelihood_m(positives: IntArray, negatives: IntArray, prior: float) -> floa
     II maximum likelihood; Cussens 1993, section 3), taken as if they were independent. One clause alone says next to
     nothing about m: if it covers no negative atom, m = 0 is best, and its estimate is 1.
 
-    Parameters
-    ----------
-    positives, negatives : int array, shape (c,)
-        P and N of clauses; those that cover nothing say nothing.
-    prior : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    float
-        From exp(-12) to exp(16): 0 and infinity are the limits for clauses that are all pure, and for clauses that differ no more
-        than by chance.
+    `positives` and `negatives`, of shape (c,), are P and N of clauses (those that cover nothing say nothing); `prior` is above
+    0 and below 1. The result is from exp(-12) to exp(16): 0 and infinity are the limits for clauses that are all pure, and for
+    clauses that differ no more than by chance.
 
     Examples
     --------

@@ -60,14 +60,10 @@ _FEW, _BLOCK = 16, 512
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Clauses of one length.
+    """Clauses of one length; both arrays are int64 of shape (c, k).
 
-    Parameters
-    ----------
-    literals : int64 array, shape (c, k)
-        Places of literals in the bottom clause, ascending in each row.
-    parts : int64 array, shape (c, k)
-        Components of each body, as the refiner numbers them; `NONE` where there are fewer.
+    `literals` are places of literals in the bottom clause, ascending in each row; `parts` are the components of each body, as
+    the refiner numbers them, `NONE` where there are fewer.
     """
 
     literals: IntArray
@@ -95,15 +91,8 @@ class _New(NamedTuple):
 class Refinement:
     """Clauses with one more literal, before it is known what they cover.
 
-    Parameters
-    ----------
-    literals : int64 array, shape (q, k + 1)
-    others : int64 array, shape (q, k)
-        The components that the new literal does not join; `NONE` elsewhere.
-    keys : list of bytes
-        Of the components with the new literal.
-    new : _New or None
-        Those that were never met.
+    `literals` is int64 of shape (q, k + 1). `others`, of shape (q, k), are the components that the new literal does not join,
+    `NONE` elsewhere; `keys` are of the components with the new literal; `new` are those that were never met, if any.
     """
 
     literals: IntArray
@@ -118,14 +107,7 @@ class Refinement:
 
 
 class Refiner:
-    """Refines clauses that are parts of one bottom clause.
-
-    Parameters
-    ----------
-    bottom : BottomClause
-    covers : Covers
-    forms : Forms
-    """
+    """Refines clauses that are parts of one bottom clause."""
 
     def __init__(self, bottom: BottomClause, covers: Covers, forms: Forms) -> None:
         self.bottom, self._covers, self._forms = bottom, covers, forms
@@ -162,10 +144,7 @@ class Refiner:
     def pairs(self, nodes: Nodes) -> tuple[IntArray, IntArray]:
         """Return which literals can be added to which clauses: those that they lack and whose inputs they have.
 
-        Returns
-        -------
-        clause, literal : int64 arrays, shape (q,)
-            Ascending.
+        Returns the clause and the literal of each pair, int64 arrays of shape (q,), ascending.
         """
         if not self.bottom.literals:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -183,13 +162,8 @@ class Refiner:
     def refine(self, nodes: Nodes, clause: IntArray, literal: IntArray, rows: IntArray) -> Refinement:
         """Add a literal to clauses.
 
-        Parameters
-        ----------
-        nodes : Nodes
-        clause, literal : int64 arrays, shape (q,)
-            What is refined, by which literal.
-        rows : int64 array, shape (q, k + 1)
-            The literals of the children.
+        `clause` and `literal`, int64 of shape (q,), say what is refined by which literal; `rows`, of shape (q, k + 1), are the
+        literals of the children.
         """
         parts = nodes.parts[clause]
         touched = self._touches.values[parts, literal[:, None]]
@@ -210,14 +184,7 @@ class Refiner:
         return Nodes(refinement.literals, np.concatenate([refinement.others, own[:, None]], axis=1))
 
     def cover(self, nodes: Nodes, head: Bits) -> Bits:
-        """Return what clauses cover.
-
-        Parameters
-        ----------
-        nodes : Nodes
-        head : uint64 array, shape (w,)
-            What the head alone covers.
-        """
+        """Return what clauses cover; `head`, uint64 of shape (w,), is what the head alone covers."""
         covers = np.repeat(head[None], len(nodes), axis=0)
         for part in nodes.parts.T:
             some = np.flatnonzero(part != NONE)
@@ -265,14 +232,7 @@ class Refiner:
 
 
 class Wanted(NamedTuple):
-    """Components that a search waits for.
-
-    Parameters
-    ----------
-    components : sequence of Component
-    keep : bool
-        Whether larger ones may be built from them.
-    """
+    """Components that a search waits for; `keep` is whether larger ones may be built from them."""
 
     components: Sequence[Component]
     keep: bool
@@ -320,17 +280,8 @@ def run_together(covers: Covers, searches: Sequence[Waiting[Result]]) -> list[Re
 class Judge:
     """Counts and scores.
 
-    Parameters
-    ----------
-    positive, negative : uint64 array, shape (w,)
-        The atoms that count.
-    positives : int
-        All positive atoms, whether they count or not.
-    scorer : Scorer
-        By which the best clause is chosen.
-    estimate : Scorer
-        The m-estimate, for `keep_above`.
-    parameters : ILPParameters
+    `positive` and `negative`, uint64 of shape (w,), are the atoms that count; `positives` are all positive atoms, whether they
+    count or not. The `scorer` is that by which the best clause is chosen, `estimate` the m-estimate, for `keep_above`.
     """
 
     positive: Bits
@@ -369,13 +320,8 @@ class Judged:
 class Met:
     """A clause that a search found.
 
-    Parameters
-    ----------
-    components : tuple of int
-        Those of its body, by their numbers in `Covers`, ascending, each once.
-    positives, negatives : int
-        Atoms that it covers of those that counted.
-    score : float
+    `components` are those of its body, by their numbers in `Covers`, ascending, each once; `positives` and `negatives` are the
+    atoms that it covers of those that counted.
     """
 
     components: tuple[int, ...]
@@ -388,16 +334,9 @@ class Met:
 class Outcome:
     """What the search in one bottom clause found.
 
-    Parameters
-    ----------
-    nodes : int
-        Clauses that were scored.
-    best : Met or None
-        The first of the acceptable clauses with the greatest score.
-    kept : list of Met
-        Clauses whose m-estimate exceeds `keep_above`, in the order of the search.
-    missed : Counter
-        For each threshold the clauses that failed it and none before it.
+    `nodes` are the clauses that were scored; `best` is the first of the acceptable ones with the greatest score; `kept` are
+    those whose m-estimate exceeds `keep_above`, in the order of the search; `missed` has for each threshold the clauses that
+    failed it and none before it.
     """
 
     nodes: int = 0
@@ -417,15 +356,7 @@ class _Block:
 
 
 class Search:
-    """Searches one bottom clause.
-
-    Parameters
-    ----------
-    refiner : Refiner
-    judge : Judge
-    head : uint64 array, shape (w,)
-        The atoms that the head matches.
-    """
+    """Searches one bottom clause; `head`, uint64 of shape (w,), are the atoms that the head matches."""
 
     def __init__(self, refiner: Refiner, judge: Judge, head: Bits) -> None:
         self._refiner, self._judge, self._head = refiner, judge, head

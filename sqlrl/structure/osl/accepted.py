@@ -98,14 +98,9 @@ class AcceptedClauses:
     def add(self, pattern: Shape, constants: npt.ArrayLike, clauses: npt.ArrayLike) -> None:
         """Add clauses of one pattern; each counts as often as it is added.
 
-        Parameters
-        ----------
-        pattern : Shape
-            As for `WindowBindings.of`.
-        constants : int32 array, shape (c, k)
-            The constants of each, in the order of the pattern's parameters.
-        clauses : int64 array, shape (c, 2)
-            The ids of the clause with all literals negative and of the Horn clause; `NONE` for one that is not accepted.
+        `pattern` is as for `WindowBindings.of`. `constants`, int32 of shape (c, k), are those of each clause, in the order of
+        the pattern's parameters. `clauses`, int64 of shape (c, 2), are the ids of the clause with all literals negative and of
+        the Horn clause; `NONE` for one that is not accepted.
         """
         if pattern not in self._patterns:
             self._patterns[pattern] = _Clauses(len(pattern.parameters))
@@ -114,18 +109,10 @@ class AcceptedClauses:
     def rows(self, window: PatternWindow, place: int) -> Rows:
         """Return the ground clauses of all accepted clauses in one example that are not the same in every world.
 
-        Parameters
-        ----------
-        window : PatternWindow
-        place : int
-            Which of the window's chosen examples.
-
-        Returns
-        -------
-        Rows
-            In order of the clauses; literals over the atoms of the window's network, distinct and ascending in each row.
-            Literals that evidence makes false are left out, ground clauses that are true or false whatever the world too.
-            One row for each grounding (multiplicity 1): identical ones are not merged.
+        `place` is which of the window's chosen examples. Rows are in order of the clauses; literals are over the atoms of the
+        window's network, distinct and ascending in each row. Literals that evidence makes false are left out, ground clauses
+        that are true or false whatever the world too. There is one row for each grounding (multiplicity 1): identical ones are
+        not merged.
         """
         room = self._room
         used = (0, 0)

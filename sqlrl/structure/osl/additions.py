@@ -78,11 +78,7 @@ class KnownClauses:
     def add(self, shape: Shape, rows: npt.NDArray[np.int32]) -> list[bool]:
         """Add clauses of a canonical shape; return for each whether it is new.
 
-        Parameters
-        ----------
-        shape : Shape
-        rows : int32 array, shape (n, k)
-            The least rows of constants that the shape's symmetries allow: `Variant.rows`.
+        `rows`, int32 of shape (n, k), are the least rows of constants that the shape's symmetries allow: `Variant.rows`.
         """
         number = self._shapes.setdefault(shape, len(self._shapes))
         new = []
@@ -161,13 +157,7 @@ def patterns_to_text(shapes: Iterable[Shape]) -> str:
 
 
 def patterns_from_text(text: str) -> list[Shape]:
-    """Return what `patterns_to_text` was given.
-
-    Raises
-    ------
-    InputError
-        It is no such text.
-    """
+    """Return what `patterns_to_text` was given; another text raises InputError."""
     try:
         return [
             Shape(
@@ -198,12 +188,8 @@ def _kinds_of(additions: Sequence[Addition]) -> list[tuple[int, IntArray]]:
 def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
     """Return a clause of a pattern with a `+` variable for each parameter, and these variables in order.
 
-    Parameters
-    ----------
-    shape : Shape
-        That of the pattern.
-    horn : bool
-        True for the clause in which the first literal, the start, is positive: an implication of the start.
+    With `horn` it is the clause in which the first literal of the pattern's shape, the start, is positive: an implication of
+    the start.
 
     Examples
     --------
@@ -224,23 +210,10 @@ def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
 def rules_of(
     book: PatternBook, additions: Sequence[Addition], weights: FloatArray, names: Callable[[str], Sequence[str]]
 ) -> tuple[tuple[Rule, ...], list[int]]:
-    """Return added clauses as rules.
+    """Return added clauses as rules, and the additions in the order in which the rules list them.
 
-    Parameters
-    ----------
-    book : PatternBook
-    additions : sequence of Addition
-    weights : float array
-        Log-odds of each.
-    names : callable
-        The names of a type's constants, by id.
-
-    Returns
-    -------
-    rules : tuple of Rule
-        Templates that list their clauses; a pattern without parameters is a plain rule.
-    order : list of int
-        The additions in the order in which the rules list them.
+    Rules are templates that list their clauses; a pattern without parameters is a plain rule. `weights` are the log-odds of
+    each addition; `names` returns the names of a type's constants, by id.
     """
     rules: list[Rule] = []
     order: list[int] = []

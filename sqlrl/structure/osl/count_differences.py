@@ -24,26 +24,14 @@ def delta_counts(
     observed: BoolArray,
     predicted: BoolArray,
 ) -> IntArray:
-    r"""Return delta n of the two clauses of each candidate of one pattern, in one example.
+    r"""Return delta n of the two clauses of each candidate of one pattern, in one example: int64, shape (c, 2).
 
-    Parameters
-    ----------
-    bindings : Bindings
-        Of the pattern, in a window.
-    place : int
-        Which of the chosen examples.
-    constants : int32 array, shape (c, k)
-        The constants of each candidate, in the order of the pattern's parameters.
-    table : AtomTable
-        Of the window.
-    observed, predicted : bool arrays, shape (n,)
-        The two worlds over the window's network; only atoms of the example are read.
+    That is true groundings in the observed world minus those in the predicted one, of the clause with all literals negative and
+    of the Horn clause (OSL paper, section 3.1).
 
-    Returns
-    -------
-    int64 array, shape (c, 2)
-        True groundings in the observed world minus those in the predicted one, of the clause with all literals negative and
-        of the Horn clause (OSL paper, section 3.1).
+    `bindings` are of the pattern, in a window, and `table` is that window's; `place` is which of the chosen examples.
+    `constants`, int32 of shape (c, k), are those of each candidate, in the order of the pattern's parameters. The two worlds
+    are bool of shape (n,) over the window's network; only atoms of the example are read.
 
     Examples
     --------
@@ -68,16 +56,8 @@ def violations(
 ) -> IntArray:
     """Return how many groundings of the two clauses of each candidate a world violates, in one example.
 
-    Parameters
-    ----------
-    bindings, place, constants, table
-        As for `delta_counts`.
-    world : bool array, shape (n,)
-
-    Returns
-    -------
-    int64 array, shape (c, 2)
-        Groundings that evidence violates in every world count too.
+    The arguments are as for `delta_counts`, and the result is int64 of shape (c, 2): groundings that evidence violates in every
+    world count too.
     """
     return _counted(bindings, place, constants, table, (world, world), compared=False)
 

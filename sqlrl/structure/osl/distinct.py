@@ -40,16 +40,8 @@ def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
 def link(constants: Int32Array, place: IntArray, heads: IntArray, following: IntArray, start: int) -> None:
     """Put the rows from `start` on in front of their chains.
 
-    Parameters
-    ----------
-    constants : int32 array, shape (n, k)
-    place : int64 array
-        The columns that say to which chain a row belongs.
-    heads : int64 array
-        The first row of each chain, -1 for none; changed.
-    following : int64 array, shape (n,)
-        The row after each in its chain, -1 for none; changed.
-    start : int
+    `constants` is int32 of shape (n, k); `place` are the columns that say to which chain a row belongs. `heads` has the first
+    row of each chain and `following`, of shape (n,), the row after each in its chain, -1 for none; both are int64 and changed.
 
     Examples
     --------
@@ -140,16 +132,8 @@ def _distinct(rows: IntArray, first: IntArray, group: IntArray) -> int:
 def distinct_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return where each distinct row stands first, and the number of each row's equals in that order.
 
-    Parameters
-    ----------
-    rows : int64 array, shape (n, w)
-
-    Returns
-    -------
-    first : int64 array, shape (g,)
-        Ascending.
-    group : int64 array, shape (n,)
-        `rows[first[group]]` equals `rows`.
+    `rows` is int64 of shape (n, w). Returns int64 arrays: `first`, of shape (g,), ascending, and `group`, of shape (n,), so
+    that `rows[first[group]]` equals `rows`.
 
     Examples
     --------

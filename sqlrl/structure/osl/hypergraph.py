@@ -24,25 +24,25 @@ from sqlrl.logic.modes import UNEXPLORED, Modes
 
 @dataclass(frozen=True, eq=False)
 class Hypergraph:
-    """Hyperedges of the examples of a window, with the nodes at their input and output places.
+    """Hyperedges of the examples of a window, with the nodes at their input and output places; all arrays are int64.
 
     Parameters
     ----------
     predicates : tuple of str
         Those that paths may have, sorted.
-    examples : int64 array, shape (x,)
+    examples : shape (x,)
         Ids of the examples, ascending.
-    start : int64 array, shape (x + 1,)
+    start : shape (x + 1,)
         The hyperedges of the i-th example are `start[i]` to `start[i + 1] - 1`.
-    example : int64 array, shape (e,)
+    example : shape (e,)
         The example of each hyperedge.
-    predicate : int64 array, shape (e,)
+    predicate : shape (e,)
         Place in `predicates`; ascending inside an example, and then by arguments.
-    arguments : int64 array, shape (e, width)
+    arguments : shape (e, width)
         Ids of constants; -1 past the arity.
-    nodes : int64 array, shape (e, width)
+    nodes : shape (e, width)
         The node at each input and output place, else -1.
-    indptr, edges : int64 arrays, shapes (v + 1,) and (number of incidences,)
+    indptr, edges : shapes (v + 1,) and (number of incidences,)
         Node k is in the hyperedges `edges[indptr[k]:indptr[k + 1]]`, each listed once, ascending: `H` of Algorithm 2.
     """
 
@@ -57,18 +57,9 @@ class Hypergraph:
     edges: IntArray
 
     def find(self, example: int, predicate: str, arguments: IntArray) -> IntArray:
-        """Return the hyperedges of atoms.
+        """Return the hyperedges of atoms, int64 of shape (n,), from their arguments, int64 of shape (n, arity).
 
-        Parameters
-        ----------
-        example : int
-        predicate : str
-        arguments : int64 array, shape (n, arity)
-
-        Returns
-        -------
-        int64 array, shape (n,)
-            -1 for an atom that is not true in the example, or whose predicate paths may not have.
+        It is -1 for an atom that is not true in the example, or whose predicate paths may not have.
         """
         place = int(np.searchsorted(self.examples, example))
         if predicate not in self.predicates or place == len(self.examples) or self.examples[place] != example:
@@ -112,15 +103,7 @@ class _Edges(NamedTuple):
 def build_hypergraph(facts: WindowFacts, modes: Modes) -> Hypergraph:
     """Build the hypergraph of a window: `CreateHG` of Algorithm 2 for all its examples.
 
-    Parameters
-    ----------
-    facts : WindowFacts
-    modes : Modes
-        Predicates with recall 0 have no hyperedges.
-
-    Returns
-    -------
-    Hypergraph
+    Predicates with recall 0 have no hyperedges.
 
     Examples
     --------

@@ -67,16 +67,7 @@ _INFEASIBLE = ("clause", "example", "count")
 
 
 class Changes(NamedTuple):
-    """What a step changed.
-
-    Parameters
-    ----------
-    step : int
-        From 1.
-    clause, delta_n : int64 arrays, shape (k,)
-    weight : float array, shape (k,)
-        After the step (log-odds).
-    """
+    """What a step (from 1) changed: arrays of shape (k,), with the weights (log-odds) after the step."""
 
     step: int
     clause: IntArray
@@ -98,11 +89,6 @@ def _step_table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
 
 def _change_table(changes: Sequence[Changes]) -> pa.Table:
     """Return changes as rows of `WindowReport.changes`: ascending by step, then clause.
-
-    Parameters
-    ----------
-    changes : sequence of Changes
-        In that order.
 
     Examples
     --------
@@ -127,13 +113,7 @@ def _change_table(changes: Sequence[Changes]) -> pa.Table:
 class Growing(NamedTuple):
     """Weights and counters of some clauses, with room for more.
 
-    Parameters
-    ----------
-    state : AdaGradState
-        Its arrays have at least `size` places; `steps` is not looked at.
-    tally : Tally
-    size : int
-        Number of clauses.
+    The arrays of `state` have at least `size` places, for as many clauses; its `steps` is not looked at.
     """
 
     state: AdaGradState
@@ -186,16 +166,8 @@ def _update(
 ) -> FloatArray:
     """Take step `step` (from 1) for clauses that occur in its example, in place; return their weights after it.
 
-    Parameters
-    ----------
-    state, tally
-        Changed.
-    clauses : int64 array, shape (k,)
-        Distinct.
-    delta_n : int64 array, shape (k,)
-        Those of clauses that are only discounted are 0.
-    step : int
-    rates : Rates
+    `clauses`, int64 of shape (k,), are distinct; `delta_n` of those that are only discounted is 0. `state` and `tally` are
+    changed.
     """
     weights = np.empty(len(clauses))
     for k in range(len(clauses)):
@@ -218,23 +190,9 @@ def _step_worlds(
 ) -> tuple[BoolArray, BoolArray]:
     """Return the most probable world, and the one that is most probable with a loss added.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses; of one example.
-    weights : float array, shape (m,)
-        Log-odds.
-    loss : float array, shape (n,), or None
-        Added for each true atom; without one both worlds are the same.
-    parameters : Parameters
-        How worlds are found.
-    describe : callable
-        Words for ground clauses.
-
-    Raises
-    ------
-    InfeasibleError
-        The hard clauses cannot all hold.
+    The network is that of one example, with n atoms and m clauses; `weights` are log-odds of shape (m,). `loss`, of shape (n,),
+    is added for each true atom; without one both worlds are the same. `parameters` say how worlds are found, `describe` has
+    words for ground clauses. Hard clauses that cannot all hold raise InfeasibleError.
 
     Examples
     --------
@@ -265,20 +223,12 @@ def _step_worlds(
 def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
     """Append weighted clauses with their ground clauses to a network.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    clauses : int64 array, shape (k,)
-        Ids of the new clauses, ascending and greater than those of the network.
-    rows : Rows
-        Ground clauses with at least one literal over the network's atoms; `clause` counts the new clauses from 0.
+    The network has n atoms and m clauses. `clauses`, int64 of shape (k,), are ids of the new clauses, ascending and greater
+    than those of the network; `rows` are ground clauses with at least one literal over the network's atoms, whose `clause`
+    counts the new clauses from 0.
 
-    Returns
-    -------
-    Network
-        The new clauses have the places m to m + k - 1 and count satisfied groundings. As in `example_network`, counts
-        are those of the whole up to a constant: use differences.
+    The new clauses have the places m to m + k - 1 and count satisfied groundings. As in `example_network`, counts are those of
+    the whole up to a constant: use differences.
 
     Examples
     --------
@@ -327,16 +277,8 @@ def _units(rows: Rows, atoms: int, clauses: int) -> sparse.csr_array:
 class Kept(NamedTuple):
     """A learner between two windows.
 
-    Parameters
-    ----------
-    steps : int
-        Number of steps so far.
-    model, added : Growing
-        Weights of the model's clauses and of the added ones.
-    additions : tuple of Addition
-    infeasible : InfeasibleTruth
-        Hard clauses that the labels so far violate.
-    searched : Searched
+    `model` and `added` are the weights of the model's clauses and of the added ones; `infeasible` are hard clauses that the
+    labels so far violate.
     """
 
     steps: int
@@ -361,11 +303,7 @@ def nothing_kept() -> Kept:
 def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any]]:
     """Return all that a learner needs to go on later as plain arrays, which are copies.
 
-    Parameters
-    ----------
-    kept : Kept
-    patterns : iterable of Shape
-        Those of the pattern book, in its order.
+    `patterns` are those of the pattern book, in its order.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"steps": np.array(kept.steps, dtype=np.int64)}
     for name, growing in (("model", kept.model), ("added", kept.added)):
@@ -380,12 +318,7 @@ def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any
 
 
 def from_state(state: Mapping[str, npt.NDArray[Any]]) -> tuple[Kept, list[Shape]]:
-    """Return what `to_state` was given.
-
-    Raises
-    ------
-    InputError
-        The arrays are not those of an OSL learner.
+    """Return what `to_state` was given; arrays that are not those of an OSL learner raise InputError.
 
     Examples
     --------

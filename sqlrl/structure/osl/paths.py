@@ -49,12 +49,8 @@ Keep = Callable[[IntArray], BoolArray]
 class Paths:
     """Sets of hyperedges.
 
-    Parameters
-    ----------
-    indptr : int64 array, shape (p + 1,)
-        Path i has the hyperedges `atom[indptr[i]:indptr[i + 1]]`.
-    atom : int64 array
-        Hyperedges of the graph: the start first, the others ascending.
+    Path i has the hyperedges `atom[indptr[i]:indptr[i + 1]]` of the graph, the start first, the others ascending; `indptr` is
+    int64 of shape (p + 1,).
     """
 
     indptr: IntArray
@@ -76,29 +72,13 @@ def find_paths(
 ) -> Paths:
     """Find all paths of 2 to `max_length` atoms from some atoms: `ModeGuidedFindPaths` of Algorithm 3.
 
-    Parameters
-    ----------
-    graph : Hypergraph
-        Built with the same modes.
-    starts : int64 array, shape (s,)
-        Hyperedges, distinct; of one example or of several.
-    modes : Modes
-    max_length : int
-        At least 1.
-    keep : callable, optional
-        Called with the paths of each length, shortest first; those that it masks are neither returned nor made longer. With
-        an upper bound on the delta n of all clauses that a path and its extensions give, this is look-ahead pruning (not in
-        the paper).
+    The graph was built with the same modes. `starts`, int64 of shape (s,), are distinct hyperedges, of one example or of
+    several; `max_length` is at least 1. Paths come shorter ones first; those of one length in the order of the paths that they
+    extend, those in the order of `starts`. More than `MOST_PATHS` paths raise InputError.
 
-    Returns
-    -------
-    Paths
-        Shorter ones first; of one length in the order of the paths that they extend, those in the order of `starts`.
-
-    Raises
-    ------
-    InputError
-        `max_length` is below 1, or there are more than `MOST_PATHS` paths.
+    `keep` is called with the paths of each length, shortest first; those that it masks are neither returned nor made longer.
+    With an upper bound on the delta n of all clauses that a path and its extensions give, this is look-ahead pruning (not in
+    the paper).
 
     Examples
     --------

@@ -46,19 +46,9 @@ _PADDING, _PARAMETER, _VARIABLE = 0, 1, 2
 def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clause:
     """Return a clause of a pattern.
 
-    Parameters
-    ----------
-    shape : Shape
-        That of the pattern, or any other of plain literals.
-    names : sequence of str
-        The constant of each parameter.
-    horn : bool
-        True for the clause in which the first literal, the start, is positive.
-
-    Returns
-    -------
-    Clause
-        Its variables are named by the initials of their types, numbered where several share one.
+    `shape` is that of the pattern, or any other of plain literals; `names` has the constant of each parameter. With `horn` it
+    is the clause in which the first literal, the start, is positive. Its variables are named by the initials of their types,
+    numbered where several share one.
 
     Examples
     --------
@@ -119,16 +109,9 @@ def variable_names(types: Sequence[str]) -> tuple[str, ...]:
 class Variant:
     """One of the clauses of a pattern, in canonical form.
 
-    Parameters
-    ----------
-    shape : Shape
-        As `Shaper` returns it.
-    order : tuple of int
-        The pattern's parameter that fills each parameter of the shape.
-    symmetries : tuple of tuple of int
-        `parameter_symmetries(shape)`.
-    start : int or None
-        Of the Horn clause: the literal of the shape that was the start, its only positive one.
+    `shape` is as `Shaper` returns it, and `symmetries` are its `parameter_symmetries`. `order` is the pattern's parameter that
+    fills each parameter of the shape. `start`, of the Horn clause alone, is the literal of the shape that was the start, its
+    only positive one.
     """
 
     shape: Shape
@@ -139,13 +122,7 @@ class Variant:
     def rows(self, constants: Constants) -> Constants:
         """Return rows of the pattern's constants as rows of the shape's: equal exactly if the clauses are.
 
-        Parameters
-        ----------
-        constants : int32 array, shape (n, k)
-
-        Returns
-        -------
-        int32 array, shape (n, k)
+        Both are int32 of shape (n, k).
         """
         return least_rows(constants[:, list(self.order)], self.symmetries)
 
@@ -154,16 +131,9 @@ class Variant:
 class Pattern:
     """A path without its constants.
 
-    Parameters
-    ----------
-    shape : Shape
-        All literals negative; `literals[0]` is the start, the others are in canonical order.
-    symmetries : tuple of tuple of int
-        Exchanges of its parameters that leave it, and its start, the same.
-    negative : Variant
-        The clause of all its literals.
-    horn : Variant
-        The clause in which the start is positive.
+    In `shape` all literals are negative; `literals[0]` is the start, the others are in canonical order. `symmetries` are
+    exchanges of its parameters that leave it, and its start, the same. `negative` is the clause of all its literals, `horn` the
+    one in which the start is positive.
     """
 
     shape: Shape
@@ -180,14 +150,8 @@ class Pattern:
 class Candidates(NamedTuple):
     """The distinct paths of one pattern, up to their variables.
 
-    Parameters
-    ----------
-    pattern : int
-        Place in `PatternBook.patterns`.
-    constants : int32 array, shape (n, k)
-        Ids of the pattern's parameters.
-    start : int64 array, shape (n,)
-        The hyperedge that each started from.
+    `pattern` is a place in `PatternBook.patterns`; `constants`, int32 of shape (n, k), are ids of the pattern's parameters;
+    `start`, int64 of shape (n,), is the hyperedge that each started from.
     """
 
     pattern: int
@@ -198,16 +162,8 @@ class Candidates(NamedTuple):
 class PatternBook:
     """Remembers the patterns of a run and turns paths into patterns and constants.
 
-    Parameters
-    ----------
-    modes : Modes
-    types : mapping of str to tuple of str
-        The types of the arguments of each predicate that paths may have.
-
-    Attributes
-    ----------
-    patterns : list of Pattern
-        In the order in which they were met.
+    `types` are those of the arguments of each predicate that paths may have; `patterns` are in the order in which they were
+    met.
 
     Examples
     --------
@@ -246,10 +202,7 @@ class PatternBook:
     def number_of(self, shape: Shape) -> int:
         """Return the place of a pattern in `patterns`; it is added if it is new.
 
-        Parameters
-        ----------
-        shape : Shape
-            That of a pattern: when a run is resumed, the shapes of its patterns in their order give them their places again.
+        When a run is resumed, the shapes of its patterns in their order give them their places again.
         """
         if shape not in self._numbers:
             self._numbers[shape] = len(self.patterns)
@@ -259,19 +212,9 @@ class PatternBook:
     def grouped(self, graph: Hypergraph, paths: Paths) -> tuple[list[Candidates], IntArray]:
         """Return the distinct (pattern, constants, start) of paths, in the order of `patterns`, and the candidate of each path.
 
-        Parameters
-        ----------
-        graph : Hypergraph
-            Built with the same modes.
-        paths : Paths
-
-        Returns
-        -------
-        candidates : list of Candidates
-            One for each pattern that occurs.
-        row : int64 array, shape (p,)
-            The place of each path's candidate when the candidates of all patterns are numbered through, in the order of the
-            list.
+        The graph was built with the same modes. There are `Candidates` for each pattern that occurs. The second array, int64 of
+        shape (p,), is the place of each path's candidate when the candidates of all patterns are numbered through, in the order
+        of the list.
         """
         pattern, constants = self._read(graph, paths)
         start = paths.atom[paths.indptr[:-1]]
@@ -364,15 +307,8 @@ class PatternBook:
 def least_rows(rows: npt.NDArray[Integer], symmetries: Sequence[tuple[int, ...]]) -> npt.NDArray[Integer]:
     """Return for each row the least of the rows to which symmetries lead.
 
-    Parameters
-    ----------
-    rows : integer array, shape (n, k)
-    symmetries : sequence of tuple of int
-        Permutations of the columns, as `sqlrl.logic.shapes.parameter_symmetries` returns them.
-
-    Returns
-    -------
-    integer array, shape (n, k)
+    `rows` and the result have shape (n, k); `symmetries` are permutations of the columns, as
+    `sqlrl.logic.shapes.parameter_symmetries` returns them.
 
     Examples
     --------
@@ -461,18 +397,8 @@ def sub_clauses(paths: Paths, row: IntArray, kept: BoolArray) -> BoolArray:
     start: its literals are then some of the other's (or more general ones, if the longer path keeps a constant as such that the
     shorter one turns into a variable). No two clauses are compared.
 
-    Parameters
-    ----------
-    paths : Paths
-        All paths of the candidates.
-    row : int64 array, shape (p,)
-        The candidate of each path, as `PatternBook.grouped` returns it.
-    kept : bool array, shape (c,)
-        Which candidates are kept.
-
-    Returns
-    -------
-    bool array, shape (c,)
+    `paths` are all paths of the c candidates; `row`, int64 of shape (p,), is the candidate of each path, as
+    `PatternBook.grouped` returns it. `kept` (which candidates are kept) and the result are bool of shape (c,).
 
     Examples
     --------

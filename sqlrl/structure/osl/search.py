@@ -29,16 +29,8 @@ from sqlrl.wording import counted
 class Searched:
     """How much of each there was.
 
-    Parameters
-    ----------
-    missed : int
-        True atoms that were predicted false.
-    starts : int
-        Those that paths may start from.
-    paths : int
-        Paths from them.
-    enough : int
-        Clauses of paths whose delta n sufficed.
+    `missed` are true atoms that were predicted false, `starts` those that paths may start from, `paths` are from them, and
+    `enough` are clauses of paths whose delta n sufficed.
     """
 
     missed: int = 0
@@ -91,13 +83,8 @@ def nothing_added(searched: Searched, parameters: OSLParameters) -> str:
 class Mistakes(NamedTuple):
     """An example in which something was predicted wrongly.
 
-    Parameters
-    ----------
-    place : int
-        The example's place in its window.
-    atoms : int64 array
-        Atoms of the window's network that are true and were predicted false: delta y of Algorithm 1, line 6. None, where only false
-        ones were predicted true.
+    `place` is the example's in its window. `atoms` (int64) are those of the window's network that are true and were predicted
+    false: delta y of Algorithm 1, line 6. There are none where only false ones were predicted true.
     """
 
     place: int
@@ -107,16 +94,9 @@ class Mistakes(NamedTuple):
 class Found(NamedTuple):
     """Candidate clauses of one pattern whose delta n suffices.
 
-    Parameters
-    ----------
-    pattern : int
-    variant : int
-        0 for the clause with all literals negative, 1 for the Horn clause.
-    constants : int32 array, shape (n, k)
-        The pattern's constants, distinct rows in the order of the paths.
-    atoms : int64 array, shape (n,)
-        The atom from which each was found first.
-    delta_n : int64 array, shape (n,)
+    `variant` is 0 for the clause with all literals negative, 1 for the Horn clause. `constants`, int32 of shape (n, k), are the
+    pattern's, distinct rows in the order of the paths; `atoms`, int64 of shape (n,), has the atom from which each was found
+    first, `delta_n` its delta n.
     """
 
     pattern: int
@@ -132,13 +112,8 @@ class WindowSearch:
 
     Parameters
     ----------
-    graph : Hypergraph
     edge : int64 array, shape (n,)
         The hyperedge of each atom of the window's network; -1 for those that are false or that paths may not have.
-    modes : Modes
-    book : PatternBook
-    bindings : PatternWindow
-    parameters : OSLParameters
     observed : bool array, shape (n,)
         The labels.
     fan_out : int
@@ -161,16 +136,9 @@ class WindowSearch:
     def candidates(self, mistakes: Sequence[Mistakes], predicted: BoolArray) -> list[Found]:
         """Find the clauses that tell the observed world of some examples from the predicted one.
 
-        Parameters
-        ----------
-        mistakes : sequence of Mistakes
-            Of one example, or of those whose candidates are pooled. Delta n is counted in all of them.
-        predicted : bool array, shape (n,)
-
-        Returns
-        -------
-        list of Found
-            In the order of the book's patterns, the clause with all literals negative before the Horn clause.
+        `mistakes` are of one example, or of those whose candidates are pooled: delta n is counted in all of them. `predicted`
+        is bool of shape (n,). Found are in the order of the book's patterns, the clause with all literals negative before the
+        Horn clause.
         """
         starts = np.concatenate([self.edge[x.atoms] for x in mistakes]) if mistakes else np.zeros(0, np.int64)
         atoms = np.concatenate([x.atoms for x in mistakes]) if mistakes else starts
@@ -252,13 +220,8 @@ class WindowSearch:
 class Target(NamedTuple):
     """An open predicate.
 
-    Parameters
-    ----------
-    arity : int
-    beside : bool
-        Whether the example is part of its atoms besides their arguments.
-    example : int
-        The argument that is the example, -1 for none.
+    `beside` is whether the example is part of its atoms besides their arguments; `example` is the argument that is the example,
+    -1 for none.
     """
 
     arity: int
@@ -283,13 +246,6 @@ def most_neighbours(facts: WindowFacts, table: AtomTable, targets: Mapping[str, 
     """Return the most atoms of one predicate in one example that share an input or output constant and all kept constants.
 
     So many ways there are, at most, to add a literal to a binding, in whatever world: of open predicates all query atoms count.
-
-    Parameters
-    ----------
-    facts : WindowFacts
-    table : AtomTable
-    targets : mapping of str to Target
-    modes : Modes
     """
     most = 1
     for name in modes.in_paths():
