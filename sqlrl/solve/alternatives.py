@@ -18,14 +18,9 @@ from sqlrl.solve.weighted import FREE, WeightedNetwork
 class Other:
     """The best world of those that differ from a given one.
 
-    Parameters
-    ----------
-    world : bool array, shape (n,)
-    behind : float
-        How much less it scores than the given world (log-odds); negative if it scores more, infinite if there is none.
-    gap : float
-        No world that differs is behind by less than `behind - gap`; infinite if nothing is known but that the given world is
-        a most probable one.
+    It scores `behind` less than the given world (log-odds): negative if it scores more, infinite if there is none. No world
+    that differs is behind by less than `behind - gap`; the gap is infinite if nothing is known but that the given world is a
+    most probable one.
     """
 
     world: BoolArray
@@ -50,20 +45,8 @@ def _solved(part: WeightedNetwork, options: Options) -> tuple[BoolArray, float] 
 def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Options) -> Other:
     """The best world in which one atom has the other truth value than in a given world.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    world : bool array, shape (n,)
-        A world in which hard rows and blocks hold.
-    atom : int
-        The atom to flip. Only its component is solved; the others stay as they are.
-    options : Options
-
-    Returns
-    -------
-    Other
-        Of a most probable world, `behind` is the margin of the atom: how much the best score falls when it is flipped.
+    Hard rows and blocks hold in `world`, of shape (n,). Only the atom's component is solved; the others stay as they are. Of a
+    most probable world, `behind` is the margin of the atom: how much the best score falls when it is flipped.
 
     Examples
     --------
@@ -98,17 +81,7 @@ def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Opt
 def differing(weighted: WeightedNetwork, world: BoolArray, options: Options) -> Other:
     """The best of all worlds that differ from a given one in at least one atom.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    world : bool array, shape (n,)
-        A most probable world: in each component, only one of its best worlds can be the answer.
-    options : Options
-
-    Returns
-    -------
-    Other
+    `world`, of shape (n,), is a most probable one: in each component, only one of its best worlds can be the answer.
 
     Notes
     -----
@@ -158,17 +131,7 @@ def _wide_others(weighted: WeightedNetwork, world: BoolArray, inside: BoolArray,
 def flip_losses(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
     """How much less a world scores when one atom alone is flipped, for each atom.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    world : bool array, shape (n,)
-        A world in which hard rows and blocks hold.
-
-    Returns
-    -------
-    float array, shape (n,)
-        Log-odds; infinite where a hard row or a block would not hold.
+    In log-odds, of shape (n,); infinite where a hard row or a block would not hold. In `world`, of shape (n,), they do.
 
     Examples
     --------

@@ -24,17 +24,17 @@ class BoundedProgram:
     buckets : Buckets
         Their tables. `state_atom` are atoms of the network; `state_value` is 0, and `cost` of rows that are not hard, too: whoever has
         weights writes both.
-    row : int64 array, shape (r,)
+    row : shape (r,)
         The row of the network that each row of the tables is, -1 for a hard clause of one literal.
-    variable : int64 array, shape (b,)
+    variable : shape (b,)
         The variable of `Structure.variables` of each bucket.
-    examples : int64 array, shape (e,)
+    examples : shape (e,)
         The examples that have such components, ascending.
-    example_start : int64 array, shape (e + 1,)
+    example_start : shape (e + 1,)
         Example i has the components `component[example_start[i]:example_start[i + 1]]`.
-    component : int64 array, shape (c,)
+    component : shape (c,)
         Components of the buckets.
-    inside : bool array, shape (n,)
+    inside : shape (n,)
         Which atoms these components have.
     """
 
@@ -106,17 +106,7 @@ def _no_order(part: _Part) -> Order:
 
 
 def compile_bounded(structure: Structure) -> BoundedProgram:
-    """Lay out the tables of the components that are no forests but have small tables.
-
-    Parameters
-    ----------
-    structure : Structure
-        The compiled network; other components are left out.
-
-    Returns
-    -------
-    BoundedProgram
-        For any weights.
+    """Lay out the tables of the components that are no forests but have small tables, for any weights.
 
     Notes
     -----

@@ -14,20 +14,9 @@ from sqlrl.solve.structure import Structure, pointers, ragged_ranges
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One connected component.
+    """One connected component: its number in the structure, and its atoms, rows and variables.
 
-    Parameters
-    ----------
-    number : int
-        Its number in the structure.
-    atoms : int64 array
-        Its atoms, ascending.
-    rows : int64 array
-        Its rows, ascending.
-    hard_units : int64 array
-        Positions in `Network.hard_units`, ascending.
-    variables : int64 array
-        Its variables, ascending.
+    All ascending; `hard_units` are positions in `Network.hard_units`.
     """
 
     number: int
@@ -43,19 +32,9 @@ def _grouped(label: IntArray, groups: int) -> tuple[IntArray, IntArray]:
 
 
 def split(structure: Structure, wanted: IntArray) -> Iterator[Component]:
-    """The wanted components of a network, in the given order.
+    """Yield the wanted components of a network, given by their numbers, in the given order.
 
-    Parameters
-    ----------
-    structure : Structure
-        The compiled network.
-    wanted : int64 array
-        Numbers of components.
-
-    Yields
-    ------
-    Component
-        Rows that blocks satisfy in every world belong to none.
+    Rows that blocks satisfy in every world belong to none.
 
     Examples
     --------

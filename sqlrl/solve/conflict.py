@@ -23,15 +23,9 @@ SHOWN = 20
 class ConflictError(InfeasibleError):
     """Hard clauses cannot all hold; a minimal set of ground clauses that, with the blocks, has no world.
 
-    Parameters
-    ----------
-    message : str
-        The set in words.
-    conflict : list of (clause, literals)
-        Local clause (-1: a given atom of the same block is true) and signed local atoms of each ground clause. Without
-        any one of them there is a world.
-    blocks : list of (atoms, exact)
-        The blocks over atoms of the conflict: exactly one atom true, or at most one.
+    `conflict` has the local clause (-1: a given atom of the same block is true) and the signed local atoms of each ground
+    clause: without any one of them there is a world. `blocks` are those over atoms of the conflict, each with True if exactly
+    one atom is true, or False if at most one.
     """
 
     def __init__(
@@ -57,24 +51,8 @@ def _solve(model: cp_model.CpModel, assumptions: list[int], seed: int) -> list[i
 def conflicting_set(structure: Structure, component: Component, *, seed: int = 0) -> list[tuple[int, list[int]]]:
     """A minimal set of hard ground clauses of a component that has no world, by deletion from a first core.
 
-    Parameters
-    ----------
-    structure : Structure
-        The compiled network.
-    component : Component
-        A component without a world.
-    seed : int
-        CP-SAT's random seed.
-
-    Returns
-    -------
-    list of (clause, literals)
-        In the order of the network, rows first. Blocks always hold and are not listed.
-
-    Raises
-    ------
-    UnsolvedError
-        The component has a world: what said that it has none was no proof.
+    Each is a local clause with its literals, in the order of the network, rows first. Blocks always hold and are not listed. If
+    the component has a world, so that what said that it has none was no proof, that is an UnsolvedError.
     """
     network = structure.network
     rows = component.rows[network.hard[network.row_clause[component.rows]]]
@@ -109,25 +87,10 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
 def conflict_error(
     structure: Structure, component: Component, *, describe: Describe | None = None, seed: int = 0
 ) -> ConflictError:
-    """The error that names a minimal conflicting set of a component without a world.
+    """Return the error that names a minimal conflicting set of a component without a world, for the caller to raise.
 
-    Parameters
-    ----------
-    structure, component, seed
-        As for `conflicting_set`.
-    describe : callable, optional
-        Words for a ground clause, from its local clause and signed local atoms, and for the atoms of a block, with `BLOCK` in
-        place of the clause; ids of the database by default.
-
-    Returns
-    -------
-    ConflictError
-        To be raised by the caller.
-
-    Raises
-    ------
-    UnsolvedError
-        As `conflicting_set`.
+    `describe` has words for a ground clause, from its local clause and signed local atoms, and for the atoms of a block, with
+    `BLOCK` in place of the clause; ids of the database by default.
     """
     network = structure.network
     conflict = conflicting_set(structure, component, seed=seed)

@@ -12,19 +12,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 
 
 def violated_rows(network: Network, world: BoolArray) -> BoolArray:
-    """Which rows (ground clauses with two or more literals) a world violates.
-
-    Parameters
-    ----------
-    network : Network
-        n atoms, r rows.
-    world : bool array, shape (n,)
-        Truth of each atom.
-
-    Returns
-    -------
-    bool array, shape (r,)
-    """
+    """Which rows (ground clauses with two or more literals) a world of shape (n,) violates, shape (r,)."""
     if len(network.row_clause) == 0:
         return np.zeros(0, dtype=np.bool_)
     false = world[np.abs(network.literals) - 1] == (network.literals < 0)
@@ -40,11 +28,7 @@ def _variable_part(network: Network, violated: npt.NDArray[np.int8], difference:
 
 
 def open_counts(network: Network, world: BoolArray) -> IntArray:
-    """The part of the counts that depends on the world: n minus `network.base`.
-
-    Returns
-    -------
-    int64 array, shape (m,)
+    """The part of the counts that depends on the world: n minus `network.base`, shape (m,).
 
     Examples
     --------
@@ -57,17 +41,7 @@ def open_counts(network: Network, world: BoolArray) -> IntArray:
 def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
     """The counts n of all clauses in a world: true groundings, of conjunctions the violated groundings of the clause.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    world : bool array, shape (n,)
-        Truth of each atom.
-
-    Returns
-    -------
-    object array of int, shape (m,)
-        Exact: base counts may exceed 64 bits.
+    Python integers of shape (m,), for a world of shape (n,): exact, as base counts may exceed 64 bits.
 
     Examples
     --------
@@ -78,19 +52,9 @@ def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
 
 
 def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
-    """How much larger the counts are in world a than in world b.
+    """How much larger the counts are in world a than in world b: n(a) - n(b), shape (m,).
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    a, b : bool arrays, shape (n,)
-        Two worlds, for learners the observed and the predicted one.
-
-    Returns
-    -------
-    int64 array, shape (m,)
-        n(a) - n(b); the base counts cancel.
+    Both have shape (n,), and are for learners the observed and the predicted world; the base counts cancel.
 
     Examples
     --------
@@ -102,12 +66,7 @@ def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
 
 
 def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
-    """Weights as a float array in which hard clauses have 0.
-
-    Raises
-    ------
-    NumericError
-        The shape is wrong or a weight of a clause that is not hard is not finite.
+    """Weights as a float array in which hard clauses have 0; a NumericError if a weight of another clause is not finite.
 
     Examples
     --------
@@ -132,24 +91,8 @@ def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
 def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
     """The unnormalised log-probability of a world: sum of w_i n_i over the clauses that are not hard, plus the prior.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    weights : float array, shape (m,)
-        The weights (log-odds); entries of hard clauses are ignored.
-    world : bool array, shape (n,)
-        Truth of each atom. Hard clauses are not checked.
-
-    Returns
-    -------
-    float
-        Rounded once at the end (`math.fsum`), so that the order of clauses does not matter.
-
-    Raises
-    ------
-    NumericError
-        A weight is not finite.
+    `weights`, in log-odds, has shape (m,), `world` (n,); hard clauses are not checked. Rounded once at the end (`math.fsum`),
+    so that the order of clauses does not matter.
 
     Examples
     --------

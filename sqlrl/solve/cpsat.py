@@ -189,31 +189,10 @@ def solve_cpsat(
 ) -> Solution:
     """The most probable world of a weighted network; best one component at a time.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, r rows, of any form.
-    start : bool array, shape (n,), optional
-        A world to start from; if it keeps the hard rows, the answer is no worse, even at the limit.
-    bound : float
-        A score that no world exceeds, from another method; the answer's gap uses the better of the two bounds.
-    seed : int
-        CP-SAT's random seed.
-    deterministic_limit : float, optional
-        CP-SAT's deterministic time, roughly seconds.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    UnsatisfiableError
-        Hard rows and blocks cannot all hold.
-    NumericError
-        Costs do not fit integers.
-    UnsolvedError
-        No world within the limit.
+    `start`, of shape (n,), is a world to start from; if it keeps the hard rows, the answer is no worse, even at the limit. No
+    world exceeds the score `bound`, from another method; the answer's gap uses the better of the two bounds.
+    `deterministic_limit` is CP-SAT's deterministic time, roughly seconds; no world within it is an UnsolvedError. Hard rows and
+    blocks that cannot all hold are an UnsatisfiableError, costs that do not fit integers a NumericError.
 
     Examples
     --------

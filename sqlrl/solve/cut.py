@@ -25,14 +25,13 @@ class Quadratic:
 
     Parameters
     ----------
-    linear : float array, shape (n,)
-    a, b : int64 arrays, shape (e,)
+    linear : shape (n,)
+    a, b : shape (e,)
         The atoms of each product, a < b; every pair once.
-    product : float array, shape (e,)
+    product : shape (e,)
         Nonzero: negative where the two atoms attract each other, positive where they repel.
-    hard : int64 array, shape (h, 2)
+    hard : shape (h, 2)
         Signed atoms +(k + 1) or -(k + 1): one of the two must hold. Both are the same for a row of one literal.
-    constant : float
     rounding : float
         The difference of two worlds is off by no more than this.
     """
@@ -47,20 +46,9 @@ class Quadratic:
 
 
 def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> BoolArray:
-    """Which atoms are in components with rows of up to two literals only, and without blocks.
+    """Which atoms are in components with rows of up to two literals only, and without blocks, shape (n,).
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    label : int64 array, shape (n,)
-        The component of each atom, from `component_labels`.
-    count : int
-        How many components.
-
-    Returns
-    -------
-    bool array, shape (n,)
+    `label`, of shape (n,), and `count` are from `component_labels`.
 
     Examples
     --------
@@ -79,20 +67,8 @@ def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> Bo
 def quadratic(weighted: WeightedNetwork) -> Quadratic:
     """Write a pairwise weighted network as a quadratic cost.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms; rows of one or two literals, no blocks.
-
-    Returns
-    -------
-    Quadratic
-        Its cost of a world is minus the world's score, without the constant of `weighted`.
-
-    Raises
-    ------
-    ValueError
-        A row has three literals, or there is a block.
+    Its cost of a world is minus the world's score, without the constant of `weighted`, whose rows have one or two literals; a
+    row of three, or a block, is a ValueError.
 
     Examples
     --------
@@ -137,16 +113,8 @@ def quadratic(weighted: WeightedNetwork) -> Quadratic:
 def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
     """Which atoms to negate so that all pairs attract each other, and where that is possible.
 
-    Parameters
-    ----------
-    form : Quadratic
-        n atoms.
-
-    Returns
-    -------
-    tuple of bool arrays, shape (n,)
-        True for atoms to be negated; true for atoms of components in which no cycle has an odd number of repelling
-        pairs, so that negating makes all pairs attract.
+    Both of shape (n,): true for atoms to be negated; true for atoms of components in which no cycle has an odd number of
+    repelling pairs, so that negating makes all pairs attract.
 
     Examples
     --------
@@ -271,14 +239,7 @@ def _cut(form: Quadratic) -> tuple[BoolArray, Scaled]:
 def attractive(weighted: WeightedNetwork) -> BoolArray:
     """Atoms of components that a minimum cut solves: all pairs attract each other, once some atoms are negated.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms; rows of one or two literals, no blocks (`pairwise_atoms`).
-
-    Returns
-    -------
-    bool array, shape (n,)
+    Of shape (n,), for rows of one or two literals and no blocks (`pairwise_atoms`).
 
     Examples
     --------
@@ -291,22 +252,8 @@ def attractive(weighted: WeightedNetwork) -> BoolArray:
 def solve_cut(weighted: WeightedNetwork) -> Solution:
     """The most probable world of an attractive pairwise network, by one maximum flow (OR-Tools).
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, for all of which `attractive` is true.
-
-    Returns
-    -------
-    Solution
-        Optimal up to rounding.
-
-    Raises
-    ------
-    UnsatisfiableError
-        Hard rows cannot all hold.
-    NumericError
-        The costs of a component are too far apart for 64-bit capacities.
+    `attractive` is true for all its atoms. Optimal up to rounding. Hard rows that cannot all hold are an UnsatisfiableError;
+    costs of a component that are too far apart for 64-bit capacities a NumericError.
 
     Notes
     -----
@@ -353,24 +300,9 @@ def _apart(weighted: WeightedNetwork) -> Solution:
 def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
     """What is certain of a pairwise network: atoms whose values some best world has, all at once (QPBO).
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms; rows of one or two literals, no blocks (`pairwise_atoms`).
-
-    Returns
-    -------
-    value : int8 array, shape (n,)
-        0, 1 or -1 (free) for each atom.
-    bound : float
-        No world scores more, constant included: the bound of the linear relaxation. Rounding is added.
-    rounding : float
-        What rounding may have lost.
-
-    Raises
-    ------
-    NumericError
-        The costs are too far apart for 64-bit capacities.
+    Returns 0, 1 or -1 (free) for each atom, shape (n,); a bound that no world's score exceeds, constant included: that of the
+    linear relaxation, with rounding added; and what rounding may have lost. Rows have one or two literals, and there are no
+    blocks (`pairwise_atoms`). Costs that are too far apart for 64-bit capacities are a NumericError.
 
     Notes
     -----

@@ -35,18 +35,10 @@ class ClauseOracle(Protocol):
         ...
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return it with the ground clauses of two literals or more that a world does not meet.
+        """Return it with the ground clauses of two literals or more that a world of shape (n,) does not meet.
 
-        Parameters
-        ----------
-        world : bool array, shape (n,)
-        wanted : int8 array, shape (m,)
-            1: the clause's ground clauses that are violated; -1: those that are satisfied; 0: none.
-
-        Returns
-        -------
-        Network
-            Its rows are distinct (no clause has the same literals twice) and have their full multiplicities.
+        `wanted`, of shape (m,), is 1 for the clause's ground clauses that are violated, -1 for those that are satisfied, 0 for
+        none. The rows are distinct (no clause has the same literals twice) and have their full multiplicities.
         """
         ...
 
@@ -80,15 +72,10 @@ class ClauseOracle(Protocol):
 class Cutting:
     """What cutting planes found.
 
-    Parameters
-    ----------
-    network : Network
-        With the ground clauses of one literal and those that some round returned. Its `base` is such that
-        `solve.counts.counts` is exact in the world of the result, and there alone; not for clauses of weight 0.
-    result : MPEResult
-        The world, and the report over the whole network: `choices` begins with the rounds, then has those of the last one.
-    rounds : int
-        How many rounds returned new ground clauses.
+    `network` has the ground clauses of one literal and those that some round returned. Its `base` is such that
+    `solve.counts.counts` is exact in the world of the result, and there alone; not for clauses of weight 0. The report of
+    `result` is over the whole network: `choices` begins with the rounds, then has those of the last one. `rounds` is how many
+    of them returned new ground clauses.
     """
 
     network: Network
@@ -101,23 +88,8 @@ def cutting_planes(
 ) -> Cutting:
     r"""The most probable world of a network that is grounded no further than needed.
 
-    Parameters
-    ----------
-    oracle : ClauseOracle
-        n atoms, m clauses.
-    weights : float array, shape (m,)
-        The weights (log-odds); entries of hard clauses are ignored, clauses of weight 0 never grounded.
-    deterministic_limit, seed
-        As for `solve.mpe.mpe`, in every round.
-
-    Returns
-    -------
-    Cutting
-
-    Raises
-    ------
-    ConflictError, NumericError, UnsolvedError
-        As `solve.mpe.mpe`.
+    `weights`, in log-odds, has shape (m,); entries of hard clauses are ignored, clauses of weight 0 never grounded. The limit,
+    the seed and the errors are those of `solve.mpe.mpe`, in every round.
 
     Notes
     -----
@@ -222,17 +194,8 @@ class _Run:
 def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
     """Return the network that rounds grounded, with the counts of the whole.
 
-    Parameters
-    ----------
-    oracle : ClauseOracle
-    found : Cutting
-        What it found.
-
-    Returns
-    -------
-    Network
-        `open` is that of the whole network, and `base` such that `solve.counts.counts` is exact in the world of the result for
-        all clauses, also those of weight 0.
+    `open` is that of the whole network, and `base` such that `solve.counts.counts` is exact in the world of the result for all
+    clauses, also those of weight 0.
 
     Examples
     --------
@@ -251,10 +214,7 @@ def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
 def add_rows(network: Network, found: Network) -> Network:
     """Add the rows of one network to another of the same atoms and clauses; a row that it has is not added again.
 
-    Returns
-    -------
-    Network
-        The very network if all are there already.
+    Returns the very network if all are there already.
 
     Examples
     --------

@@ -84,14 +84,8 @@ class _Prepared:
 class Bounded(NamedTuple):
     """The components of a weighted network of n atoms that elimination solves with tables of bounded size.
 
-    Parameters
-    ----------
-    atoms : bool array, shape (n,)
-        Their atoms.
-    part : WeightedNetwork
-        The network over them, as `select` returns it.
-    order : Order
-        An elimination order of the part.
+    `atoms`, of shape (n,), is true for their atoms; `part` is the network over them, as `select` returns it, and `order` an
+    elimination order of the part.
     """
 
     atoms: BoolArray
@@ -104,17 +98,8 @@ def bounded_part(
 ) -> Bounded:
     """The components that elimination solves with tables of bounded size, and in which order.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    bucket_cells, component_cells : int
-        The most cells of one table, and of all tables of a component, as in `elimination_order`.
-
-    Returns
-    -------
-    Bounded
-        Whole components of `component_labels`.
+    `bucket_cells` and `component_cells` are the most cells of one table, and of all tables of a component, as in
+    `elimination_order`. The part consists of whole components of `component_labels`.
 
     Examples
     --------
@@ -137,25 +122,12 @@ def bounded_part(
 def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) -> Solution:
     """The most probable world, by max-sum elimination.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    order : Order, optional
-        What `elimination_order` or `bounded_part` found for it; found with the default bounds if it is not given.
+    `order` is what `elimination_order` or `bounded_part` found for it; found with the default bounds if it is not given. A
+    component that is not within the bounds is a ValueError; hard rows and blocks that cannot all hold are an
+    UnsatisfiableError.
 
-    Returns
-    -------
-    Solution
-        Optimal up to rounding. Of equally good worlds it finds the one whose variables have the lowest states (none or
-        false first, then members by atom), the variable that is eliminated last first; in a tree that is its lowest.
-
-    Raises
-    ------
-    UnsatisfiableError
-        Hard rows and blocks cannot all hold.
-    ValueError
-        A component is not within the bounds.
+    Optimal up to rounding. Of equally good worlds it finds the one whose variables have the lowest states (none or false first,
+    then members by atom), the variable that is eliminated last first; in a tree that is its lowest.
 
     Notes
     -----
@@ -182,20 +154,8 @@ def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) 
 def sum_product(weighted: WeightedNetwork, *, order: Order | None = None) -> tuple[FloatArray, float]:
     """The exact probability of each atom under P(y) = exp(score of y) / Z, and log Z.
 
-    Parameters
-    ----------
-    weighted, order
-        As in `solve_elimination`.
-
-    Returns
-    -------
-    tuple of float array, shape (n,), and float
-        Probabilities from 0 to 1; the natural logarithm of the sum over all worlds, `weighted.constant` included.
-
-    Raises
-    ------
-    UnsatisfiableError, ValueError
-        As `solve_elimination`.
+    Probabilities from 0 to 1, of shape (n,), and the natural logarithm of the sum over all worlds, `weighted.constant`
+    included. The order and the errors are those of `solve_elimination`.
 
     Notes
     -----
@@ -215,20 +175,8 @@ def sum_product(weighted: WeightedNetwork, *, order: Order | None = None) -> tup
 def max_marginals(weighted: WeightedNetwork, *, order: Order | None = None) -> tuple[FloatArray, FloatArray]:
     """The score of the best world in which an atom is true, and of the best one in which it is false, for every atom.
 
-    Parameters
-    ----------
-    weighted, order
-        As in `solve_elimination`.
-
-    Returns
-    -------
-    tuple of float arrays, each of shape (n,)
-        Scores (log-odds) of whole worlds, `weighted.constant` included; minus infinity where there is no such world.
-
-    Raises
-    ------
-    UnsatisfiableError, ValueError
-        As `solve_elimination`.
+    Both of shape (n,): scores (log-odds) of whole worlds, `weighted.constant` included; minus infinity where there is no such
+    world. The order and the errors are those of `solve_elimination`.
 
     Examples
     --------

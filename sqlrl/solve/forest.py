@@ -28,19 +28,19 @@ class ForestArrays(NamedTuple):
 
     Parameters
     ----------
-    state_start : int64 array, shape (f + 1,)
+    state_start : shape (f + 1,)
         Variable u has states `state_start[u]` to `state_start[u + 1] - 1`.
-    state_atom : int64 array, shape (s,)
+    state_atom : shape (s,)
         The local atom that each state makes true, -1 for none.
-    state_forbidden : bool array, shape (s,)
+    state_forbidden : shape (s,)
         States that a hard ground clause forbids.
-    parent : int64 array, shape (f,)
+    parent : shape (f,)
         The parent of each variable, -1 for roots.
-    pair_start : int64 array, shape (f + 1,)
+    pair_start : shape (f + 1,)
         The edge from variable u to its parent has the pair entries `pair_start[u]` to `pair_start[u + 1] - 1`.
-    pair_cell : int64 array, shape (p,)
+    pair_cell : shape (p,)
         Where the entry stands: (state of the parent) * (number of states of u) + (state of u), ascending per edge.
-    forbidden_start, forbidden_cell : int64 arrays, shapes (f + 1,) and (q,)
+    forbidden_start, forbidden_cell : shapes (f + 1,) and (q,)
         Pairs of states that hard rows forbid, laid out likewise.
     """
 
@@ -62,16 +62,8 @@ def weigh_range(
 
     Sums run in the order of the indices, so they are the same however the rows are divided into calls.
 
-    Parameters
-    ----------
-    indptr, indices, data : int arrays (scipy makes the first two int32 where they fit)
-        The CSR matrix, for example `ForestProgram.unary`.
-    weights : float array, shape (m,)
-        The weights (log-odds).
-    first, last : int
-        The rows.
-    out : float array
-        Overwritten from `first` to `last - 1`.
+    `indptr`, `indices` and `data` are the CSR matrix, for example `ForestProgram.unary`; scipy makes the first two int32 where
+    they fit. `weights`, in log-odds, has shape (m,).
     """
     for row in range(first, last):
         total = 0.0
@@ -140,24 +132,12 @@ def solve_range(
     Ties go to the lowest state: of all best worlds it finds the one whose states are lexicographically first in the
     order of the variables (roots first), as far as float sums that should be equal are equal.
 
-    Parameters
-    ----------
-    forest : ForestArrays
-        The forest.
-    theta_unary : float array, shape (s,)
-        What each state adds to the objective (log-odds); 0 for none.
-    theta_pair : float array, shape (p,)
-        What each pair entry adds when both of its states are taken.
-    first, last : int
-        The range of variables, for example those of one example.
-    world : bool array, shape (n,)
-        The atoms of these variables are overwritten, no others.
+    `theta_unary`, of shape (s,), is what each state adds to the objective (log-odds), 0 for none; `theta_pair`, of shape (p,),
+    what each pair entry adds when both of its states are taken. The atoms of these variables are overwritten in `world`, of
+    shape (n,), no others.
 
-    Returns
-    -------
-    tuple of int and float
-        -1 and the best value; or, when hard clauses cannot hold, the root of a component that has no world, and
-        minus infinity, `world` untouched.
+    Returns -1 and the best value; or, when hard clauses cannot hold, the root of a component that has no world, and minus
+    infinity, `world` untouched.
     """
     base = forest.state_start[first]
     belief = np.empty(forest.state_start[last] - base)
@@ -218,17 +198,17 @@ class ForestProgram:
     arrays : ForestArrays
         Variables, tree edges and forbidden states in elimination order: sorted by example, then by component, each
         component's parents before their children.
-    unary : scipy.sparse.csr_array of int64, shape (states, m)
+    unary : int64, shape (states, m)
         What each state adds to the counts n, canonical; columns of hard clauses are empty.
-    pairs : scipy.sparse.csr_array of int64, shape (pair entries, m)
+    pairs : int64, shape (pair entries, m)
         What each pair entry adds to the counts n, canonical.
-    variable : int64 array, shape (f,)
+    variable : shape (f,)
         The variable of `Structure.variables` at each place.
-    component_start : int64 array, shape (c + 1,)
+    component_start : shape (c + 1,)
         Component i of the forest has the places `component_start[i]` to `component_start[i + 1] - 1`.
-    examples : int64 array, shape (e,)
+    examples : shape (e,)
         The examples that have forest components, ascending.
-    example_start : int64 array, shape (e + 1,)
+    example_start : shape (e + 1,)
         Example i has the places `example_start[i]` to `example_start[i + 1] - 1`: the range for `solve_range`.
 
     Notes
@@ -250,19 +230,10 @@ class ForestProgram:
     example_start: IntArray
 
     def weigh(self, weights: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What each state and each pair entry adds to the objective.
+        """What each state and each pair entry adds to the objective, for `solve_range`: shapes (states,) and (pair entries,).
 
-        Parameters
-        ----------
-        weights : float array, shape (m,)
-            The weights (log-odds), finite also for hard clauses, whose entries do not matter.
-        linear : float array, shape (n,)
-            What each atom adds when true, besides the clauses.
-
-        Returns
-        -------
-        tuple of float arrays, shapes (states,) and (pair entries,)
-            For `solve_range`.
+        `weights`, of shape (m,) in log-odds, are finite also for hard clauses, whose entries do not matter; `linear`, of shape
+        (n,), is what each atom adds when true, besides the clauses.
         """
         unary = np.asarray(self.unary @ weights, dtype=np.float64)
         atom = self.arrays.state_atom
@@ -272,10 +243,7 @@ class ForestProgram:
     def solve(self, theta_unary: FloatArray, theta_pair: FloatArray, world: BoolArray) -> int:
         """Write the most probable states of all forest components into `world`.
 
-        Returns
-        -------
-        int
-            -1, or a variable (of `Structure.variables`) whose component has no world.
+        Returns -1, or a variable (of `Structure.variables`) whose component has no world.
         """
         place, _ = solve_range(self.arrays, theta_unary, theta_pair, 0, len(self.variable), world)
         return place if place < 0 else int(self.variable[place])
@@ -439,17 +407,7 @@ def _matrix(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, i
 
 
 def compile_forest(structure: Structure) -> ForestProgram:
-    """Compile the forest components of a network.
-
-    Parameters
-    ----------
-    structure : Structure
-        The compiled network; components that are no forests are left out.
-
-    Returns
-    -------
-    ForestProgram
-        Integers only, for any weights.
+    """Compile the forest components of a network, for any weights; components that are no forests are left out.
 
     Examples
     --------

@@ -39,15 +39,8 @@ LARGE_CELLS, LARGE_BUCKET = 2**25, 2**21
 def logistic(weighted: WeightedNetwork) -> FloatArray:
     """The exact probability of each atom of a network without rows.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms; only linear terms and blocks are read.
-
-    Returns
-    -------
-    float array, shape (n,)
-        1 / (1 + exp(-linear)), or in a block exp(linear) over the sum of those of its states.
+    Of shape (n,): 1 / (1 + exp(-linear)), or in a block exp(linear) over the sum of those of its states. Only linear terms and
+    blocks are read.
 
     Notes
     -----
@@ -225,38 +218,15 @@ def marginals(
     sink: SampleSink | None = None,
     describe: Describe | None = None,
 ) -> MarginalResult:
-    """The probability that each atom is true.
+    """The probability that each atom is true, with Monte Carlo errors, diagnostics, and warnings where it cannot be trusted.
 
-    Parameters
-    ----------
-    source : Network or WeightedNetwork
-        n atoms.
-    weights : float array, shape (m,), optional
-        The weights (log-odds) of a Network; none for a WeightedNetwork.
-    method : {"auto", "exact", "gibbs", "mcsat"}
-        "auto" is exact for atoms and blocks without rows (logistic form) and for components whose tables elimination
-        can hold, and samples the others: by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so. "exact"
-        refuses what it would have to sample. "gibbs" and "mcsat" sample all atoms that hard clauses leave open.
-    samples, burn_in, chains, seed, threads : int
-        See `Effort`: samples of each chain, after those it forgets.
-    sink : SampleSink, optional
-        Gets the sampled worlds, of all atoms together. Then also atoms with exact probabilities are sampled for it.
-    describe : callable, optional
-        Words for a ground clause, for the error about conflicting hard clauses, as for `mpe`.
+    `weights`, in log-odds of shape (m,), are those of a Network; none for a WeightedNetwork. The method "auto" is exact for
+    atoms and blocks without rows (logistic form) and for components whose tables elimination can hold, and samples the others:
+    by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so. "exact" refuses what it would have to sample. "gibbs"
+    and "mcsat" sample all atoms that hard clauses leave open; for the numbers of samples see `Effort`. `sink` gets the sampled
+    worlds, of all atoms together: then also atoms with exact probabilities are sampled for it. `describe` is as for `mpe`.
 
-    Returns
-    -------
-    MarginalResult
-        Probabilities with their Monte Carlo errors, diagnostics, and warnings where they cannot be trusted.
-
-    Raises
-    ------
-    ConflictError
-        Hard clauses of a Network cannot all hold; `UnsatisfiableError` for a WeightedNetwork.
-    InputError
-        An unknown method, one that cannot treat the network, an option out of range, or weights that are missing.
-    NumericError
-        Weights that are not finite.
+    Hard clauses that cannot all hold are a ConflictError for a Network, an UnsatisfiableError for a WeightedNetwork.
 
     Examples
     --------

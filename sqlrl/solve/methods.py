@@ -38,19 +38,11 @@ large one comes hundreds of times, and a separation that takes longer finds no b
 class Options:
     """What solvers may be told.
 
-    Parameters
-    ----------
-    method : str
-        One of `Method`.
-    deterministic_limit : float or None
-        CP-SAT's deterministic time for each component, roughly seconds.
-    seed : int
-        Of CP-SAT and of local search.
-    start : bool array, shape (n,) or (k, n), or None
-        Worlds of the whole network. Local search and CP-SAT start from the best of them unless a better one is known.
-    prove : bool
-        Whether CP-SAT goes on with components whose relaxation proves nothing. Else their world is the relaxation's, rounded
-        and improved by local search, with a gap; CP-SAT is asked only where that finds no world at all.
+    `deterministic_limit` is CP-SAT's deterministic time for each component, roughly seconds; `seed` is of CP-SAT and of local
+    search. `start` has worlds of the whole network, shape (n,) or (k, n): local search and CP-SAT start from the best of them
+    unless a better one is known. `prove` says whether CP-SAT goes on with components whose relaxation proves nothing; else
+    their world is the relaxation's, rounded and improved by local search, with a gap, and CP-SAT is asked only where that finds
+    no world at all.
     """
 
     method: Method = "auto"
@@ -63,20 +55,8 @@ class Options:
 class Chooser:
     """Solves a weighted network component by component, and keeps what was chosen and proved.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    options : Options
-
-    Attributes
-    ----------
-    world : bool array, shape (n,)
-    gap, rounding : float
-        No world scores more than `gap` above this one; `rounding` is the part of it that comes from rounding.
-    scale : float
-        The smallest factor between costs and integers; infinite if none were made.
-    choices : list of Choice
+    No world scores more than `gap` above `world`, of shape (n,); `rounding` is the part of it that comes from rounding. `scale`
+    is the smallest factor between costs and integers; infinite if none were made.
 
     Examples
     --------
@@ -96,13 +76,7 @@ class Chooser:
         self._since = time.perf_counter()
 
     def run(self) -> None:
-        """Solve everything.
-
-        Raises
-        ------
-        UnsatisfiableError, NumericError, UnsolvedError, InputError
-            As the solvers do; InputError if a method cannot treat a component.
-        """
+        """Solve everything; errors are those of the solvers, and an InputError if a method cannot treat a component."""
         whole = self._reduce(self.weighted, presolve(self.weighted), "presolve", "hard units and outweighed atoms")
         method = self.options.method
         if len(whole.atoms) == 0:

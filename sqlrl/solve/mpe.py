@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 class Program:
     """A network compiled for `mpe`, for any weights.
 
-    Parameters
-    ----------
-    structure : Structure
-        Variables, reduced rows and components.
-    forest : ForestProgram
-        The components that elimination solves.
+    `forest` are the components that elimination solves.
     """
 
     structure: Structure
@@ -169,48 +164,24 @@ def mpe(
 ) -> MPEResult:
     """The most probable world: the one that maximises sum of w_i n_i plus soft evidence, under all hard clauses.
 
-    Parameters
-    ----------
-    network : Network or Program
-        The ground network, or what `compile_program` made of it, which saves the compilation.
-    weights : float array, shape (m,)
-        The weights (log-odds); entries of hard clauses are ignored.
-    method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat"}
-        "auto" takes for each connected component the cheapest method that is exact for it: presolve, trees and
-        components of small treewidth by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency,
-        the linear relaxation where it proves its rounded world, and CP-SAT. The other names use that method for all that
-        presolve leaves: "elimination" and "cut" refuse components that they cannot treat, "lp" rounds the linear
-        relaxation, "walksat" searches locally and proves nothing.
-    loss : float array, shape (n,), optional
-        Added for each true atom (loss-augmented inference).
-    start : bool array, shape (n,) or (k, n), optional
-        A world, or several, from the best of which local search and CP-SAT start, such as that of a similar network. They need not
-        keep the hard clauses.
-    deterministic_limit : float, optional
-        CP-SAT's deterministic time for each component, roughly seconds. With it the result may be only FEASIBLE.
-    seed : int
-        Of CP-SAT and of local search, 0 to 2**31 - 1.
-    prove : bool
-        With False, "auto" asks CP-SAT for no proof: what the cheaper methods leave open gets the world of the linear
-        relaxation, rounded and improved by local search, and the report says how far from the best it can be.
-    describe : callable, optional
-        Words for a ground clause, for the error about conflicting hard clauses: (local clause, signed local atoms).
+    `network` may be what `compile_program` made of it, which saves the compilation. `weights`, in log-odds, has shape (m,);
+    entries of hard clauses are ignored. `loss`, of shape (n,), is added for each true atom (loss-augmented inference). `start`,
+    of shape (n,) or (k, n), is a world, or several, from the best of which local search and CP-SAT start, such as that of a
+    similar network; they need not keep the hard clauses. `deterministic_limit` is CP-SAT's deterministic time for each
+    component, roughly seconds; with it the result may be only FEASIBLE. `seed` is of CP-SAT and of local search, 0 to 2**31 -
+    1. `describe` has words for a ground clause, (local clause, signed local atoms), for the error about conflicting hard
+    clauses.
 
-    Returns
-    -------
-    MPEResult
-        World, status, objective, bound, gap, times, and what was chosen for what reason.
+    The method "auto" takes for each connected component the cheapest one that is exact for it: presolve, trees and components
+    of small treewidth by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency, the linear
+    relaxation where it proves its rounded world, and CP-SAT. With `prove` False it asks CP-SAT for no proof: what the cheaper
+    methods leave open gets the world of the linear relaxation, rounded and improved by local search, and the report says how
+    far from the best it can be. The other names use that method for all that presolve leaves: "elimination" and "cut" refuse
+    components that they cannot treat, "lp" rounds the linear relaxation, "walksat" searches locally and proves nothing.
 
-    Raises
-    ------
-    ConflictError
-        An `InfeasibleError`: hard clauses cannot all hold.
-    NumericError
-        Weights that are not finite, or too far apart for 64-bit integers.
-    InputError
-        An unknown method, or one that cannot treat a component; or `start` is no world of the network.
-    UnsolvedError
-        A method met its limit before any world.
+    Hard clauses that cannot all hold are a ConflictError; a method that cannot treat a component, or a `start` that is no world
+    of the network, an InputError; weights that are not finite, or too far apart for 64-bit integers, a NumericError; a limit
+    met before any world an UnsolvedError.
 
     Notes
     -----

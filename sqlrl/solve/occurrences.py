@@ -22,19 +22,15 @@ class Occurrences(NamedTuple):
 
     Parameters
     ----------
-    indptr : int64 array, shape (r + 1,)
-        As in `WeightedNetwork`.
-    literals : int32 array
-        As in `WeightedNetwork`.
-    start : int64 array, shape (n + 1,)
+    start : shape (n + 1,)
         Atom k occurs in `occurrence[start[k]:start[k + 1]]`.
-    occurrence : int32 array
+    occurrence : shape (literals,)
         2 * row, plus 1 where the literal is positive; ascending for each atom.
-    block : int32 array, shape (n,)
+    block : shape (n,)
         The block of each atom, -1 for none.
-    exact : bool array, shape (b,)
+    exact : shape (b,)
         Exactly one member is true.
-    member_start, member : int64 and int32 arrays, shapes (b + 1,) and (members,)
+    member_start, member : shapes (b + 1,) and (members,)
         The atoms of each block, ascending.
     """
 
@@ -49,12 +45,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences(weighted: WeightedNetwork) -> Occurrences:
-    """Where each atom of a weighted network occurs.
-
-    Raises
-    ------
-    NumericError
-        2**30 or more rows.
+    """Where each atom of a weighted network occurs; 2**30 or more rows are a NumericError.
 
     Examples
     --------

@@ -68,18 +68,10 @@ def _exact(weighted: WeightedNetwork, start: IntArray, members: IntArray) -> Boo
 
 
 def recognise_blocks(weighted: WeightedNetwork) -> WeightedNetwork:
-    """Turn hard cliques into blocks, and leave out the rows that blocks satisfy.
+    """Turn hard cliques into blocks, and leave out the rows that blocks satisfy; worlds and scores stay the same.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-
-    Returns
-    -------
-    WeightedNetwork
-        With the same worlds and scores. A clique of three or more atoms in no block, of which hard rows say pair by pair
-        that two are never true together, is a block; exactly one is true if a hard row says that some member is.
+    A clique of three or more atoms in no block, of which hard rows say pair by pair that two are never true together, is a
+    block; exactly one is true if a hard row says that some member is.
 
     Examples
     --------
@@ -317,21 +309,9 @@ def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
     linear term outweighs the rows that could oppose it (then one best world survives, not every one). A member of a
     block is also fixed to false where another member is never worse. Each fixed atom may decide others.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-
-    Returns
-    -------
-    tuple of int8 array, shape (n,), and WeightedNetwork
-        0, 1 or -1 (free) for each atom; the weighted network over the free atoms, which is `weighted` itself if nothing
-        was fixed.
-
-    Raises
-    ------
-    UnsatisfiableError
-        Hard rows and blocks contradict each other, as far as propagation of units shows it.
+    Returns 0, 1 or -1 (free) for each atom, shape (n,), and the weighted network over the free atoms, which is `weighted`
+    itself if nothing was fixed. Hard rows and blocks that contradict each other, as far as propagation of units shows it, are
+    an UnsatisfiableError.
 
     Examples
     --------

@@ -18,25 +18,9 @@ _UNIT = 2.0**-53
 
 
 def streams(seed: int, count: int) -> npt.NDArray[np.uint64]:
-    """Independent streams of random numbers.
+    """Independent streams of random numbers, one `Stream` in each row, shape (count, 4).
 
-    Parameters
-    ----------
-    seed : int
-        Not negative.
-    count : int
-        How many.
-
-    Returns
-    -------
-    uint64 array, shape (count, 4)
-        One `Stream` in each row. A seed gives the same streams on every machine, and the first of them do not depend on
-        how many there are.
-
-    Raises
-    ------
-    InputError
-        The seed is negative.
+    A seed, from 0, gives the same streams on every machine, and the first of them do not depend on how many there are.
 
     Examples
     --------

@@ -34,14 +34,8 @@ class Cliques:
     If f literals of a clique are false, its rows together cost ``cost * f * (f - 1) / 2``; a hard clique says that at
     most one is false.
 
-    Parameters
-    ----------
-    start, literals : int64 arrays, shapes (c + 1,) and (literals,)
-        Clique i has the signed atoms `literals[start[i]:start[i + 1]]`, ascending by atom.
-    cost : float array, shape (c,)
-        What each of its rows costs: positive, infinite for hard rows.
-    inside : bool array, shape (r,)
-        The rows that belong to a clique.
+    Clique i has the signed atoms `literals[start[i]:start[i + 1]]`, ascending by atom. `cost`, of shape (c,), is what each of
+    its rows costs: positive, infinite for hard rows. `inside`, of shape (r,), are the rows that belong to a clique.
     """
 
     start: IntArray
@@ -53,17 +47,7 @@ class Cliques:
 def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliques:
     """Find cliques of literals that are twins: each has a row of one cost with the same others, and with each other.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        r rows; rows of two literals and positive or infinite cost can be in cliques.
-    hard_only : bool
-        Look at hard rows only.
-
-    Returns
-    -------
-    Cliques
-        Ordered by cost, then by the first atom.
+    Ordered by cost, then by the first atom. Rows of two literals and positive or infinite cost can be in cliques.
 
     Notes
     -----
@@ -127,14 +111,7 @@ def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliqu
 class LinearProgram:
     """Minimise ``cost @ x`` subject to ``low <= matrix @ x`` and ``0 <= x <= 1``; the first n variables are the atoms.
 
-    Parameters
-    ----------
-    cost : float array, shape (k,)
-    matrix : scipy.sparse.csr_array of float, shape (constraints, k)
-        Entries are 1 or -1.
-    low : float array, shape (constraints,)
-    atoms : int
-        The number n of atoms.
+    The matrix has shape (constraints, k), and entries 1 or -1; `atoms` is n.
     """
 
     cost: FloatArray
@@ -147,15 +124,9 @@ class LinearProgram:
 class Relaxed:
     """A solution of the linear relaxation.
 
-    Parameters
-    ----------
-    truth : float array, shape (n,)
-        Truth of each atom, from 0 to 1.
-    bound : float
-        No world scores more, constant included: computed from the dual solution, so that it holds however inexact the
-        solver was; float rounding is added.
-    rounding : float
-        The part of the bound that was added for rounding.
+    `truth`, of shape (n,), is that of each atom, from 0 to 1. No world scores more than `bound`, constant included: it is
+    computed from the dual solution, so that it holds however inexact the solver was, and float rounding is added; `rounding` is
+    that part of it.
     """
 
     truth: FloatArray
@@ -210,15 +181,7 @@ def _rows(weighted: WeightedNetwork, rows: IntArray) -> tuple[IntArray, IntArray
 def linear_program(weighted: WeightedNetwork) -> LinearProgram:
     """The relaxation of the thesis' integer program, with the cost of violation as its objective.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, r rows.
-
-    Returns
-    -------
-    LinearProgram
-        One variable more for each soft row that is in no clique, and k - 1 for each clique of k literals.
+    It has one variable more for each soft row that is in no clique, and k - 1 for each clique of k literals.
 
     Notes
     -----
@@ -277,16 +240,7 @@ def _add_blocks(constraints: _Constraints, weighted: WeightedNetwork) -> None:
 def safe_bound(program: LinearProgram, dual: FloatArray) -> tuple[float, float]:
     """A lower bound on the program's least cost from any dual values, and the rounding that it allows for.
 
-    Parameters
-    ----------
-    program : LinearProgram
-    dual : float array, shape (constraints,)
-        Exact or not; negative ones count as 0.
-
-    Returns
-    -------
-    tuple of float
-        The bound with rounding taken off, and the rounding.
+    `dual`, of shape (constraints,), may be exact or not; negative ones count as 0. The rounding is taken off the bound.
 
     Notes
     -----
@@ -347,29 +301,12 @@ def _ortools(program: LinearProgram, solver: str) -> tuple[FloatArray, FloatArra
 def relax(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> Relaxed:
     """Solve the linear relaxation.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, r rows, of any form.
-    solver : {"highs", "glop", "pdlp", "flow"}
-        HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones (where that finds no truths, GLOP is asked
-        whether there are any), or a maximum flow, which solves the relaxation of pairwise networks exactly
-        (`solve.cut.persistent`): atoms are true, false or one half.
+    By HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones (where that finds no truths, GLOP is
+    asked whether there are any), or a maximum "flow", which solves the relaxation of pairwise networks exactly
+    (`solve.cut.persistent`): atoms are true, false or one half.
 
-    Returns
-    -------
-    Relaxed
-
-    Raises
-    ------
-    UnsatisfiableError
-        Not even fractional truths keep the hard rows and blocks.
-    UnsolvedError
-        The solver gave up.
-    InputError
-        An unknown solver.
-    NumericError
-        The costs are too far apart for a flow in 64-bit integers.
+    Where not even fractional truths keep the hard rows and blocks, that is an UnsatisfiableError; a solver that gives up is an
+    UnsolvedError; costs too far apart for a flow in 64-bit integers are a NumericError.
 
     Examples
     --------

@@ -20,10 +20,7 @@ Values = npt.NDArray[np.int8]
 class UnsatisfiableError(SqlrlError):
     """Hard rows and blocks of a weighted network cannot all hold; `mpe` turns it into a `ConflictError`.
 
-    Parameters
-    ----------
-    atom : int
-        A local atom of the network whose component has no world.
+    `atom` is a local atom of the network whose component has no world.
     """
 
     def __init__(self, atom: int) -> None:
@@ -52,22 +49,9 @@ def _kept_blocks(weighted: WeightedNetwork, value: Values) -> tuple[IntArray, Bo
 def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
     """Fix atoms: rows are simplified, soft rows of one literal become linear terms, equal rows merge.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    value : int8 array, shape (n,)
-        0 false, 1 true, -1 free. If a block has a true atom, all its other atoms must be false.
-
-    Returns
-    -------
-    WeightedNetwork
-        Over the free atoms; worlds score what they score in `weighted` with the fixed values.
-
-    Raises
-    ------
-    UnsatisfiableError
-        A hard row or a block cannot hold.
+    `value`, of shape (n,), is 0 false, 1 true, -1 free; if a block has a true atom, all its other atoms must be false. The
+    result is over the free atoms; worlds score what they score in `weighted` with the fixed values. A hard row or a block that
+    cannot hold is an UnsatisfiableError.
 
     Examples
     --------
@@ -115,10 +99,7 @@ def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
 def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
     """Connected components: atoms that share a row or a block.
 
-    Returns
-    -------
-    tuple of int and int64 array, shape (n,)
-        How many, and the component of each atom, numbered in ascending order of their first atoms.
+    How many, and the component of each atom, shape (n,), numbered in ascending order of their first atoms.
 
     Examples
     --------
@@ -143,17 +124,8 @@ def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
 def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
     """The part of a weighted network over whole components.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    chosen : bool array, shape (n,)
-        Atoms of whole components: each row and each block is inside or outside.
-
-    Returns
-    -------
-    WeightedNetwork
-        With constant and rounding 0: add those of the whole once.
+    Each row and each block must be inside or outside of `chosen`, of shape (n,). Constant and rounding are 0: add those of the
+    whole once.
 
     Examples
     --------
@@ -186,19 +158,8 @@ def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
 def select_each(weighted: WeightedNetwork, label: IntArray, count: int) -> Iterator[tuple[IntArray, WeightedNetwork]]:
     """The parts of a weighted network, one after the other, in time linear in its size.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    label : int64 array, shape (n,)
-        The part of each atom, from 0: whole components, as `component_labels` numbers them, or unions of some.
-    count : int
-        The number of parts.
-
-    Yields
-    ------
-    tuple of int64 array and WeightedNetwork
-        The local atoms of a part, ascending, and what `select` makes of them.
+    `label`, of shape (n,), is the part of each atom, from 0 to `count` - 1: whole components, as `component_labels` numbers
+    them, or unions of some. Yields the local atoms of a part, ascending, and what `select` makes of them.
 
     Examples
     --------

@@ -76,18 +76,8 @@ def _roundup(
 def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
     """Round a fractional solution.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    truth : float array, shape (n,)
-        Truth of each atom, from 0 to 1; integral ones are kept.
-
-    Returns
-    -------
-    bool array, shape (n,)
-        A world in which hard rows need not hold; blocks have at most one true member unless the integral atoms break
-        that.
+    `truth`, of shape (n,), is from 0 to 1; integral ones are kept. In the world that it returns hard rows need not hold; blocks
+    have at most one true member unless the integral atoms break that.
 
     Notes
     -----
@@ -126,22 +116,8 @@ def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
 def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> tuple[Solution | None, Relaxed]:
     """Solve the linear relaxation and round it.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, r rows, of any form.
-    solver : {"highs", "glop", "pdlp"}
-
-    Returns
-    -------
-    tuple of Solution (or None) and Relaxed
-        The rounded world, unless it breaks a hard row; its gap is the distance to the relaxation's bound, and it is
-        optimal where that is nothing but rounding: so is every integral solution.
-
-    Raises
-    ------
-    UnsatisfiableError, UnsolvedError
-        As `relax`.
+    The rounded world, unless it breaks a hard row, has as its gap the distance to the relaxation's bound, and it is optimal
+    where that is nothing but rounding: so is every integral solution. The errors are those of `relax`.
 
     Examples
     --------
@@ -160,13 +136,7 @@ def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs
 
 
 def require(solution: Solution | None, weighted: WeightedNetwork) -> Solution:
-    """The solution, or an error where rounding found no world.
-
-    Raises
-    ------
-    UnsolvedError
-        With what to use in its place.
-    """
+    """The solution, or an UnsolvedError that says what to use instead where rounding found no world."""
     if solution is None:
         raise UnsolvedError(
             f"rounding the linear relaxation of {len(weighted.atoms)} atoms breaks a hard clause: use method 'auto' or "

@@ -25,12 +25,10 @@ def network(
     given: Sequence[int] = (),
     example: Sequence[int] | None = None,
 ) -> Network:
-    """A network from a list of ground clauses.
+    """A network from a list of ground clauses; atom k has id k, clause i has id i.
 
     Parameters
     ----------
-    atoms : int
-        Number of atoms n.
     ground : sequence of (clause, literals) or (clause, literals, multiplicity)
         Clause index from 0; signed atoms +(k + 1) or -(k + 1), distinct inside a ground clause.
     clauses : int, optional
@@ -47,11 +45,6 @@ def network(
         Literals that a given atom of the same block forces.
     example : sequence of int, optional
         The example of each atom; one example by default.
-
-    Returns
-    -------
-    Network
-        Atom k has id k, clause i has id i.
 
     Examples
     --------
@@ -113,21 +106,9 @@ def network(
 def chains(count: int, *, length: int, states: int, exact: bool = False, words: int = 50, seed: int = 0) -> Network:
     """Linear chains like a field model of citations: one example each, a block of `states` atoms at each position.
 
-    Parameters
-    ----------
-    count, length, states : int
-        Number of chains, positions per chain and atoms per position.
-    exact : bool
-        Exactly one atom of a block is true, instead of at most one.
-    words : int
-        Size of the vocabulary: each position has a random word, and each word and state one unit clause.
-    seed : int
-        Seed of the words.
-
-    Returns
-    -------
-    Network
-        Clauses 0 to states**2 - 1 are the transitions `S(p) => T(p + 1)`, the others the words.
+    `count` chains of `length` positions; a block is exactly one atom true if `exact`, else at most one. Each position has a
+    random one of `words` words, and each word and state one unit clause. Clauses 0 to states**2 - 1 are the transitions `S(p)
+    => T(p + 1)`, the others the words.
 
     Examples
     --------

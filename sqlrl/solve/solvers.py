@@ -32,23 +32,9 @@ SMALLEST = 2.0**-900
 def in_background(work: Callable[[], T], stop: Callable[[], object] | None = None) -> T:
     """Run a long call that releases Python's lock in a thread of its own, so that Ctrl-C reaches this one.
 
-    Parameters
-    ----------
-    work : callable
-        A call into a solver's own code.
-    stop : callable, optional
-        Asks the solver to stop; called when this thread is interrupted.
-
-    Returns
-    -------
-    object
-        What `work` returned; what it raised is raised here.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        As soon as the solver has stopped; at once if it cannot. Then it ends by itself, and the process, if it is to
-        end, waits for it: solvers have threads of their own, which must not outlive what they work on.
+    When this thread is interrupted, `stop` asks the solver to stop, and the KeyboardInterrupt is raised as soon as it has; at
+    once if it cannot. Then it ends by itself, and the process, if it is to end, waits for it: solvers have threads of their
+    own, which must not outlive what they work on. What `work` raised is raised here.
 
     Examples
     --------
@@ -81,17 +67,10 @@ def in_background(work: Callable[[], T], stop: Callable[[], object] | None = Non
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Integer coefficients.
+    """Integer coefficients: given ones of shape (k,) times `scale`, a power of two, so that multiplying is exact, and rounded.
 
-    Parameters
-    ----------
-    coefficients : int64 array, shape (k,)
-        The given coefficients times `scale`, rounded.
-    scale : float
-        A power of two, so that multiplying is exact.
-    lost : float
-        Sum of the absolute rounding errors in the units of the given coefficients: no difference between two worlds
-        is off by more.
+    `lost` is the sum of the absolute rounding errors in the units of the given coefficients: no difference between two worlds
+    is off by more.
     """
 
     coefficients: IntArray
@@ -117,21 +96,8 @@ def scale_to_integers(coefficients: FloatArray, name: Callable[[int], str] = str
     Exact scales up to a relative error of `RELATIVE_ERROR` come first, the smallest of them; then the scale that
     `WANTED_ERROR` asks for, as far as `COMFORTABLE_TOTAL` allows, but at least the one `RELATIVE_ERROR` needs.
 
-    Parameters
-    ----------
-    coefficients : float array, shape (k,)
-        Finite; zeros stay zero.
-    name : callable
-        Words for the coefficient at a position, for the error.
-
-    Returns
-    -------
-    Scaled
-
-    Raises
-    ------
-    NumericError
-        The largest and smallest coefficients are so far apart that 64 bits cannot hold both.
+    Coefficients are finite; zeros stay zero. If the largest and smallest are so far apart that 64 bits cannot hold both, the
+    NumericError says which, with the words that `name` has for the coefficient at a position.
 
     Examples
     --------

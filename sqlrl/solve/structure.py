@@ -45,16 +45,16 @@ class Variables:
 
     Parameters
     ----------
-    of_atom : int64 array, shape (n,)
+    of_atom : shape (n,)
         The variable of each atom.
-    state_of_atom : int64 array, shape (n,)
+    state_of_atom : shape (n,)
         The state, from 0 inside its variable, that makes the atom true.
-    start : int64 array, shape (v + 1,)
+    start : shape (v + 1,)
         Variable u has states `start[u]` to `start[u + 1] - 1`.
-    atom : int64 array, shape (states,)
+    atom : shape (states,)
         The atom that each state makes true, -1 for none. None is state 0 of its variable; members follow in ascending
         order.
-    exact : bool array, shape (v,)
+    exact : shape (v,)
         True where exactly one member is true, so that there is no state none.
     """
 
@@ -80,15 +80,15 @@ class Sides:
 
     Parameters
     ----------
-    row, variable : int64 array, shape (sides,)
+    row, variable : shape (sides,)
         The row and the variable.
-    member : bool array, shape (sides,)
+    member : shape (sides,)
         True for a member side.
-    term_start : int64 array, shape (sides + 1,)
+    term_start : shape (sides + 1,)
         Side s has the terms `term_start[s]` to `term_start[s + 1] - 1`.
-    term : int64 array
+    term : shape (terms,)
         Atoms, ascending inside a side.
-    row_start : int64 array, shape (rows + 1,)
+    row_start : shape (rows + 1,)
         Row j has the sides `row_start[j]` to `row_start[j + 1] - 1`: none if blocks satisfy it in every world.
     """
 
@@ -104,22 +104,10 @@ class Sides:
 class Structure:
     """A network compiled once for any weights.
 
-    Parameters
-    ----------
-    network : Network
-        The network.
-    variables : Variables
-        Its multi-state variables.
-    sides : Sides
-        Its rows over these variables.
-    component : int64 array, shape (v,)
-        The connected component of each variable, in ascending order of the first variable.
-    row_component : int64 array, shape (r,)
-        The component of each row, -1 for rows that blocks satisfy.
-    forest : bool array, shape (components,)
-        True where the rows join at most two variables each and the joined pairs form a tree.
-    edges : int64 array, shape (edges, 2)
-        The distinct joined pairs of variables of all forest components, smaller first, ascending.
+    `component`, of shape (v,), is the connected component of each variable, in ascending order of the first variable;
+    `row_component`, of shape (r,), that of each row, -1 for rows that blocks satisfy. `forest`, of shape (components,), is true
+    where the rows join at most two variables each and the joined pairs form a tree. `edges`, of shape (edges, 2), are the
+    distinct joined pairs of variables of all forest components, smaller first, ascending.
     """
 
     network: Network
@@ -165,16 +153,8 @@ def _by_label(label: IntArray, place: IntArray, order: IntArray) -> None:
 def grouped(label: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Sort positions by their labels, in the order of positions inside a label: a counting sort, linear in time.
 
-    Parameters
-    ----------
-    label : int64 array, shape (k,)
-        From 0 to count - 1.
-    count : int
-
-    Returns
-    -------
-    tuple of int64 arrays, shapes (count + 1,) and (k,)
-        Where each label's positions start, and the positions.
+    `label`, of shape (k,), is from 0 to count - 1. Returns where each label's positions start, shape (count + 1,), and the
+    positions, shape (k,).
 
     Examples
     --------
@@ -254,15 +234,7 @@ def sides_of(network: Rows, variables: Variables) -> Sides:
 def compile_network(network: Network) -> Structure:
     """Compile a network: variables, reduced rows, connected components and which of them are forests.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, r rows.
-
-    Returns
-    -------
-    Structure
-        Weights play no part in it: compile once, solve for many weight vectors.
+    Weights play no part in it: compile once, solve for many weight vectors.
 
     Examples
     --------

@@ -30,20 +30,20 @@ class WeightedNetwork:
 
     Parameters
     ----------
-    atoms : int64 array, shape (n,)
+    atoms : shape (n,)
         The network's local atoms, ascending. Atom k of this object is `atoms[k]` there.
-    linear : float array, shape (n,)
+    linear : shape (n,)
         What each atom adds when it is true (log-odds): unit clauses, soft evidence, loss.
-    indptr, literals : int64 arrays, shapes (r + 1,) and (literals,)
+    indptr, literals : shapes (r + 1,) and (literals,)
         Row j has the signed atoms `literals[indptr[j]:indptr[j + 1]]`, +(k + 1) or -(k + 1), ascending by atom. No two
         soft rows have the same literals. Soft rows have two literals or more, hard rows one or more.
-    cost : float array, shape (r,)
+    cost : shape (r,)
         What violating the row costs: positive or negative, infinite for hard rows, never 0.
-    clause : int64 array, shape (r,)
+    clause : shape (r,)
         A local clause of the network that the row comes from, -1 for what a given atom of the same block forces.
-    block : int64 array, shape (n,)
+    block : shape (n,)
         The block of each atom, -1 for none.
-    block_exact : bool array, shape (b,)
+    block_exact : shape (b,)
         Exactly one member is true; else at most one.
     constant : float
         What every world scores.
@@ -117,15 +117,8 @@ def merge_rows(
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, float]:
     """Merge rows with equal literals; costs add up in the order of rows, and rows that cancel go.
 
-    Parameters
-    ----------
-    indptr, literals, cost, clause
-        As in `WeightedNetwork`; literals ascending by atom inside a row.
-
-    Returns
-    -------
-    tuple
-        The merged rows, in the order of their first occurrences, and a bound on what rounding changed.
+    Literals are ascending by atom inside a row. Returns the merged rows, in the order of their first occurrences, and a bound
+    on what rounding changed.
 
     Examples
     --------
@@ -177,26 +170,11 @@ def _unit_sums(indptr: IntArray, indices: IntArray, counts: IntArray, weights: F
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
 def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> WeightedNetwork:
-    """Fold weights into a network.
+    """Fold weights into a network: all n atoms, equal rows merged.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    weights : float array, shape (m,)
-        The weights (log-odds); entries of hard clauses are ignored.
-    loss : float array, shape (n,), optional
-        Added for each true atom.
-
-    Returns
-    -------
-    WeightedNetwork
-        All n atoms; equal rows merged. `score` of a world is `solve.counts.score` of it, up to rounding, plus the loss.
-
-    Raises
-    ------
-    NumericError
-        Weights, soft evidence or loss are not finite, or their sums overflow.
+    `weights`, in log-odds, has shape (m,); entries of hard clauses are ignored. `loss`, of shape (n,), is added for each true
+    atom. `score` of a world is `solve.counts.score` of it, up to rounding, plus the loss. What is not finite, or overflows in
+    sums, is a NumericError.
 
     Examples
     --------
@@ -244,11 +222,6 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
 
 def atom_terms(network: Network, loss: npt.ArrayLike | None = None) -> FloatArray:
     """What each atom adds besides clauses: soft evidence and a loss, shape (n,).
-
-    Raises
-    ------
-    NumericError
-        The loss has another shape, or a sum is not finite.
 
     Examples
     --------
