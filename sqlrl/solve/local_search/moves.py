@@ -15,11 +15,8 @@ from sqlrl.solve.randomness import Stream, below
 def switch(search: Search, k: int) -> tuple[Any, ...]:
     """The best move that flips atom k of a block.
 
-    Returns
-    -------
-    tuple of four ints
-        The atom that becomes false and the one that becomes true, -1 for none (both if the block has no other state);
-        what that adds to the broken hard rows and to the soft cost.
+    Returns the atom that becomes false and the one that becomes true, -1 for none (both if the block has no other state), and
+    what that adds to the broken hard rows and to the soft cost.
     """
     atom = search.atom[k]
     block = search.block[atom.block]

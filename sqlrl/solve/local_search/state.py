@@ -82,15 +82,15 @@ class Search(NamedTuple):
 
     Parameters
     ----------
-    row, atom, block, component : record arrays, shapes (r,), (n,), (b,) and (c,)
+    row, atom, block, component : shapes (r,), (n,), (b,) and (c,)
         See `ROW`, `ATOM`, `BLOCK` and `COMPONENT`. Linear terms are rows of one literal.
     literals, occurrence, member : int32 arrays
         Signed atoms of the rows; 2 * row, plus 1 where the literal is positive, of the atoms; atoms of the blocks.
-    bad : int32 array, shape (2, r)
+    bad : shape (2, r)
         The bad hard rows and the bad soft rows.
-    size : int64 array, shape (2,)
+    size : shape (2,)
         How many there are.
-    changed : int32 array, shape (n,)
+    changed : shape (n,)
         Atoms flipped since the best world of their component: few, so that keeping a better one is cheap.
     """
 
@@ -154,16 +154,8 @@ def _shared(full: WeightedNetwork) -> BoolArray:
 def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -> Search:
     """Compile a weighted network for local search; `load` a world before anything else.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    component : int64 array, shape (n,), optional
-        The component of each atom, from 0; found if not given. Atoms that share a row or a block have the same.
-
-    Returns
-    -------
-    Search
+    `component`, of shape (n,), is that of each atom, from 0; found if not given. Atoms that share a row or a block have the
+    same.
     """
     full = _with_units(weighted)
     if len(full.literals) >= 2**31:

@@ -209,42 +209,15 @@ def solve_walksat(
     half of each try makes short excursions from the best states instead: chains of moves at neighbouring rows, taken
     back unless they lead to a better state.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    flips : int
-        Steps of each try.
-    tries : int
-        How often to start, the first time from `start` and then from random worlds.
-    noise : float
-        Probability of a random flip.
-    tabu : int
-        An atom is not flipped again for so many steps, except by a random flip or to reach a new best state.
-    excursion : int
-        Length of an excursion in steps.
-    seed : int
-        Of all random choices.
-    start : bool array, shape (n,), optional
-        The world to start from; one in which a block does not hold gets another true member there. Random by default.
-    component : int64 array, shape (n,), optional
-        The component of each atom, from 0, if it is known already.
-    seconds : float, optional
-        Stop after this time, with the best world so far; then the result depends on the machine. At least one local
-        optimum is always reached.
+    Each of `tries` takes `flips` steps. The first starts from `start`, of shape (n,), random by default, in which a block that
+    does not hold gets another true member; the others start from random worlds. An atom is not flipped again for `tabu` steps,
+    except by a random flip or to reach a new best state; `excursion` is the length of an excursion in steps. `component`, of
+    shape (n,), is that of each atom, from 0, if it is known already. `seconds` stops it with the best world so far, and then
+    the result depends on the machine; at least one local optimum is always reached.
 
-    Returns
-    -------
-    Solution
-        The gap is what the world scores less than if every row and every variable were at its best: optimal where
-        nothing is left of it.
-
-    Raises
-    ------
-    UnsolvedError
-        Hard rows are broken in the best world that was found: there may be a better one, or none.
-    InputError
-        An option is out of range, or `start` has another shape.
+    The gap is what the world scores less than if every row and every variable were at its best: optimal where nothing is left
+    of it. If hard rows are broken in the best world that was found, so that there may be a better one or none, that is an
+    UnsolvedError.
 
     Notes
     -----
@@ -271,18 +244,7 @@ def solve_walksat(
 def hard_world(weighted: WeightedNetwork, *, seed: int, start: BoolArray) -> BoolArray:
     """A world near `start` in which the blocks and as many hard rows as could be mended hold; soft costs play no part.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    seed : int
-    start : bool array, shape (n,)
-        A world in which the blocks hold.
-
-    Returns
-    -------
-    bool array, shape (n,)
-        It may break hard rows: they are hard to satisfy, or cannot be.
+    Blocks hold in `start`, of shape (n,). The result may break hard rows: they are hard to satisfy, or cannot be.
 
     Examples
     --------
