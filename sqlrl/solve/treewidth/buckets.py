@@ -22,39 +22,39 @@ class Buckets(NamedTuple):
 
     Parameters
     ----------
-    component_start : int64 array, shape (c + 1,)
+    component_start : shape (c + 1,)
         Component i has the buckets `component_start[i]` to `component_start[i + 1] - 1`; the last is its root.
-    parent : int64 array, shape (b,)
+    parent : shape (b,)
         The bucket that gets the message, -1 for roots; always a later one.
-    children : int64 array, shape (b,)
+    children : shape (b,)
         How many messages it gets.
-    dim_start : int64 array, shape (b + 1,)
+    dim_start : shape (b + 1,)
         Bucket i has the dimensions `dim[dim_start[i]:dim_start[i + 1]]`.
-    dim : int64 array
+    dim : shape (dimensions,)
         The bucket of each dimension's variable: the bucket itself, its parent, then others, ascending.
-    width : int64 array, shape (b,)
+    width : shape (b,)
         States of its own variable.
-    cells : int64 array, shape (b,)
+    cells : shape (b,)
         Cells of its table.
-    table_start : int64 array, shape (b,)
+    table_start : shape (b,)
         Where its table begins if the tables of its component stand one after the other.
-    state_start : int64 array, shape (b + 1,)
+    state_start : shape (b + 1,)
         Its own variable has the states `state_start[i]` to `state_start[i + 1] - 1`.
-    state_atom : int64 array
+    state_atom : shape (states,)
         The atom that each state makes true, -1 for none.
-    state_value : float array
+    state_value : shape (states,)
         What each state adds to the score.
-    row_start, row : int64 arrays, shapes (b + 1,) and (rows,)
+    row_start, row : shapes (b + 1,) and (rows,)
         The rows that stand in bucket i, ascending: those of which its variable is eliminated first.
-    side_start : int64 array, shape (r + 1,)
+    side_start : shape (r + 1,)
         Row j has the sides `side_start[j]` to `side_start[j + 1] - 1`, see `Sides`.
-    side_bucket : int64 array, shape (sides,)
+    side_bucket : shape (sides,)
         The bucket of the side's variable.
-    side_member : bool array, shape (sides,)
+    side_member : shape (sides,)
         True if the side holds in one state only.
-    term_start, term_state : int64 arrays, shapes (sides + 1,) and (terms,)
+    term_start, term_state : shapes (sides + 1,) and (terms,)
         That state, or the states in which the side does not hold, ascending.
-    cost : float array, shape (r,)
+    cost : shape (r,)
         What violating the row costs, infinite for hard rows.
     """
 
@@ -82,16 +82,8 @@ class Buckets(NamedTuple):
 class Scratch(NamedTuple):
     """Working memory for one component at a time, large enough for each.
 
-    Parameters
-    ----------
-    tables : float array
-        The tables of a component.
-    cell : int64 array
-        Places in a table.
-    states : int64 array
-        States of one variable.
-    message, gathered, sums : float arrays
-        Of the shape of a message.
+    `tables` are those of a component, `cell` are places in a table, `states` those of one variable; `message`, `gathered` and
+    `sums` are of the shape of a message.
     """
 
     tables: FloatArray
@@ -111,14 +103,8 @@ def component_sums(buckets: Buckets, values: IntArray) -> IntArray:
 def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Buckets:
     """Lay out the tables of a network.
 
-    Parameters
-    ----------
-    order : Order
-        An elimination order of n atoms and r rows, all of whose components are within the bounds.
-    linear : float array, shape (n,)
-        What each atom adds when it is true.
-    cost : float array, shape (r,)
-        What violating each row costs, infinite for hard rows.
+    All components of the order are within the bounds. `linear`, of shape (n,), is what each atom adds when it is true; `cost`,
+    of shape (r,), what violating each row costs, infinite for hard rows.
 
     Examples
     --------
@@ -230,17 +216,7 @@ def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
 
 @kernel
 def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
-    """Write the tables of component c: what states add, less the costs of rows.
-
-    Parameters
-    ----------
-    buckets : Buckets
-        Of a weighted network.
-    scratch : Scratch
-        Its `tables` get the tables.
-    c : int
-        The component.
-    """
+    """Write the tables of component c, into `scratch.tables`: what states add, less the costs of rows."""
     begin, end = buckets.component_start[c], buckets.component_start[c + 1]
     tables, value, state_start = scratch.tables, buckets.state_value, buckets.state_start
     table_start, cells, width = buckets.table_start, buckets.cells, buckets.width
@@ -255,20 +231,9 @@ def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
 def project(dim: IntArray, dim_start: IntArray, width: IntArray, i: int, up: int, cell: IntArray) -> int:
     """Where the cells of the parent's table are in the message of bucket i.
 
-    Parameters
-    ----------
-    dim, dim_start, width : int64 arrays
-        Of `Buckets`.
-    i, up : int
-        A bucket and its parent.
-    cell : int64 array
-        Overwritten: entry o is the place in the message of the o-th run of cells that differ in the parent's own state
-        only; those stand side by side in both.
-
-    Returns
-    -------
-    int
-        How many runs there are.
+    `up` is its parent; `dim`, `dim_start` and `width` are those of `Buckets`. `cell` is overwritten: entry o is the place in
+    the message of the o-th run of cells that differ in the parent's own state only; those stand side by side in both. Returns
+    how many runs there are.
     """
     count, stride = 1, width[up]
     mine, end = dim_start[i] + 2, dim_start[i + 1]

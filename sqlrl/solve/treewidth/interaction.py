@@ -22,13 +22,13 @@ class Graph(NamedTuple):
         Open addressing: smaller * v + larger of each pair, -1 where empty; the length is a power of two.
     target, link : int64 arrays
         Of each half-edge: the other variable, and the next half-edge of the same variable or -1.
-    head : int64 array, shape (v,)
+    head : shape (v,)
         The first half-edge of each variable, or -1.
-    degree : int64 array, shape (v,)
+    degree : shape (v,)
         Neighbours that are not eliminated.
-    mates : int64 array, shape (v,)
+    mates : shape (v,)
         Their exclusive or: of a leaf it is its neighbour.
-    edges : int64 array, shape (1,)
+    edges : shape (1,)
         How many pairs.
     """
 
@@ -108,25 +108,10 @@ def grown(graph: Graph, room: int) -> Graph:
 
 @kernel
 def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolArray, first: int, limit: int) -> int:
-    """Join the variables of each row.
+    """Join the variables of each row from `first` on, except those to `skip`, of shape (r,), with `limit` steps at most, about.
 
-    Parameters
-    ----------
-    graph : Graph
-        Gets the pairs.
-    row_start, variable : int64 arrays, shapes (r + 1,) and (sides,)
-        Row j has the variables `variable[row_start[j]:row_start[j + 1]]`.
-    skip : bool array, shape (r,)
-        Rows to leave out.
-    first : int
-        The row to begin with.
-    limit : int
-        How many steps to take at most, about.
-
-    Returns
-    -------
-    int
-        The row before which it stopped for want of room or after `limit` steps; r at the end.
+    The graph gets the pairs; row j has the variables `variable[row_start[j]:row_start[j + 1]]`. Returns the row before which it
+    stopped for want of room or after `limit` steps; r at the end.
     """
     steps = 0
     for j in range(first, len(skip)):
@@ -147,16 +132,9 @@ def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolA
 def later_neighbours(graph: Graph, sequence: IntArray, place: IntArray, start: IntArray, scope: IntArray) -> None:
     """List the neighbours of each variable of `sequence` that come after it, ascending, as places in `sequence`.
 
-    Parameters
-    ----------
-    graph : Graph
-        After `search_order`.
-    sequence, place : int64 arrays
-        The variables in elimination order, and where each variable is in it (-1: not).
-    start : int64 array, shape (len(sequence) + 1,)
-        Overwritten: where the neighbours of each begin.
-    scope : int64 array, shape (start[-1],)
-        Overwritten; if it is empty only `start` is.
+    The graph is as `search_order` left it. `place` is where each variable is in `sequence` (-1: not). `start`, of shape
+    (len(sequence) + 1,), is overwritten with where the neighbours of each begin, and `scope`, of shape (start[-1],), with them;
+    if it is empty only `start` is.
     """
     for i in range(len(sequence)):
         count, h = 0, graph.head[sequence[i]]

@@ -75,12 +75,9 @@ def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: 
 
 @kernel
 def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> bool:
-    """Find a best world of one component; the arrays are those of `best_worlds`.
+    """Find a best world of one component, and return whether there is any; without one nothing is written.
 
-    Returns
-    -------
-    bool
-        Whether there is any; without one nothing is written.
+    The arrays are those of `best_worlds`.
     """
     if _collect(buckets, scratch, c, False, False) == -np.inf:
         return False
@@ -92,27 +89,11 @@ def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, wor
 def best_worlds(
     buckets: Buckets, scratch: Scratch, work: IntArray, first: int, chosen: IntArray, world: BoolArray, limit: int
 ) -> tuple[int, bool]:
-    """Find a best world of each component.
+    """Find a best world of each component from `first` on, with `limit` steps at most, about.
 
-    Parameters
-    ----------
-    buckets, scratch : Buckets, Scratch
-        b buckets, c components, n atoms.
-    work : int64 array, shape (c,)
-        Steps that each component takes.
-    first : int
-        The component to begin with.
-    chosen : int64 array, shape (b,)
-        Overwritten: the state of each variable.
-    world : bool array, shape (n,)
-        Overwritten: the truth of each atom.
-    limit : int
-        How many steps to take at most, about.
-
-    Returns
-    -------
-    tuple of int and bool
-        The next component (c at the end) and True, or the one that has no world and False.
+    `work`, of shape (c,), are the steps that each component takes. Overwritten are `chosen`, of shape (b,), the state of each
+    variable, and `world`, of shape (n,), the truth of each atom. Returns the next component (c at the end) and True, or the one
+    that has no world and False.
     """
     steps = 0
     for c in range(first, len(work)):
@@ -218,22 +199,10 @@ def beliefs(
 ) -> tuple[int, bool]:
     """Compare the states of each variable.
 
-    Parameters
-    ----------
-    buckets, scratch, work, first, limit
-        As in `best_worlds`.
-    total : bool
-        Sum over worlds, instead of taking the best.
-    value : float array, shape (c,)
-        Overwritten: the log partition function of each component, or its best score.
-    state, other : float arrays, one entry for each state
-        Overwritten: the log probability of each state, or how far the best world with it is from the best of all (0 or
-        less); and the same of the best of the other states of its variable.
-
-    Returns
-    -------
-    tuple of int and bool
-        As `best_worlds`.
+    `total` sums over worlds, instead of taking the best. Overwritten are `value`, of shape (c,): the log partition function of
+    each component, or its best score; and `state` and `other`, one entry for each state: the log probability of each state, or
+    how far the best world with it is from the best of all (0 or less); and the same of the best of the other states of its
+    variable. The other arguments and the result are as in `best_worlds`.
     """
     tables, table_start, cells, state_start = scratch.tables, buckets.table_start, buckets.cells, buckets.state_start
     steps = 0

@@ -31,27 +31,27 @@ class Search(NamedTuple):
 
     Parameters
     ----------
-    width : float array, shape (v,)
+    width : shape (v,)
         States of each variable, at least two, so that a bound on cells bounds the number of neighbours too.
-    member : int64 array, shape (v,)
+    member : shape (v,)
         Variables by component, ascending.
-    start : int64 array, shape (components + 1,)
+    start : shape (components + 1,)
         Where each component begins in `member` and in `order`.
-    order : int64 array, shape (v,)
+    order : shape (v,)
         Variables in elimination order; no more than begun where `within` is false.
-    within : bool array, shape (components,)
+    within : shape (components,)
         Components that are within the bounds, as far as is known.
-    gone : bool array, shape (v,)
+    gone : shape (v,)
         Eliminated.
-    cells : float array, shape (components,)
+    cells : shape (components,)
         Of all tables so far.
-    key : int64 array, shape (v,)
+    key : shape (v,)
         The price of each variable: new pairs * (bound + 1) + cells, or `NEVER`.
     heap, where : int64 arrays
         Variables of the component at hand, the cheapest first, and where each one is.
     near, around : int64 arrays
         Neighbours of the variable that is priced, and of the one that is eliminated.
-    progress : int64 array, shape (4,)
+    progress : shape (4,)
         Component, next variable to load, size of the heap, next place of the order.
     """
 
@@ -253,16 +253,8 @@ def _min_fill(graph: Graph, search: Search, bound: int, total: int, most: int, l
 def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: int) -> Search:
     """Prepare the search for the elimination orders of all components.
 
-    Parameters
-    ----------
-    component : int64 array, shape (v,)
-        The component of each variable.
-    size : int64 array, shape (v,)
-        The states of each variable.
-    allowed : bool array, shape (components,)
-        Components that are worth looking at; overwritten.
-    most : int
-        The number of neighbours that any table has room for.
+    `component` and `size`, of shape (v,), are the component and the states of each variable. `allowed`, of shape (components,),
+    are components that are worth looking at; overwritten. `most` is the number of neighbours that any table has room for.
     """
     v, members = len(component), np.bincount(component, minlength=len(allowed))
     return Search(
@@ -285,23 +277,9 @@ def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: 
 def search_order(sides: Sides, skip: BoolArray, search: Search, bound: int, total: int, most: int) -> Graph:
     """Order the variables of all allowed components, into `search.order`.
 
-    Parameters
-    ----------
-    sides : Sides
-        The rows; all variables of a row are neighbours of each other.
-    skip : bool array, shape (r,)
-        Rows that join nothing.
-    search : Search
-        From `start_search`; changed. Components that do not stay within the bounds leave `search.within`.
-    bound, total : int
-        The most cells of a table, and of all tables of a component.
-    most : int
-        As in `start_search`.
-
-    Returns
-    -------
-    Graph
-        With all pairs that elimination added.
+    All variables of a row are neighbours of each other, but rows of `skip`, of shape (r,), join nothing. Components that do not
+    stay within the bounds (`bound` cells of a table, `total` of all tables of a component) leave `search.within`; `most` is as
+    in `start_search`. The graph that it returns has all pairs that elimination added.
     """
     room = most * most + 2
     graph = grown(empty_graph(len(search.gone)), max(room, 2 * int((~skip).sum())))

@@ -31,22 +31,18 @@ class Order:
 
     Parameters
     ----------
-    variables : Variables
-        The v multi-state variables.
-    sides : Sides
-        The rows over them.
-    component : int64 array, shape (v,)
+    component : shape (v,)
         The connected component of each variable, in ascending order of the first variable.
-    within : bool array, shape (components,)
+    within : shape (components,)
         Which components stay within the bounds.
-    sequence : int64 array, shape (b,)
+    sequence : shape (b,)
         The variables of these components in elimination order, components one after the other.
-    component_start : int64 array, shape (within.sum() + 1,)
+    component_start : shape (within.sum() + 1,)
         The i-th component within the bounds has the places `component_start[i]` to `component_start[i + 1] - 1` of
         `sequence`.
-    scope_start : int64 array, shape (b + 1,)
+    scope_start : shape (b + 1,)
         The neighbours of place i when it is eliminated are `scope[scope_start[i]:scope_start[i + 1]]`.
-    scope : int64 array
+    scope : shape (neighbours,)
         Places in `sequence`, ascending; all after the place whose neighbours they are.
     """
 
@@ -83,22 +79,11 @@ def _wide(sides: Sides, width: IntArray, bound: int) -> BoolArray:
 
 
 def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS) -> Order:
-    """Find an elimination order for every component whose tables stay within bounds.
+    """Find an elimination order for every component whose tables stay within bounds; the same for the same input.
 
-    Parameters
-    ----------
-    rows : Rows
-        Ground clauses and blocks over n atoms: a `WeightedNetwork` or a `Network`.
-    bucket_cells : int
-        No table of two or more variables has more cells, 1 to 2**40. A variable with one state counts as having two.
-    component_cells : int
-        All tables of a component together have no more cells, or `VARIABLE_CELLS` for each of its variables if that
-        is more, unless it is a single variable.
-
-    Returns
-    -------
-    Order
-        The same for the same input.
+    No table of two or more variables has more than `bucket_cells`, 1 to 2**40; a variable with one state counts as having two.
+    All tables of a component together have no more than `component_cells`, or `VARIABLE_CELLS` for each of its variables if
+    that is more, unless it is a single variable.
 
     Notes
     -----
@@ -146,19 +131,8 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
 def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
     """The order of a part of a network, without another search.
 
-    Parameters
-    ----------
-    order : Order
-        Of a network of n atoms.
-    rows : Rows
-        The part: whole components, all within the bounds.
-    atoms : bool array, shape (n,)
-        Its atoms.
-
-    Returns
-    -------
-    Order
-        What `elimination_order` finds for the part under the same bounds.
+    The part is whole components, all within the bounds; `atoms`, true for its own, has shape (n,) of the whole network. The
+    result is what `elimination_order` finds for the part under the same bounds.
 
     Examples
     --------
