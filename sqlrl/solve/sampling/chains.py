@@ -64,12 +64,8 @@ Records = npt.NDArray[np.void]
 class State(NamedTuple):
     """The world of one chain, as kernels read and change it; few arrays, because each costs a little at every call.
 
-    Parameters
-    ----------
-    row, atom, block : record arrays, shapes (r,), (n,) and (b,)
-        See `ROW`, `ATOM` and `BLOCK`.
-    literals, occurrence, member : int32 arrays
-        Signed atoms of the rows; 2 * row, plus 1 where the literal is positive, of the atoms; atoms of the blocks.
+    `row`, `atom` and `block`, of shapes (r,), (n,) and (b,), are as in `ROW`, `ATOM` and `BLOCK`. `literals` are signed atoms
+    of the rows; `occurrence` is 2 * row, plus 1 where the literal is positive, of the atoms; `member` are atoms of the blocks.
     """
 
     row: Records
@@ -83,22 +79,7 @@ class State(NamedTuple):
 def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray) -> State:
     """The state of a chain that starts in a world in which blocks (and hard rows) hold.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    found : Occurrences
-        Of this network; chains share its arrays.
-    world : bool array, shape (n,)
-
-    Returns
-    -------
-    State
-
-    Raises
-    ------
-    NumericError
-        2**31 or more literals.
+    Chains share the arrays of `found`, which is of this network. 2**31 or more literals are a NumericError.
     """
     if len(weighted.literals) >= 2**31:
         raise NumericError(f"{len(weighted.literals)} literals are too many for samplers, which index 2**31")
@@ -137,23 +118,8 @@ def toggle(state: State, k: int) -> None:
 class Effort:
     """How much to sample.
 
-    Parameters
-    ----------
-    samples : int
-        Worlds that each chain draws after burn-in, 1 or more.
-    burn_in : int
-        Worlds that each chain draws first and forgets.
-    chains : int
-        Independent chains, 1 or more.
-    seed : int
-        Of all random choices. The same seed gives the same numbers, whatever `threads` is.
-    threads : int
-        Chains that run at the same time.
-
-    Raises
-    ------
-    InputError
-        A number is out of range.
+    Each chain draws `samples` worlds, 1 or more, after `burn_in` ones that it forgets; `threads` of the independent `chains`, 1
+    or more, run at the same time. The same seed gives the same numbers, whatever `threads` is.
     """
 
     samples: int = 1000
@@ -173,16 +139,9 @@ class Effort:
 class SampleBatch:
     """Consecutive samples of one chain.
 
-    Parameters
-    ----------
-    chain : int
-        Number of the chain, from 0.
-    first : int
-        Number of the first sample after burn-in, from 0.
-    worlds : bool array, shape (samples, n)
-        The samples: truth of each atom.
-    mean : float array, shape (n,)
-        Running estimate of each atom's probability over the samples of this chain so far.
+    `first` is the number of the first sample after burn-in, from 0, and `chain` that of the chain, from 0; `worlds` has shape
+    (samples, n). `mean`, of shape (n,), is the running estimate of each atom's probability over the samples of this chain so
+    far.
     """
 
     chain: int
@@ -216,19 +175,7 @@ def run_chains(
 ) -> Moments:
     """Run chains to their end, in slices, so that Ctrl-C stops them soon.
 
-    Parameters
-    ----------
-    chains : sequence of Chain
-        At their first world.
-    weighted : WeightedNetwork
-        What they sample, n atoms.
-    effort : Effort
-    write : callable, optional
-        Called with the samples.
-
-    Returns
-    -------
-    Moments
+    Chains are at their first world; `write` is called with the samples.
     """
     n = len(weighted.atoms)
     moments = start_moments(n, len(chains), effort.samples)

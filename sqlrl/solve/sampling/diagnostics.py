@@ -24,16 +24,9 @@ AGREED = 1.01
 class Moments:
     """Sums over the draws of several chains.
 
-    Parameters
-    ----------
-    draws : int
-        Of each chain.
-    bounds : int64 array, shape (batches + 1,)
-        Batch i holds the draws `bounds[i]` to `bounds[i + 1] - 1`. The number of batches is even, or one.
-    total : float array, shape (chains, batches, n)
-        Sums of each batch.
-    square : float array, shape (chains, 2, n)
-        Sums of the squares of the first and of the second half of the batches.
+    Batch i holds the draws `bounds[i]` to `bounds[i + 1] - 1` of each chain; the number of batches is even, or one. `total`, of
+    shape (chains, batches, n), are sums of each batch; `square`, of shape (chains, 2, n), sums of the squares of the first and
+    of the second half of the batches.
     """
 
     draws: int
@@ -43,20 +36,10 @@ class Moments:
 
 
 def start_moments(n: int, chains: int, draws: int) -> Moments:
-    """Sums that are still 0.
+    """Sums that are still 0, of n numbers; chains, and draws of each, are 1 or more.
 
-    Parameters
-    ----------
-    n : int
-        How many numbers are averaged.
-    chains, draws : int
-        Chains, and draws of each, 1 or more.
-
-    Returns
-    -------
-    Moments
-        With about sqrt(draws) batches, so that a batch is long beside the memory of a chain and there are still enough
-        of them (Flegal & Jones 2010).
+    There are about sqrt(draws) batches, so that a batch is long beside the memory of a chain and there are still enough of them
+    (Flegal & Jones 2010).
 
     Examples
     --------
@@ -72,16 +55,9 @@ def start_moments(n: int, chains: int, draws: int) -> Moments:
 class Estimate:
     """Averages over chains and what they are worth, each of shape (n,).
 
-    Parameters
-    ----------
-    mean : float array
-        Average over all draws of all chains.
-    error : float array
-        Monte Carlo standard error of the mean; infinite if there are too few draws to tell.
-    rhat : float array
-        Split R-hat: 1 where chains agree, infinite where each stays at a value of its own.
-    ess : float array
-        Effective sample size: independent draws that would be worth as much.
+    `mean` is over all draws of all chains; `error` is its Monte Carlo standard error, infinite if there are too few draws to
+    tell. `rhat`, split R-hat, is 1 where chains agree, infinite where each stays at a value of its own. `ess`, the effective
+    sample size, is how many independent draws would be worth as much.
     """
 
     mean: FloatArray
@@ -93,15 +69,7 @@ class Estimate:
 def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     """Averages over chains of numbers between 0 and 1, with their errors.
 
-    Parameters
-    ----------
-    moments : Moments
-    component : int64 array, shape (n,), optional
-        Numbers that depend on each other have the same label, from 0; all of them by default.
-
-    Returns
-    -------
-    Estimate
+    Numbers that depend on each other have the same label, from 0, in `component`, of shape (n,); all of them by default.
 
     Notes
     -----

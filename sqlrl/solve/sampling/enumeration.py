@@ -77,18 +77,8 @@ def _hold(row: Records, rows: Int32Array, following: Int32Array, first: int) -> 
 def draw_component(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> bool:
     """Draw the component that `gather` found uniformly from its worlds, unless they are too many to count.
 
-    Parameters
-    ----------
-    state, cut
-        With the component.
-    variables, rows : int
-        Its size.
-    random : Stream
-
-    Returns
-    -------
-    bool
-        False if the search gave up; then the world is as before. Whether it does is independent of the world.
+    `variables` and `rows` are its size. Returns False if the search gave up; then the world is as before. Whether it does is
+    independent of the world.
     """
     _file_rows(state, cut, variables, rows)
     for i in range(variables):

@@ -21,14 +21,8 @@ from sqlrl.solve.weighted import WeightedNetwork
 class Sweep(NamedTuple):
     """What a sweep needs besides the state of its chain.
 
-    Parameters
-    ----------
-    visit : int32 array, shape (variables,)
-        Atoms outside of blocks as they are, blocks b as -b - 1, in ascending order of their first atoms.
-    gain : float array
-        Room for what each state of the widest block is worth.
-    fixes : int64 array
-        Room for the hard rows that each of them mends.
+    `visit` has atoms outside of blocks as they are, blocks b as -b - 1, in ascending order of their first atoms. `gain` is room
+    for what each state of the widest block is worth, `fixes` room for the hard rows that each of them mends.
     """
 
     visit: Int32Array
@@ -173,18 +167,8 @@ def second_world(
 ) -> BoolArray:
     """Return where the second chain of a pair starts, of a network without hard rows, shape (n,).
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    found : Occurrences
-        Of this network.
-    label : int64 array, shape (n,)
-        The component of each atom.
-    first : bool array, shape (n,)
-        Where the first chain has settled.
-    random : Stream
-        Of the second chain; changed.
+    `found` is of this network, `label`, of shape (n,), the component of each atom, and `first`, of shape (n,), where the first
+    chain has settled; `random` is that of the second chain.
     """
     state = start_state(weighted, found, opposite(found, first))
     world = settled(weighted, state, start_sweep(weighted), random)
@@ -201,24 +185,9 @@ def sample_gibbs(
 ) -> Estimate:
     """Marginals by Gibbs sampling of atoms and blocks.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, no hard rows.
-    effort : Effort, optional
-        A sample is a sweep over all atoms.
-    write : callable, optional
-        Called with the samples.
-
-    Returns
-    -------
-    Estimate
-        Averages of each atom's probability given all others, which vary less than its truth does (Rao-Blackwell).
-
-    Raises
-    ------
-    ValueError
-        There are hard rows: single flips may not lead from one of their worlds to another. Use MC-SAT.
+    A sample is a sweep over all atoms; `write` is called with the samples. Averaged are each atom's probabilities given all
+    others, which vary less than its truth does (Rao-Blackwell). Hard rows are a ValueError: single flips may not lead from one
+    of their worlds to another. Use MC-SAT.
 
     Notes
     -----

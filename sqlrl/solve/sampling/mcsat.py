@@ -121,23 +121,8 @@ def first_world(
 ) -> BoolArray:
     """A world in which hard rows and blocks hold, shape (n,): where a chain may start.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    found : Occurrences
-        Of this network.
-    seed : int
-        Of local search and CP-SAT.
-    random : Stream
-        Changed, if `near` is not given.
-    near : bool array, shape (n,), optional
-        A world in which blocks hold; a random one by default.
-
-    Raises
-    ------
-    UnsatisfiableError
-        There is none.
+    `found` is of this network; the seed is of local search and CP-SAT. Blocks hold in `near`, of shape (n,); a random world by
+    default. If there is no world, that is an UnsatisfiableError.
     """
     # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
     world = random_world(found, random) if near is None else near
@@ -209,22 +194,7 @@ def sample_mcsat(
     fast now and then from a world that SampleSAT finds. Two sweeps of Gibbs sampling end the step and give
     the probabilities that are averaged.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    effort : Effort, optional
-    write : callable, optional
-        Called with the samples.
-
-    Returns
-    -------
-    Estimate
-
-    Raises
-    ------
-    UnsatisfiableError
-        Hard rows and blocks cannot all hold.
+    `write` is called with the samples. Hard rows and blocks that cannot all hold are an UnsatisfiableError.
 
     Notes
     -----

@@ -114,20 +114,7 @@ def _propagate(rows: Occurrences, forcing: _Forcing) -> int:
 def propagate(weighted: WeightedNetwork) -> Values:
     """The atoms that have one value in every world in which hard rows and blocks hold, as far as units show it.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-
-    Returns
-    -------
-    int8 array, shape (n,)
-        0, 1 or -1 (free), for `restrict`.
-
-    Raises
-    ------
-    UnsatisfiableError
-        Units contradict each other.
+    0, 1 or -1 (free), of shape (n,), for `restrict`. Units that contradict each other are an UnsatisfiableError.
 
     Examples
     --------

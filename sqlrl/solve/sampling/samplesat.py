@@ -111,13 +111,7 @@ def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: 
 def jump(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> None:
     """Move a component of a slice to a world that SampleSAT finds from a random start; back to its own if it finds none.
 
-    Parameters
-    ----------
-    state, cut
-        With the component that `gather` found.
-    variables, rows : int
-        Its size.
-    random : Stream
+    The component is the one that `gather` found; `variables` and `rows` are its size.
     """
     broken, size = np.empty(rows, dtype=np.int32), 0
     for i in range(variables):

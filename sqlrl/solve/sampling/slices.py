@@ -31,31 +31,31 @@ class Slice(NamedTuple):
 
     Parameters
     ----------
-    keep : float array, shape (r,)
+    keep : shape (r,)
         Probability that a row is kept which the world satisfies (or violates, if it costs less than 0); 2 if hard.
-    keep_linear : float array, shape (n,)
+    keep_linear : shape (n,)
         Likewise for linear terms.
-    queue : int32 array, shape (n,)
+    queue : shape (n,)
         Frozen atoms, in the order in which they were found.
-    order : int32 array, shape (n,)
+    order : shape (n,)
         The variables of a component: atoms k as they are, blocks b as -b - 1.
-    rows : int32 array, shape (r,)
+    rows : shape (r,)
         The rows of a component.
-    saved, kept, tried : int32 arrays, shape (n,)
+    saved, kept, tried : shape (n,)
         Of each variable in `order`: its true atom (-1 for none) before and after a draw, and states tried by a search.
-    position : int32 array, shape (n,)
+    position : shape (n,)
         The place of each atom's variable in `order`, of the component that is listed.
-    at : int64 array, shape (64,)
+    at : shape (64,)
         Where the variables of a piece begin in its list of atoms.
-    inside : int32 array, shape (65,)
+    inside : shape (65,)
         The atoms of a piece; bit i of a world of the piece is atom i.
-    positive, negative : uint64 arrays, shape (r,)
+    positive, negative : shape (r,)
         The literals of the rows of a piece, as bits.
-    last, following : int32 arrays, shapes (at least n + 2,) and (r,)
+    last, following : shapes (at least n + 2,) and (r,)
         Rows as lists, by the last variable that they need: the first row of each list, and the next.
-    worlds : uint64 array, shape (WORLDS,)
+    worlds : shape (WORLDS,)
         The worlds of a piece.
-    stamp : int64 array, shape (1,)
+    stamp : shape (1,)
         Number of the piece.
     """
 
@@ -179,10 +179,7 @@ def freeze(state: State, cut: Slice, frozen: int) -> None:
 def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
     """The component of the slice that has atom k, which is not frozen: its variables, in depth-first order, and its rows.
 
-    Returns
-    -------
-    tuple of int, int and bool
-        How many variables and rows `cut.order` and `cut.rows` have now, and whether a row is stiff.
+    Returns how many variables and rows `cut.order` and `cut.rows` have now, and whether a row is stiff.
     """
     cut.stamp[0] += 1
     variables, rows, stiff = 0, 0, False

@@ -27,18 +27,7 @@ much as the scores of settled worlds vary."""
 def much_worse(weighted: WeightedNetwork, label: IntArray, world: BoolArray, than: BoolArray) -> BoolArray:
     """Return the atoms of the components in which a world scores so much less than another that it has hardly any probability.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    label : int64 array, shape (n,)
-        The component of each atom, from `component_labels`.
-    world, than : bool array, shape (n,)
-        Hard rows hold.
-
-    Returns
-    -------
-    bool array, shape (n,)
+    `label`, of shape (n,), is from `component_labels`; hard rows hold in both worlds.
 
     Examples
     --------
@@ -67,18 +56,8 @@ def unless_much_worse(
 def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
     """Return the world in which every variable has another state.
 
-    Parameters
-    ----------
-    found : Occurrences
-        Of the network of n atoms.
-    world : bool array, shape (n,)
-        Blocks hold.
-
-    Returns
-    -------
-    bool array, shape (n,)
-        Atoms outside of blocks are flipped. The next member of a block is true, after the last one none if that may be, else the
-        first: blocks that agreed agree again.
+    Blocks hold in `world`, of shape (n,). Atoms outside of blocks are flipped. The next member of a block is true, after the
+    last one none if that may be, else the first: blocks that agreed agree again.
 
     Notes
     -----
