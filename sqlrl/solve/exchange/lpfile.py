@@ -89,18 +89,7 @@ def place_in_lp(weighted: WeightedNetwork, names: Names) -> Place:
 def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
     r"""Write the integer program of a weighted network in CPLEX LP format, and beside it the map from variables to atoms.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    path : str or Path
-    names : Names, optional
-        The variable of an atom is named `a` and its id; local atoms by default.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    The variable of an atom is named `a` and its id; local atoms by default.
 
     Notes
     -----

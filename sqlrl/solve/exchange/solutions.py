@@ -62,27 +62,14 @@ Describe = Callable[[int, Sequence[int]], str]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver wrote.
-
-    Parameters
-    ----------
-    path : str
-        For messages.
-    lines : sequence of (int, str)
-        The lines that are not empty, stripped, with their numbers from 1.
-    """
+    """What a solver wrote: the lines that are not empty, stripped, with their numbers from 1, and the path for messages."""
 
     path: str
     lines: Sequence[tuple[int, str]]
 
     @classmethod
     def read(cls, path: str | Path) -> Answer:
-        """Read a text file, or a pipe.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read, is no text, or is empty.
+        """Read a text file, or a pipe; one that cannot be read, is no text, or is empty is an InputError.
 
         Examples
         --------
@@ -115,18 +102,9 @@ def _shown(value: str) -> str:
 
 
 def integers(tokens: Sequence[str], where: str, what: str) -> IntArray:
-    """Numbers from text.
+    """Numbers from text; an InputError names the first token that is no integer of 64 bits.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-    where, what : str
-        The file and line, and what the numbers are, for the error.
-
-    Raises
-    ------
-    InputError
-        Names the first token that is no integer of 64 bits.
+    `where` is the file and line, and `what` says what the numbers are, for the error.
 
     Examples
     --------
@@ -149,23 +127,8 @@ def _read_literals(answer: Answer, count: int, needed: int) -> BoolArray:
 
     Other lines are passed over, since solvers print much besides.
 
-    Parameters
-    ----------
-    answer : Answer
-    count : int
-        The number of variables of the exported file.
-    needed : int
-        The first so many must have a value.
-
-    Returns
-    -------
-    bool array, shape (needed,)
-        Of several lines of zeros and ones the last counts: solvers print ever better ones.
-
-    Raises
-    ------
-    InputError
-        With the line: no values, too many or too few, contradictory ones, or the solver found none.
+    `count` is the number of variables of the exported file, of which the first `needed` must have a value. Of several lines of
+    zeros and ones the last counts: solvers print ever better ones.
 
     Examples
     --------
@@ -249,20 +212,7 @@ def _set_literals(value: _Truth, tokens: list[str], where: str) -> None:
 def _read_states(answer: Answer, size: IntArray) -> IntArray:
     """Read a result file: a line MPE, MAP or MMAP, then the number of variables and their states.
 
-    Parameters
-    ----------
-    answer : Answer
-    size : int64 array, shape (v,)
-        The number of states of each variable of the exported file.
-
-    Returns
-    -------
-    int64 array, shape (v,)
-
-    Raises
-    ------
-    InputError
-        With the line: another number of variables, states that do not exist, no solution.
+    `size`, of shape (v,), is the number of states of each variable of the exported file.
 
     Notes
     -----
@@ -433,25 +383,8 @@ def _read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed:
 
     CBC and SCIP may leave out variables that are 0; then the objective that the file states must be that of its values.
 
-    Parameters
-    ----------
-    answer : Answer
-    names : sequence of str, length k
-        The variables of the exported file.
-    cost : float array, shape (k,)
-        Their coefficients in the objective.
-    needed : int
-        The first so many must have a value, 0 or 1.
-
-    Returns
-    -------
-    bool array, shape (needed,)
-
-    Raises
-    ------
-    InputError
-        With the line: unknown names, missing, contradictory or fractional values, a file that ends early or has no
-        solution.
+    `names` are the k variables of the exported file, `cost`, of shape (k,), their coefficients in the objective; the first
+    `needed` must have a value, 0 or 1.
 
     Examples
     --------
@@ -499,12 +432,7 @@ def _check_objective(found: _Values, cost: FloatArray, value: FloatArray) -> Non
 
 
 def format_of(path: str | Path, named: str | None = None) -> Format:
-    """The format that is named, or else the one that the ending of a path names.
-
-    Raises
-    ------
-    InputError
-        There is no such format, or the ending names none.
+    """The format that is named, or else the one that the ending of a path names; an InputError if it names none.
 
     Examples
     --------
@@ -552,23 +480,9 @@ def read_world(weighted: WeightedNetwork, answer: Answer, file_format: Format | 
 def check_world(
     weighted: WeightedNetwork, world: BoolArray, source: str, names: Names, describe: Describe | None = None
 ) -> None:
-    """Refuse a world in which a hard row or a block does not hold.
+    """Refuse a world of shape (n,) in which a hard row or a block does not hold, with an InputError that names one of them.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    world : bool array, shape (n,)
-    source : str
-        Where the world comes from, for the error.
-    names : Names
-    describe : callable, optional
-        Words for a ground clause; ids of atoms by default.
-
-    Raises
-    ------
-    InputError
-        Names one of them.
+    `source` is where the world comes from, for the error; `describe` has words for a ground clause, ids of atoms by default.
     """
     remedy = "the file is not a solution of the network that was exported: export it again, and solve that"
     ids = names.of(weighted)
@@ -607,35 +521,14 @@ def read_solution(
 ) -> MPEResult:
     r"""Read the world that an outside solver found for an exported network.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        The network that was exported, n atoms.
-    path : str or Path
-        What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; a result file of the UAI
-        competitions.
-    file_format : {"wcnf", "lp", "uai"}, optional
-        How the network was exported; by default the answer's first words tell.
-    names : Names, optional
-        As for the export.
-    exported : str or Path, optional
-        The exported file: its map must list the atoms of `weighted`.
-    describe : callable, optional
-        Words for a ground clause, for the error: (local clause, signed local atoms).
-    bound : bool
-        Bound the gap by the linear relaxation.
+    The file is what a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
+    UAI competitions. `file_format` is how the network was exported; by default the answer's first words tell. `names` are as
+    for the export; the map of the file `exported`, if given, must list the atoms of `weighted`. `describe` has words for a
+    ground clause, (local clause, signed local atoms), for errors. `bound` bounds the gap by the linear relaxation.
 
-    Returns
-    -------
-    MPEResult
-        The world as scored here. What the solver says about its quality is not taken over: without `bound` the gap is
-        infinite.
-
-    Raises
-    ------
-    InputError
-        With the line: the file is damaged, belongs to another network, lacks values of atoms, or its world violates a
-        hard clause.
+    The world is scored here. What the solver says about its quality is not taken over: without `bound` the gap is infinite. A
+    file that is damaged, belongs to another network, lacks values of atoms, or whose world violates a hard clause, is an
+    InputError with the line.
 
     Examples
     --------

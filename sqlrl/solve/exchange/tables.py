@@ -16,18 +16,10 @@ LARGEST_TABLE = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Tables of log-odds.
+    """Tables of log-odds: what an entry adds to the score, and whether no world may have it.
 
-    Parameters
-    ----------
-    scope_start, scope : int64 arrays, shapes (f + 1,) and (scopes,)
-        Table i is over the variables `scope[scope_start[i]:scope_start[i + 1]]`.
-    start : int64 array, shape (f + 1,)
-        Its entries are `start[i]` to `start[i + 1] - 1`; the state of the last variable changes fastest.
-    value : float array, shape (entries,)
-        What an entry adds to the score.
-    forbidden : bool array, shape (entries,)
-        Entries that no world may have.
+    Table i is over the variables `scope[scope_start[i]:scope_start[i + 1]]`, and its entries are `start[i]` to `start[i + 1] -
+    1`; the state of the last variable changes fastest.
     """
 
     scope_start: IntArray
@@ -44,14 +36,8 @@ class Tables:
 class FactorGraph:
     """Variables, and tables over them.
 
-    Parameters
-    ----------
-    variables : Variables
-        Of the atoms and blocks.
-    size : int64 array, shape (v,)
-        The states of every variable, helpers last.
-    tables : Tables
-        The first tables are one for each of `variables`.
+    `size` are the states of every variable, helpers last; `variables` are those of the atoms and blocks, for each of which
+    there is one of the first tables.
     """
 
     variables: Variables
@@ -210,17 +196,9 @@ def _holding_of(variables: Variables, sides: Sides, row: int) -> list[BoolArray]
 def factor_graph(weighted: WeightedNetwork) -> FactorGraph:
     """The tables of a weighted network: their entries in a world add up to its score, less the constant.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, r rows.
-
-    Returns
-    -------
-    FactorGraph
-        A block is one variable, state 0 is *none* where at most one member is true; other atoms are false and true.
-        Rows over the same variables share a table. A row whose table would be too large is split by helper
-        variables, which depend on the others, so that neither scores nor sums over worlds change.
+    A block is one variable, state 0 is *none* where at most one member is true; other atoms are false and true. Rows over the
+    same variables share a table. A row whose table would be too large is split by helper variables, which depend on the others,
+    so that neither scores nor sums over worlds change.
 
     Examples
     --------

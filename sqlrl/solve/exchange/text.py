@@ -33,15 +33,7 @@ ENDING = ".atoms.tsv"
 def new_file(path: str | Path) -> Iterator[TextIO]:
     """Write a text file that takes its name only when it is complete.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file of that name is replaced.
-
-    Raises
-    ------
-    InputError
-        The place cannot be written.
+    A file of that name is replaced; a place that cannot be written is an InputError.
 
     Examples
     --------
@@ -71,17 +63,9 @@ def new_file(path: str | Path) -> Iterator[TextIO]:
 
 
 def pieces(start: IntArray) -> Iterator[tuple[int, int]]:
-    """Split groups into runs that hold about `PIECE` members together.
+    """Split groups into runs that hold about `PIECE` members together: the first group of each, and the one after its last.
 
-    Parameters
-    ----------
-    start : int64 array, shape (groups + 1,)
-        Group i has the members `start[i]` to `start[i + 1] - 1`.
-
-    Yields
-    ------
-    tuple of int
-        The first group of a run, and the one after its last.
+    Group i has the members `start[i]` to `start[i + 1] - 1`.
 
     Examples
     --------
@@ -111,14 +95,7 @@ def texts(values: npt.NDArray[np.generic]) -> pa.Array:
 def joined(start: IntArray, items: pa.Array, separator: str = " ") -> pa.Array:
     """The items of each group as one text.
 
-    Parameters
-    ----------
-    start : int64 array, shape (groups + 1,)
-        As for `pieces`; need not begin at 0.
-    items : pyarrow.Array of str
-        Those from `start[0]` on.
-    separator : str
-        What stands between two items.
+    Groups are as for `pieces`; `items` are texts from `start[0]` on, which need not be 0.
 
     Examples
     --------
@@ -155,12 +132,8 @@ def unnamed(ids: IntArray) -> Sequence[tuple[str, str]]:
 class Names:
     """What the atoms of a network are called outside of it.
 
-    Parameters
-    ----------
-    ids : int64 array, shape (n,)
-        The id of each local atom of the network, `Network.atoms`.
-    texts : callable
-        From ids to the predicate and the constants of each.
+    `ids`, of shape (n,), is the id of each local atom of the network, `Network.atoms`; `texts` leads from ids to the predicate
+    and the constants of each.
     """
 
     ids: IntArray
@@ -196,14 +169,9 @@ def map_path(path: str | Path) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What each atom is in an exported file.
+    """What each atom is in an exported file: the name or number of its variable, of length n.
 
-    Parameters
-    ----------
-    variable : sequence of str or int64 array, length n
-        The name or number of its variable.
-    state : int64 array, shape (n,), optional
-        The state of the variable that makes the atom true, where variables have more than two.
+    `state`, of shape (n,), is the state of the variable that makes the atom true, where variables have more than two.
     """
 
     variable: Sequence[str] | IntArray
@@ -227,16 +195,7 @@ class Place:
 def write_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
     """Write the map of an exported file: lines separated by tabs, below notes that begin with `#`.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    path : str or Path
-        The exported file.
-    place : Place
-    names : Names
-    notes : sequence of str
-        What else a reader should know.
+    `path` is that of the exported file; `notes` are what else a reader should know.
     """
     ids = names.of(weighted)
     with new_file(map_path(path)) as file:
@@ -250,10 +209,7 @@ def write_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: 
 def check_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names) -> None:
     """Compare the map of an exported file with the atoms of today.
 
-    Raises
-    ------
-    InputError
-        There is no map, or it lists other atoms: the data or the model changed in between.
+    If there is no map, or it lists other atoms, so that the data or the model changed in between, that is an InputError.
     """
     ids, file_path = names.of(weighted), map_path(path)
     other = "the network is not the one that was exported: export it again, and solve that"

@@ -59,20 +59,8 @@ def place_in_uai(weighted: WeightedNetwork) -> Place:
 def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
     """Write a weighted network as a Markov network in UAI format, and beside it the map from states to atoms.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms.
-    path : str or Path
-    names : Names, optional
-        For the map; local atoms by default.
-
-    Raises
-    ------
-    NumericError
-        Weights so large that exp() of them is 0, which would make their clauses hard.
-    InputError
-        The file cannot be written.
+    `names` are for the map; local atoms by default. Weights so large that exp() of them is 0, which would make their clauses
+    hard, are a NumericError.
 
     Notes
     -----

@@ -34,14 +34,7 @@ PAIRWISE = 40
 
 @dataclass(frozen=True, eq=False)
 class Clauses:
-    """Clauses of one kind.
-
-    Parameters
-    ----------
-    weight : int64 array, shape (c,), or None
-        None: they are hard.
-    start, literals : int64 arrays, shapes (c + 1,) and (literals,)
-    """
+    """Clauses of one kind; they are hard if `weight`, of shape (c,), is None."""
 
     weight: IntArray | None
     start: IntArray
@@ -116,16 +109,7 @@ def clauses_of(weighted: WeightedNetwork, scaled: Scaled) -> Iterator[Clauses]:
     A row that is better violated has a variable z that says so: z costs nothing only if all its literals are false. An
     atom that nothing depends on gets a clause that always holds, so that every solver gives it a value.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms, r rows.
-    scaled : Scaled
-        Integers for `linear`, then for the costs of the soft rows.
-
-    Yields
-    ------
-    Clauses
+    `scaled` are integers for `linear`, then for the costs of the soft rows.
     """
     n, hard = len(weighted.atoms), weighted.hard
     cost = np.zeros(len(weighted.cost), dtype=np.int64)
@@ -147,13 +131,7 @@ def clauses_of(weighted: WeightedNetwork, scaled: Scaled) -> Iterator[Clauses]:
 
 
 def scaled_costs(weighted: WeightedNetwork, ids: IntArray) -> Scaled:
-    """Integers for `linear`, then for the costs of the soft rows.
-
-    Raises
-    ------
-    NumericError
-        64 bits cannot hold them all.
-    """
+    """Integers for `linear`, then for the costs of the soft rows; a NumericError if 64 bits cannot hold them all."""
     rows = np.flatnonzero(~weighted.hard)
     n = len(ids)
 
@@ -178,23 +156,9 @@ def write_wcnf(
 ) -> None:
     """Write a weighted network as weighted partial MaxSAT, and beside it the map from variables to atoms.
 
-    Parameters
-    ----------
-    weighted : WeightedNetwork
-        n atoms; atom k is variable k + 1.
-    path : str or Path
-    dialect : {"classic", "2022"}
-        "classic" has a line `p wcnf variables clauses top`, and hard clauses have the weight `top`; "2022" is the format
-        of the MaxSAT Evaluations from 2022 on, with `h` before hard clauses.
-    names : Names, optional
-        For the map; local atoms by default.
-
-    Raises
-    ------
-    NumericError
-        Costs are too far apart for integers; see `sqlrl.solve.solvers`.
-    InputError
-        The file cannot be written.
+    Atom k is variable k + 1. The dialect "classic" has a line `p wcnf variables clauses top`, and hard clauses have the weight
+    `top`; "2022" is the format of the MaxSAT Evaluations from 2022 on, with `h` before hard clauses. `names` are for the map;
+    local atoms by default. Costs that are too far apart for integers are a NumericError; see `sqlrl.solve.solvers`.
 
     Notes
     -----
