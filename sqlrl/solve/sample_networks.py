@@ -27,24 +27,12 @@ def network(
 ) -> Network:
     """A network from a list of ground clauses; atom k has id k, clause i has id i.
 
-    Parameters
-    ----------
-    ground : sequence of (clause, literals) or (clause, literals, multiplicity)
-        Clause index from 0; signed atoms +(k + 1) or -(k + 1), distinct inside a ground clause.
-    clauses : int, optional
-        Number of clauses m; by default one more than the highest index.
-    hard, negated : sequences of int
-        Clauses that must hold, and conjunctions (n counts the violated groundings of the clause).
-    blocks : sequence of (atoms from 0, exact)
-        Blocks: exactly one atom true if `exact`, else at most one.
-    prior : sequence of float, optional
-        Log-odds of each atom.
-    evidence : sequence of (clause, satisfied, violated)
-        Groundings that the evidence decided.
-    given : sequence of int
-        Literals that a given atom of the same block forces.
-    example : sequence of int, optional
-        The example of each atom; one example by default.
+    `ground` has clause indices from 0 (by default m is one more than the highest), signed atoms +(k + 1) or -(k + 1), distinct
+    inside a ground clause, and a multiplicity, 1 if it is left out. `hard` are the clauses that must hold, `negated` the
+    conjunctions (n counts the violated groundings of the clause). `blocks` are atoms from 0, and True if exactly one of them is
+    true, or False if at most one. `prior` is the log-odds of each atom; `evidence` has, for a clause, how many groundings the
+    evidence satisfied and violated; `given` are the literals that a given atom of the same block forces. All atoms are of one
+    example by default.
 
     Examples
     --------
