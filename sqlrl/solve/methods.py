@@ -36,7 +36,7 @@ large one comes hundreds of times, and a separation that takes longer finds no b
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What solvers may be told.
+    """What solvers are asked for.
 
     `deterministic_limit` is CP-SAT's deterministic time for each component, roughly seconds; `seed` is of CP-SAT and of local
     search. `start` has worlds of the whole network, shape (n,) or (k, n): local search and CP-SAT start from the best of them

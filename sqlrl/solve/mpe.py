@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class CompiledNetwork:
     """A network compiled for `mpe`, for any weights.
 
     `forest` are the components that elimination solves.
@@ -36,7 +36,7 @@ class Program:
     forest: ForestProgram
 
 
-def compile_program(network: Network) -> Program:
+def compile_program(network: Network) -> CompiledNetwork:
     """Compile a network once, to solve it with many weight vectors.
 
     Examples
@@ -45,7 +45,7 @@ def compile_program(network: Network) -> Program:
     [True, True]
     """
     structure = compile_network(network)
-    return Program(structure, compile_forest(structure))
+    return CompiledNetwork(structure, compile_forest(structure))
 
 
 def _forest_slack(forest: ForestProgram, soft: FloatArray, extra: FloatArray) -> float:
@@ -81,7 +81,7 @@ def _checked_world(network: Network, world: npt.ArrayLike) -> BoolArray:
 class _Run:
     # One call of mpe: collects the world, what is proved, and the choices.
 
-    def __init__(self, program: Program, weights: npt.ArrayLike, loss: npt.ArrayLike | None) -> None:
+    def __init__(self, program: CompiledNetwork, weights: npt.ArrayLike, loss: npt.ArrayLike | None) -> None:
         self.structure, self.forest = program.structure, program.forest
         network = self.structure.network
         self.soft, self.extra = soft_weights(network, weights), atom_terms(network, loss)
@@ -151,7 +151,7 @@ class _Run:
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
 def mpe(
-    network: Network | Program,
+    network: Network | CompiledNetwork,
     weights: npt.ArrayLike,
     *,
     method: Method = "auto",
@@ -200,7 +200,7 @@ def mpe(
     if method not in get_args(Method):
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
     begun = time.perf_counter()
-    program = network if isinstance(network, Program) else compile_program(network)
+    program = network if isinstance(network, CompiledNetwork) else compile_program(network)
     compiled = time.perf_counter()
     structure = program.structure
     run = _Run(program, weights, loss)
