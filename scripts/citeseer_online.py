@@ -22,9 +22,10 @@ from harness import Measured, Options, Row, publish, read_options, run_jobs
 
 import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation
+from sqlrl.learn.decaying import World
 from sqlrl.learn.online import Common
 from sqlrl.learn.protocols import Order
-from sqlrl.learn.settings import LabelLoss, Update
+from sqlrl.learn.settings import LabelLoss
 
 PAPER: dict[str, tuple[float, float, float, float, float]] = {
     "MM-HM": (93.187, 92.467, 92.581, 95.496, 90.282),
@@ -62,7 +63,7 @@ def maker(job: Job) -> tuple[Make, Sequence[float | None]]:
         return lambda _: sqlrl.MIRA(label_loss=loss, **common), (None,)
     if job.system.startswith("Subgradient"):
         return lambda sigma: sqlrl.Subgradient(sigma=sigma, **common), job.sigmas
-    update: Update = "maximal" if "-ML-" in job.system else "prediction"
+    update: World = "maximal" if "-ML-" in job.system else "prediction"
     return lambda sigma: sqlrl.CDA(sigma=sigma, update=update, label_loss=loss, **common), job.sigmas
 
 

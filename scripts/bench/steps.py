@@ -18,7 +18,7 @@ from rounds import in_turns, publish, read_options, spread
 
 from sqlrl.ground.network import Network
 from sqlrl.ground.windows import Window
-from sqlrl.learn import AdaGradParameters
+from sqlrl.learn import AdaGrad
 from sqlrl.learn.arrays import new_tally
 from sqlrl.learn.labels import Names
 from sqlrl.learn.rules import grown, new_state
@@ -58,7 +58,7 @@ def documents(count: int, shape: str, seed: int) -> Window:
 
 def learn(window: Window, compiled: bool) -> None:
     """Take a step for each document."""
-    parameters, clauses = AdaGradParameters(), len(window.network.clauses)
+    parameters, clauses = AdaGrad().parameters(), len(window.network.clauses)
     state = grown(new_state(parameters.rates), clauses)
     slices, random = cut(window.network, window.examples), streams(parameters.seed, 1)[0]
     learn_examples(slices, window.truth, state, new_tally(clauses), parameters, Names(), random, compiled=compiled)

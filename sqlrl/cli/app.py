@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -17,21 +17,42 @@ from sqlrl.cli.export import export
 from sqlrl.cli.failures import Commands, pipe_closed
 from sqlrl.cli.ground import ground
 from sqlrl.cli.infer import infer
-from sqlrl.cli.learn import learn
 from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
 from sqlrl.cli.sql import sql
 from sqlrl.cli.version import version
 from sqlrl.cli.why import why
 
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class LoadedLater(Commands):
+    """The group of commands, of which `learn` is loaded when it is called: its options come from the learners, which take a while."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name == learn.__name__:
+            from sqlrl.cli.learn import learn as whole
+
+            alone = typer.Typer(rich_markup_mode=app.rich_markup_mode, add_completion=False)
+            alone.command(context_settings=_SETTINGS)(whole)
+            command = typer.main.get_command(alone)
+        return name, command, rest
+
+
+def learn() -> None:
+    """Learn the weights of a model, and new clauses with --learner osl or ilp."""
+
+
 app = typer.Typer(
     name="sqlrl",
-    cls=Commands,
+    cls=LoadedLater,
     help="Learn weighted first-order rules from relational data with SQL, and predict with them.",
     epilog="Results go to standard output, messages and progress to standard error. `sqlrl demo` is a first run.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_SETTINGS,
 )
 for command in (
     load,

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -44,8 +45,6 @@ _PHRASES = {
 
 _OPTIONS = {
     "constants": "--rename",
-    "regularization": "--lambda",
-    "learning_rate": "--eta",
     "random_state": "--seed",
     "other": "--against",
     **{
@@ -84,14 +83,7 @@ _OPTIONS = {
                 "replace",
                 "missing",
             ),
-            *("delta", "window", "passes", "order", "on_infeasible_truth", "into"),
-            *("sigma", "update", "label_loss", "counts", "sweeps", "ties", "inference", "checkpoint", "resume"),
-            *("modes", "max_length", "min_count_difference", "pool", "longest_only", "look_ahead"),
-            *("penalty", "strength", "folds", "groups", "C", "loss", "separation", "epsilon"),
-            *("tolerance", "max_iterations"),
-            *("iterations", "moments", "prior_deviation"),
-            *("bias", "command", "depth", "clause_length", "min_positive", "noise", "nodes", "evaluation"),
-            *("m", "min_score", "min_accuracy", "keep_above", "explore", "bottom_limit"),
+            *("into", "checkpoint", "resume", "groups"),
         )
     },
 }
@@ -101,9 +93,11 @@ _QUOTES = "'\""
 
 _PHRASE = re.compile("|".join(rf"(?<![\w-]){re.escape(phrase)}" for phrase in _PHRASES))
 _SCOPE = re.compile(r"(?<![\w-])db\.scope\((?P<name>'[^']*'|\"[^\"]*\"), \.\.\.\)")
-_PARAMETER = re.compile(
-    rf"(?<![\w-])({'|'.join(_OPTIONS)})=(True|\[\.\.\.\]|\{{\.\.\.\}}|\"[^\"]*\"|'[^']*'|-?(?:[\d.]*\d|nan|inf))?(?![\w=])"
-)
+
+
+def name_options(options: Mapping[str, str]) -> None:
+    """Say which options other parameters are, those of learners, whose declarations take a while to load."""
+    _OPTIONS.update(options)
 
 
 class Commands(TyperGroup):
@@ -160,7 +154,10 @@ def in_options(message: str) -> str:
     'widen the scope with --scope where Liked is loaded'
     """
     message = _SCOPE.sub(lambda found: f"--scope where {found['name'][1:-1]} is loaded", message)
-    return _PARAMETER.sub(_option, _PHRASE.sub(lambda found: _PHRASES[found[0]], message))
+    parameter = re.compile(
+        rf"(?<![\w-])({'|'.join(_OPTIONS)})=(True|\[\.\.\.\]|\{{\.\.\.\}}|\"[^\"]*\"|'[^']*'|-?(?:[\d.]*\d|nan|inf))?(?![\w=])"
+    )
+    return parameter.sub(_option, _PHRASE.sub(lambda found: _PHRASES[found[0]], message))
 
 
 def _option(found: re.Match[str]) -> str:

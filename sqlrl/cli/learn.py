@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import pairwise
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sqlrl.cli.batching import Batch
-from sqlrl.cli.choices import Learner
+import sqlrl
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inducing import Inducing, induce
+from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import Inputs, Missing
-from sqlrl.cli.learning import BATCH, Learning
-from sqlrl.cli.options import Examples, Output
-from sqlrl.cli.session import Session
+from sqlrl.cli.learners import BATCHES, LEARNERS, ByName, Given, Name, parameters
+from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
+from sqlrl.cli.results import show_batch, show_online, shown_iterations, shown_windows
+from sqlrl.learn.parameters import declarations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
     from sqlrl.cli.inputs import Job
-    from sqlrl.database.constrained_training import ConstrainedTraining
-    from sqlrl.learn import OnlineEstimator
-    from sqlrl.learn.batch.estimator import BatchEstimator
-    from sqlrl.learn.batch.problem import Iteration
-    from sqlrl.learn.protocols import OnWindow
-    from sqlrl.learn.protocols import Progress as Learned
-    from sqlrl.logic import Model
-    from sqlrl.report.console import Progress
+    from sqlrl.database.constrained_training import Mode
+    from sqlrl.learn import BatchEstimator, OnlineEstimator
+
+RUN = "Run"
+_ADAGRAD = Name("adagrad")
+_FEW = Output(rows=10)
 
 Out = Annotated[
     str | None,
@@ -44,10 +38,6 @@ Out = Annotated[
         show_default=False,
     ),
 ]
-
-_FEW = Output(rows=10)
-
-
 ModelIfNeeded = Annotated[
     str,
     typer.Option(
@@ -56,6 +46,57 @@ ModelIfNeeded = Annotated[
         metavar="FILE",
         help="The model, .mln or .json; - is standard input. Only --learner ilp can do without.",
         show_default=False,
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        metavar="N",
+        help="The most ground clauses of one shape; of ilp the most bindings kept of components of bodies.",
+        show_default=f"{GROUNDING_LIMIT}, of ilp 10000000",
+        rich_help_panel=RUN,
+    ),
+]
+_mode = declarations(sqlrl.ConstrainedTraining)["mode"]
+assert _mode.option is not None
+Constraints = StrEnum("Constraints", {word: word for word in _mode.choices})  # type: ignore[misc]
+Constrained = Annotated[
+    Constraints | None,
+    typer.Option(
+        _mode.option.name or "--mode",
+        help=_mode.option.help.capitalize() + ".",
+        show_default=False,
+        rich_help_panel=_mode.option.panel,
+    ),
+]
+Checkpoint = Annotated[
+    bool,
+    typer.Option(
+        "--checkpoint",
+        metavar=FLAG,
+        help="Save the run after each window, so that it can be resumed.",
+        rich_help_panel=RUN,
+    ),
+]
+Resume = Annotated[
+    int | None,
+    typer.Option(
+        "--resume",
+        metavar="RUN",
+        help="Go on with a run that was saved; with the same options.",
+        show_default=False,
+        rich_help_panel=RUN,
+    ),
+]
+GroupsBy = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="QUERY",
+        help="likelihood: which atoms are held out together, as a query of their arguments and then a group.",
+        show_default=False,
+        rich_help_panel="Batch learners",
     ),
 ]
 
@@ -67,12 +108,44 @@ class Training(Inputs):
     model: ModelIfNeeded = ""
 
 
+@dataclass(frozen=True)
+class Running:
+    """How a run goes, whatever the learner's parameters are."""
+
+    constraints: Constrained = None
+    checkpoint: Checkpoint = False
+    resume: Resume = None
+    limit: Limit = None
+    groups: GroupsBy = None
+
+    def fitting(self) -> dict[str, Any]:
+        """Return the options of `fit` that all learners have, as far as they were given."""
+        return {} if self.limit is None else {"limit": self.limit}
+
+    def refuse(self, word: str) -> None:
+        """Refuse what a learner does not have.
+
+        Raises
+        ------
+        typer.BadParameter
+        """
+        if self.groups is not None and word != "likelihood":
+            raise typer.BadParameter(f"--groups is an option of likelihood: {word} holds out whole examples, or none")
+        if self.constraints is not None and word == "ilp":
+            raise typer.BadParameter("--constraints is an option of learners of weights: ilp learns clauses alone")
+        for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
+            if given and (word == "ilp" or word in BATCHES):
+                does = "searches from atom to atom" if word == "ilp" else "sees all examples at once"
+                raise typer.BadParameter(f"{option} is an option of online learners: {word} {does}")
+
+
 @grouped
 def learn(
     inputs: Training,
-    learning: Learning,
-    batch: Batch,
-    inducing: Inducing,
+    *,
+    learner: ByName = _ADAGRAD,
+    given: Given,
+    running: Running,
     output: Output = _FEW,
     examples: Examples = None,
     out: Out = None,
@@ -90,93 +163,61 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
     """
     check_out(out, output.as_json)
-    if batch.groups is not None and learning.learner is not Learner.likelihood:
-        raise typer.BadParameter(
-            f"--groups is an option of likelihood: {learning.learner} holds out whole examples, or none"
-        )
-    if learning.learner is Learner.ilp:
-        learning.check_ilp(batch)
-        induce(
-            inputs, inducing, output, examples=examples, out=out, order=learning.order.value, seed=learning.seed,
-            limit=learning.limit, save=save,
-        )  # fmt: skip
+    word = learner.value
+    running.refuse(word)
+    if word == "ilp":
+        induce(inputs, parameters(word, given) | running.fitting(), output, examples=examples, out=out)
         return
-    inducing.refuse(learning.learner)
+    if word == "osl" and given.modes is None:
+        raise typer.BadParameter(
+            "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
+            "clauses are found"
+        )
+    own = parameters(word, given)
+    if word == "likelihood" and "folds" in own and not isinstance(own.get("strength"), list):
+        # The library's likelihood has a number of folds without being given one, and cannot tell.
+        raise typer.BadParameter(
+            "--folds says how labels are held out to choose a strength, and there is only one: give several, such as "
+            "--strength 0.1,1,10, or leave --folds out"
+        )
     if not inputs.model:
         raise typer.BadParameter("--model FILE is missing: it names the rules whose weights are learned")
     if inputs.missing is Missing.allow:
         raise typer.BadParameter(
             "--missing allow is for a learned model on other data; to learn, load data with every constant"
         )
-    estimator = learning.estimator(batch)
-    if inputs.evidence and (learning.checkpoint or learning.resume is not None):
+    if inputs.evidence and (running.checkpoint or running.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
-    training = learning.constrained(estimator) or estimator
+    training: Any = LEARNERS[word](**own)
+    if running.constraints is not None:
+        training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
     with inputs.open(output, examples=examples, labels=True) as job:
-        if learning.learner in BATCH:
-            options = learning.fitting() if batch.groups is None else {**learning.fitting(), "groups": batch.groups}
-            learn_batch(job, cast("BatchEstimator | ConstrainedTraining", training), options, out)
+        if word in BATCHES:
+            learn_batch(job, training, running, out)
         else:
-            learn_online(job, cast("OnlineEstimator | ConstrainedTraining", training), learning, out)
+            learn_online(job, training, running, out)
 
 
 def learn_online(
-    job: Job, training: OnlineEstimator | ConstrainedTraining, learning: Learning, out: str | None
+    job: Job, training: OnlineEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from one example after the other, show the result, and save the model."""
     with job.run.console.progress("learning") as task:
         training.fit(
             job.db, job.model, job.examples,
-            on_window=told(task), checkpoint=learning.checkpoint, resume=learning.resume, **learning.fitting(),
+            on_window=shown_windows(task), checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
         )  # fmt: skip
-    report(job.run, fitted_learner(training), out)
-    finish(job.run, training, out)
+    show_online(job.run, training, out)
 
 
 def learn_batch(
-    job: Job, training: BatchEstimator | ConstrainedTraining, options: Mapping[str, Any], out: str | None
+    job: Job, training: BatchEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from all examples at once, show the result, and save the model."""
-    run = job.run
-    with run.console.progress("learning") as task:
-
-        def show(iteration: Iteration) -> None:
-            """Tell how far learning is."""
-            goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
-            task.advance(0, note=f"iteration {iteration.iteration}{goal}")
-
-        training.fit(job.db, job.model, job.examples, on_iteration=show, **options)
-    estimator: BatchEstimator = fitted_learner(training)
-    clauses = estimator.clauses()
-    if out != "-":
-        run.show(clauses, title="strongest clauses")
-    if not run.as_json and out != "-":
-        for name in ("strengths_", "choices_"):
-            tried = getattr(estimator, name, None)
-            if tried is not None and len(tried) > 1:
-                print()
-                run.show(tried, title="values that were tried")
-        print()
-        run.show(milestones(estimator.iterations_), title="iterations")
-    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in estimator.seconds_.items())
-    weighted = int((estimator.weights_ != 0).sum())
-    run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
-    finish(run, training, out)
-
-
-def fitted_learner(training: object) -> Any:
-    """Return the learner of weights, which chosen hard clauses may be around."""
-    found: Any = getattr(training, "learner_", training)
-    return found
-
-
-def finish(run: Session, training: OnlineEstimator | BatchEstimator | ConstrainedTraining, out: str | None) -> None:
-    """Show what hard clauses cost, where training asked for it, and save the model."""
-    costs = getattr(training, "costs_", None)
-    if costs is not None and not run.as_json and out != "-":
-        print("\nwhat the hard clauses cost: training enforces the inexpensive ones")
-        print(costs)
-    save(run, training.model_, out)
+    options = running.fitting() | ({} if running.groups is None else {"groups": running.groups})
+    with job.run.console.progress("learning") as task:
+        training.fit(job.db, job.model, job.examples, on_iteration=shown_iterations(task), **options)
+    show_batch(job.run, training, out)
 
 
 def check_out(out: str | None, as_json: bool) -> None:
@@ -201,158 +242,3 @@ def check_out(out: str | None, as_json: bool) -> None:
         raise typer.BadParameter(f"--out {out}: there is no directory {path.parent}")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise typer.BadParameter(f"--out {out} cannot be written: name a file elsewhere")
-
-
-def told(task: Progress) -> OnWindow:
-    """Return what shows the progress of a learner."""
-
-    def show(progress: Learned) -> None:
-        """Move the bar after a window."""
-        right = f", {100 * (1 - progress.loss / progress.atoms):.2f} % of its atoms right" if progress.atoms else ""
-        task.advance(0, note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
-
-    return show
-
-
-def report(run: Session, fit: OnlineEstimator, out: str | None) -> None:
-    """Show what was learned."""
-    clauses, added = fit.clauses(), fit.added() if hasattr(fit, "added") else None
-    if out != "-":
-        run.show(
-            clauses if added is None or not run.as_json else with_causes(clauses, added), title="strongest clauses"
-        )
-    if not run.as_json and out != "-" and added is not None:
-        print()
-        run.show(added.drop_columns(["id"]), title="clauses that were added, and the wrong atom that caused each")
-    if not run.as_json and out != "-":
-        print()
-        run.show(progressive(fit.steps_), title="progressive validation: each example predicted before it was learned")
-    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
-    new = "" if added is None else f", {len(added):,} of them new"
-    run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
-
-
-def save(run: Session, model: Model, out: str | None) -> None:
-    """Write a learned model to a file, or to standard output."""
-    if out == "-":
-        print(model_text(model), end="")
-    elif out is not None:
-        from sqlrl.logic.saving import save_model
-
-        save_model(model, out)
-        run.message(f"the model is in {out}")
-
-
-def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
-    """Return clauses with what caused those that were added.
-
-    Parameters
-    ----------
-    clauses : pyarrow.Table
-        `OnlineEstimator.clauses()`.
-    added : pyarrow.Table
-        `OSL.added()`.
-
-    Returns
-    -------
-    pyarrow.Table
-        The clauses in their order, with `step`, `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> added = pa.table({"id": [7], "step": [2], "example": ["d3"], "wrong_atom": ["P(a)"], "delta_n": [1]})
-    >>> with_causes(pa.table({"clause": ["P(x)", "Q(x)"], "id": [3, 7]}), added).column("step").to_pylist()
-    [None, 2]
-    """
-    import pyarrow as pa
-
-    causes = {row["id"]: row for row in added.to_pylist()}
-    names = {"step": "step", "example": "example", "wrong_atom": "wrong_atom", "first_delta_n": "delta_n"}
-    found = [causes.get(key, {}) for key in clauses.column("id").to_pylist()]
-    for name, source in names.items():
-        kind = added.schema.field(source).type
-        clauses = clauses.append_column(name, pa.array([row.get(source) for row in found], kind))
-    return clauses
-
-
-def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
-    """Sum up progressive validation over equal parts of the stream.
-
-    Parameters
-    ----------
-    steps : pyarrow.Table
-        `OnlineEstimator.steps_`.
-    parts : int
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms), `accuracy` (of atoms), `all_right` (share of
-        the examples).
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> rows = progressive(pa.table({"loss": [4, 2, 0, 0], "atoms": [10, 10, 10, 10]}), parts=2).to_pylist()
-    >>> [(row["steps"], row["wrong_per_example"], row["accuracy"], row["all_right"]) for row in rows]
-    [('1-2', 3.0, 0.7, 0.0), ('3-4', 0.0, 1.0, 1.0)]
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    loss, atoms = (steps.column(name).to_numpy() for name in ("loss", "atoms"))
-    bounds = np.unique(np.linspace(0, len(loss), parts + 1).round().astype(int))
-    found = []
-    for start, end in pairwise(bounds.tolist()):
-        wrong, size = loss[start:end], int(atoms[start:end].sum())
-        found.append(
-            {
-                "steps": f"{start + 1}-{end}",
-                "wrong_per_example": round(float(wrong.mean()), 2),
-                "accuracy": round(1 - float(wrong.sum()) / size, 4) if size else None,
-                "all_right": round(float((wrong == 0).mean()), 4),
-            }
-        )
-    return pa.Table.from_pylist(found)
-
-
-def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
-    """Return some iterations, the first and the last among them, with the columns that the learner has.
-
-    Parameters
-    ----------
-    iterations : pyarrow.Table
-        `BatchEstimator.iterations_`.
-    parts : int
-        How many rows at most.
-
-    Returns
-    -------
-    pyarrow.Table
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"iteration": range(9), "bound": pa.nulls(9)})
-    >>> milestones(table, parts=3).to_pylist()
-    [{'iteration': 0}, {'iteration': 4}, {'iteration': 8}]
-    """
-    import numpy as np
-
-    size = len(iterations)
-    known = [name for name in iterations.column_names if iterations.column(name).null_count < size]
-    rows = np.unique(np.linspace(0, max(size - 1, 0), min(parts, size)).round().astype(int))
-    return iterations.select(known).take(rows)
-
-
-def model_text(model: Model) -> str:
-    """Return a model as the text of an `.mln` file."""
-    from tempfile import TemporaryDirectory
-
-    from sqlrl.logic.saving import save_model
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "model.mln"
-        save_model(model, path)
-        return path.read_text(encoding="utf-8")

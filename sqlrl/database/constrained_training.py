@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, get_args
 
 from sqlrl import markup
 from sqlrl.database.constraints import ClauseCost, clause_costs, cost_table
@@ -14,7 +14,8 @@ from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.factors import DENSITY, GROWTH, check_thresholds
 from sqlrl.learn.fitted import Configured, Fitted
-from sqlrl.learn.parameters import check_database
+from sqlrl.learn.parameters import Option, check_database
+from sqlrl.learn.settings import RUN
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
 from sqlrl.wording import counted
@@ -104,13 +105,25 @@ class ConstrainedTraining(Configured):
     costs_: Table | None
     seconds_: dict[str, float]
 
+    word = "constrained"
+
     def __init__(
-        self, learner: Learner, mode: Mode = "sct", *, growth: float = GROWTH, density: float = DENSITY
+        self,
+        learner: Learner,
+        mode: Annotated[
+            Mode,
+            Option(
+                "which hard clauses training enforces, and prediction: none: none, none; l+i: none, all; ibt: all, all; ibt-approx: all, on "
+                "rounded relaxations, all; sct: the inexpensive ones, all; sct-: the inexpensive ones, these. All in both if it is not given",
+                name="--constraints",
+                panel=RUN,
+            ),
+        ] = "sct",
+        *,
+        growth: float = GROWTH,
+        density: float = DENSITY,
     ) -> None:
         self.learner, self.mode, self.growth, self.density = learner, mode, growth, density
-
-    def _names(self) -> tuple[str, ...]:
-        return ("learner", "mode", "growth", "density")
 
     def fit(self, db: Database, model: Model, examples: object = None, **options: Any) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.

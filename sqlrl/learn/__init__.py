@@ -9,25 +9,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sqlrl.learn.adagrad import AdaGrad
+    from sqlrl.learn.additive import MIRA, ContrastiveDivergence, Perceptron
     from sqlrl.learn.batch.estimator import BatchEstimator
-    from sqlrl.learn.estimators import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
+    from sqlrl.learn.decaying import CDA, Subgradient
     from sqlrl.learn.learner import OnlineLearner, WindowReport
     from sqlrl.learn.online import OnlineEstimator
     from sqlrl.learn.protocols import Progress
-    from sqlrl.learn.settings import AdaGradParameters
 
 _HOMES = {
-    "AdaGrad": "sqlrl.learn.estimators",
-    "AdaGradParameters": "sqlrl.learn.settings",
+    "AdaGrad": "sqlrl.learn.adagrad",
     "BatchEstimator": "sqlrl.learn.batch.estimator",
-    "CDA": "sqlrl.learn.estimators",
-    "ContrastiveDivergence": "sqlrl.learn.estimators",
-    "MIRA": "sqlrl.learn.estimators",
+    "CDA": "sqlrl.learn.decaying",
+    "ContrastiveDivergence": "sqlrl.learn.additive",
+    "MIRA": "sqlrl.learn.additive",
     "OnlineEstimator": "sqlrl.learn.online",
     "OnlineLearner": "sqlrl.learn.learner",
-    "Perceptron": "sqlrl.learn.estimators",
+    "Perceptron": "sqlrl.learn.additive",
     "Progress": "sqlrl.learn.protocols",
-    "Subgradient": "sqlrl.learn.estimators",
+    "Subgradient": "sqlrl.learn.decaying",
     "WindowReport": "sqlrl.learn.learner",
 }
 
@@ -35,7 +35,6 @@ __all__ = [
     "CDA",
     "MIRA",
     "AdaGrad",
-    "AdaGradParameters",
     "BatchEstimator",
     "ContrastiveDivergence",
     "OnlineEstimator",

@@ -8,15 +8,19 @@ moves towards 0 by the same amount at each step, so weight and sum of weights ha
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.parameters import Above, AtLeast, Option
+from sqlrl.learn.rules import Rule, register
+from sqlrl.learn.settings import Update
 
 
-class Rates(NamedTuple):
+class AdaGradRates(NamedTuple):
     """The numbers of equation 1.
 
     Parameters
@@ -70,14 +74,14 @@ def new_state(clauses: int = 0) -> AdaGradState:
 
 
 @kernel
-def _discount(state: AdaGradState, i: int, rates: Rates) -> float:
+def _discount(state: AdaGradState, i: int, rates: AdaGradRates) -> float:
     # lambda * eta / H of clause i. Called only for weights other than 0, whose squares are above 0: no division by 0.
     discount: float = rates.regularization * rates.learning_rate / (rates.delta + math.sqrt(state.squares[i]))
     return discount
 
 
 @kernel
-def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
+def weight_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since step `last[i]`."""
     weight = state.weight[i]
     if weight == 0.0:
@@ -89,7 +93,7 @@ def weight_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
 
 
 @kernel
-def total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
+def total_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     # The arithmetic series of a weight that shrinks until it is 0.
     weight: float = state.weight[i]
@@ -105,7 +109,7 @@ def total_after(state: AdaGradState, i: int, step: int, rates: Rates) -> float:
 
 
 @kernel
-def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: Rates) -> float:
+def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: AdaGradRates) -> float:
     """Equation 1 for one clause with a delta n other than 0, in place; returns the weight after the step.
 
     With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, that is
@@ -121,11 +125,11 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
         Its count in the observed minus its count in the predicted world.
     step : int
         The step, counted from 1.
-    rates : Rates
+    rates : AdaGradRates
 
     Examples
     --------
-    >>> state, rates = new_state(2), Rates(regularization=0.1)
+    >>> state, rates = new_state(2), AdaGradRates(regularization=0.1)
     >>> update_clause(state, 0, 1, 1, rates), update_clause(state, 1, -1, 2, rates)
     (0.45, -0.45)
     >>> weight_after(state, 0, 2, rates)
@@ -142,3 +146,82 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: R
     state.total[i] = total + weight
     state.last[i] = step
     return weight
+
+
+# The functions of the rule have all arguments, used or not.
+# ruff: noqa: ARG005, PLW0108
+register(
+    Rule(
+        AdaGradState,
+        AdaGradRates,
+        new_state,
+        weight_after=lambda state, i, step, rates: weight_after(state, i, step, rates),
+        total_after=lambda state, i, step, rates: total_after(state, i, step, rates),
+        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, rates),
+        step_size=lambda rates, window, k, work, count, step: 1.0,
+    )
+)
+
+
+# ---- the estimator -----------------------------------------------------------------------------------
+
+Lambda = Annotated[
+    float,
+    AtLeast(0.0, "use 0 for no L1 penalty; the OSL paper uses 0.001"),
+    Option("weight of the L1 penalty", name="--lambda"),
+]
+Eta = Annotated[float, Above(0.0, "the OSL paper uses 1"), Option("learning rate", name="--eta")]
+Delta = Annotated[float, AtLeast(0.0, "the OSL paper uses 1"), Option("added to the root of the summed squares")]
+
+
+def adagrad(regularization: float, learning_rate: float, delta: float, *, loss_augmented: bool = False) -> Update:
+    """Return how ADAGRAD_FB learns."""
+    rates = AdaGradRates(float(regularization), float(learning_rate), float(delta))
+    return Update(rates=rates, remedy="lower learning_rate, or raise delta", loss_added=loss_augmented)
+
+
+class AdaGrad(OnlineEstimator):
+    """Learns the weights of a model online with ADAGRAD_FB (Huynh and Mooney 2011, section 3.2).
+
+    Every clause learns at its own pace, and an L1 penalty draws weights to 0.
+
+    Parameters
+    ----------
+    regularization : float
+        Lambda, the weight of the L1 penalty.
+    learning_rate : float
+        Eta.
+    delta : float
+        Added to the root of each clause's summed squares.
+    loss : {"hamming"}
+        The loss that is recorded: atoms predicted wrongly.
+    loss_augmented : bool
+        Learn from the world that is most probable when each wrong atom adds 1, instead of the most probable one.
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
+
+    Examples
+    --------
+    >>> AdaGrad(regularization=0.01)
+    AdaGrad(regularization=0.01)
+    """
+
+    word = "adagrad"
+    summary = "ADAGRAD_FB"
+
+    def __init__(
+        self,
+        regularization: Lambda = 0.001,
+        learning_rate: Eta = 1.0,
+        delta: Delta = 1.0,
+        *,
+        loss: Literal["hamming"] = "hamming",
+        loss_augmented: bool = False,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(**common)
+        self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
+        self.loss, self.loss_augmented = loss, loss_augmented
+
+    def _update(self) -> Update:
+        return adagrad(self.regularization, self.learning_rate, self.delta, loss_augmented=self.loss_augmented)

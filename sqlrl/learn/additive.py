@@ -6,12 +6,16 @@ perceptron; Hinton, "Training products of experts by minimizing contrastive dive
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.parameters import Above, Option, Whole
+from sqlrl.learn.rules import Rule, fixed_margin, label_loss, products, register
+from sqlrl.learn.settings import LabelLoss, Update
 
 
 class AdditiveRates(NamedTuple):
@@ -98,3 +102,129 @@ def step_size(rates: AdditiveRates, loss: float, product: float, square: float) 
         return rates.learning_rate
     asked: float = max(0.0, loss - product) / square
     return asked
+
+
+# The functions of the rule have all arguments, used or not.
+# ruff: noqa: ARG001, ARG005
+def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+    product, square = products(work, count)
+    loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+    return step_size(rates, loss, product, square)
+
+
+register(
+    Rule(
+        AdditiveState,
+        AdditiveRates,
+        new_state,
+        weight_after=lambda state, i, step, rates: state.weight[i],
+        total_after=lambda state, i, step, rates: total_after(state, i, step),
+        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
+        step_size=_step_size,
+    )
+)
+
+
+# ---- the estimators ----------------------------------------------------------------------------------
+
+
+class MIRA(OnlineEstimator):
+    """Learns the weights of a model online with 1-best MIRA (McDonald, Crammer and Pereira 2005; Huynh 2011, section 5.3.2).
+
+    Each step is the shortest one after which the labels score higher than the prediction by its loss.
+
+    Parameters
+    ----------
+    label_loss : {"hamming", "f1"}
+        As for `CDA`.
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
+
+    Examples
+    --------
+    >>> MIRA(passes=2)
+    MIRA(passes=2)
+    """
+
+    word = "mira"
+    summary = "1-best MIRA"
+
+    def __init__(self, *, label_loss: LabelLoss = "hamming", **common: Unpack[Common]) -> None:
+        super().__init__(**common)
+        self.label_loss = label_loss
+
+    def _update(self) -> Update:
+        remedy = "look for soft evidence near 0 or 1, which makes single steps long, or learn with CDA"
+        return Update(rates=AdditiveRates(1.0, True, self.label_loss == "f1"), remedy=remedy)
+
+
+class Perceptron(OnlineEstimator):
+    """Learns the weights of a model online with the structured perceptron (Collins 2002).
+
+    Where the prediction is wrong, the difference of the counts is added to the weights.
+
+    Parameters
+    ----------
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
+
+    Examples
+    --------
+    >>> Perceptron(average=False)
+    Perceptron(average=False)
+    """
+
+    word = "perceptron"
+
+    def _update(self) -> Update:
+        remedy = "learn with a learner whose steps can be made shorter, such as AdaGrad"
+        return Update(rates=AdditiveRates(1.0, False, False), remedy=remedy)
+
+
+Counts = Literal["gibbs", "mpe"]
+
+
+class ContrastiveDivergence(OnlineEstimator):
+    """Learns the weights of a model online by contrastive divergence (Hinton 2002; Lowd and Domingos 2007).
+
+    Parameters
+    ----------
+    counts : {"gibbs", "mpe"}
+        Learn from the world after some sweeps of Gibbs sampling that starts at the labels, or from the most probable world.
+        Sampling draws blocks as one; where hard clauses are left that are no blocks, it takes steps of MC-SAT. The predicted world
+        then serves progressive validation alone: what only a long search could prove is the linear relaxation's world, rounded and
+        improved by local search.
+    learning_rate : float
+        The factor of each difference of counts.
+    sweeps : int
+        Sweeps of sampling in each step.
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
+
+    Examples
+    --------
+    >>> ContrastiveDivergence("mpe", learning_rate=0.5)
+    ContrastiveDivergence(counts='mpe', learning_rate=0.5)
+    """
+
+    word = "cd"
+    summary = "contrastive divergence"
+
+    def __init__(
+        self,
+        counts: Annotated[Counts, Option("of a sampled or the most probable world")] = "gibbs",
+        *,
+        learning_rate: Annotated[
+            float,
+            Above(0.0, "each step moves weights by learning_rate * delta n"),
+            Option("learning rate", name="--eta"),
+        ] = 0.1,
+        sweeps: Annotated[int, Whole(1), Option("sweeps of sampling in each step")] = 1,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(**common)
+        self.counts, self.learning_rate, self.sweeps = counts, learning_rate, sweeps
+
+    def _update(self) -> Update:
+        rates = AdditiveRates(float(self.learning_rate), False, False)
+        return Update(rates=rates, remedy="lower learning_rate", sweeps=self.sweeps if self.counts == "gibbs" else 0)

@@ -8,12 +8,17 @@ theta times a difference of harmonic numbers.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.parameters import Above, Option
+from sqlrl.learn.rules import Rule, fixed_margin, label_loss, products, register
+from sqlrl.learn.settings import LabelLoss, Update
 
 DIRECT = 64
 """Reciprocals up to this number are added one by one; the series for the others is exact to rounding."""
@@ -177,3 +182,117 @@ def step_size(rates: DecayingRates, loss: float, product: float, square: float, 
         return longest
     asked: float = max(0.0, loss - (step - 1) / step * product) / square
     return min(longest, asked)
+
+
+# The functions of the rule have all arguments, used or not.
+# ruff: noqa: ARG005
+def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+    product, square = products(work, count)
+    loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+    return step_size(rates, loss, product, square, step)
+
+
+register(
+    Rule(
+        DecayingState,
+        DecayingRates,
+        new_state,
+        weight_after=lambda state, i, step, rates: weight_after(state, i, step),
+        total_after=lambda state, i, step, rates: total_after(state, i, step),
+        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
+        step_size=_step_size,
+    )
+)
+
+
+# ---- the estimators ----------------------------------------------------------------------------------
+
+World = Literal["maximal", "prediction"]
+Sigma = Annotated[
+    float,
+    Above(0.0, "the longest step at step t is 1 / (sigma * t); the default is 0.0001"),
+    Option("weight of the regulariser"),
+]
+FromWorld = Annotated[World, Option("learn from the maximal loss label or the prediction")]
+
+
+class CDA(OnlineEstimator):
+    """Learns the weights of a model online by coordinate dual ascent (Huynh 2011, Algorithm 5.1).
+
+    Steps are as long as the loss asks for, and at most 1 / (sigma * t): bold at first, careful later.
+
+    Parameters
+    ----------
+    sigma : float
+        The weight of the regulariser. Choose it on training data.
+    update : {"maximal", "prediction"}
+        CDA-ML: learn from the maximal loss label, the world that is most probable when each wrong atom adds 1; or CDA-PL:
+        from the most probable world.
+    label_loss : {"hamming", "f1"}
+        What the labels should score above the other world: its number of wrong atoms, or 1 - F1 of its true atoms. The
+        maximal loss label needs Hamming loss, since 1 - F1 is no sum over atoms.
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
+
+    Notes
+    -----
+    Soft evidence is a feature with a fixed weight: what it adds to the labels' score over the other world's counts towards
+    the loss, and does not shrink.
+
+    Examples
+    --------
+    >>> CDA(0.01, update="prediction", label_loss="f1")
+    CDA(sigma=0.01, update='prediction', label_loss='f1')
+    """
+
+    word = "cda"
+    summary = "coordinate dual ascent"
+
+    def __init__(
+        self,
+        sigma: Sigma = 0.0001,
+        *,
+        update: FromWorld = "maximal",
+        label_loss: LabelLoss = "hamming",
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(**common)
+        self.sigma, self.update, self.label_loss = sigma, update, label_loss
+
+    def _update(self) -> Update:
+        if self.label_loss == "f1" and self.update == "maximal":
+            raise InputError(
+                "label_loss='f1' cannot go with update='maximal': the maximal loss label needs a loss that is a sum over atoms, "
+                "as Hamming loss is, and 1 - F1 is a quotient of such sums; use update='prediction', or label_loss='hamming'"
+            )
+        rates = DecayingRates(float(self.sigma), True, self.label_loss == "f1")
+        return Update(rates=rates, remedy="raise sigma", loss_added=self.update == "maximal")
+
+
+class Subgradient(OnlineEstimator):
+    """Learns the weights of a model online by the subgradient method (Ratliff, Bagnell and Zinkevich 2007; Huynh 2011, section 5.2).
+
+    Steps have the length 1 / (sigma * t), whatever the loss is.
+
+    Parameters
+    ----------
+    sigma, update
+        As for `CDA`.
+    **common
+        See `sqlrl.learn.OnlineEstimator`, also for the attributes.
+
+    Examples
+    --------
+    >>> Subgradient(0.01)
+    Subgradient(sigma=0.01)
+    """
+
+    word = "subgradient"
+
+    def __init__(self, sigma: Sigma = 0.0001, *, update: FromWorld = "maximal", **common: Unpack[Common]) -> None:
+        super().__init__(**common)
+        self.sigma, self.update = sigma, update
+
+    def _update(self) -> Update:
+        rates = DecayingRates(float(self.sigma), False, False)
+        return Update(rates=rates, remedy="raise sigma", loss_added=self.update == "maximal")

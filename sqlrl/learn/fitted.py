@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import InputError, NotFittedError
+from sqlrl.errors import NotFittedError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import InfeasibleTruth
-from sqlrl.logic.lexer import nearest
-from sqlrl.wording import counted, shortened
+from sqlrl.learn.parameters import declarations, given_parameters, unknown_parameter
+from sqlrl.wording import shortened
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
@@ -36,9 +33,12 @@ LONGEST = 60
 class Configured:
     """What has parameters: the constructor's arguments, stored as they are in attributes of the same names."""
 
-    def _names(self) -> tuple[str, ...]:
-        """Return the names of the constructor's arguments."""
-        raise NotImplementedError
+    word: ClassVar[str] = ""
+    """What the command line and the texts of values call it; empty for what they do not have."""
+    summary: ClassVar[str] = ""
+    """What it is, in a phrase, if the word does not say it."""
+    fallbacks: ClassVar[Mapping[str, object]] = {}
+    """What stands in place of None as the value of some parameters."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments by name.
@@ -54,7 +54,7 @@ class Configured:
         >>> sqlrl.MaxMargin(C=10.0).get_params()["C"]
         10.0
         """
-        found = {name: getattr(self, name) for name in self._names()}
+        found = {name: getattr(self, name) for name in declarations(type(self))}
         if deep:
             for name, value in list(found.items()):
                 if callable(getattr(value, "get_params", None)) and not isinstance(value, type):
@@ -88,10 +88,7 @@ class Configured:
         known = self.get_params()
         unknown = [name for name in params if name not in known]
         if unknown:
-            names = self._names()
-            like = nearest(unknown[0], known)
-            its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
-            raise InputError(f"{type(self).__name__} has no parameter {unknown[0]!r}{like or its}")
+            raise unknown_parameter(type(self), unknown[0], known)
         # Whole estimators first: what is set inside one is meant for the new one.
         for name in sorted(params, key=lambda name: NESTED in name):
             outer, nested, inner = name.partition(NESTED)
@@ -130,28 +127,8 @@ def call(estimator: Estimator) -> str:
     >>> call(CDA(update="prediction"))
     "CDA(update='prediction')"
     """
-    defaults = _defaults(type(estimator))
-    given = [
-        f"{name}={shortened(repr(value), LONGEST)}"
-        for name, value in estimator.get_params().items()
-        if name not in defaults or not _equal(value, defaults[name])
-    ]
+    given = [f"{name}={shortened(repr(value), LONGEST)}" for name, value in given_parameters(estimator)]
     return f"{type(estimator).__name__}({', '.join(given)})"
-
-
-def _equal(value: object, default: object) -> bool:
-    """Return whether an argument is its default value; an array, whose comparison is an array, is not."""
-    found = operator.eq(value, default)
-    return isinstance(found, bool | np.bool_) and bool(found)
-
-
-def _defaults(kind: type) -> dict[str, object]:
-    """Return the default values of a constructor's arguments, those that it hands on included."""
-    found: dict[str, object] = {}
-    for each in reversed(kind.__mro__[:-1]):
-        parameters = inspect.signature(each.__init__).parameters.values()  # type: ignore[misc]
-        found |= {x.name: x.default for x in parameters if x.default is not x.empty}
-    return found
 
 
 def _page(estimator: Estimator) -> str:
@@ -192,10 +169,6 @@ class Fitted(Configured):
     run_: int
     _table: pa.Table
 
-    own: ClassVar[tuple[str, ...]] = ()
-    """The constructor's arguments besides those of the whole family."""
-    shared: ClassVar[tuple[str, ...]] = ()
-    """The constructor's arguments that the whole family has."""
     learned: ClassVar[tuple[str, ...]] = ()
     """What `fit` learns besides the attributes above."""
 
@@ -230,9 +203,6 @@ class Fitted(Configured):
         if name in ("model_", "weights_", "infeasible_", "seconds_", "run_", *type(self).learned):
             raise NotFittedError(f"this {type(self).__name__} has no {name} yet: call fit(db, model) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _names(self) -> tuple[str, ...]:
-        return (*self.own, *self.shared)
 
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""

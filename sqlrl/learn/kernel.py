@@ -13,7 +13,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.arrays import Bounded, Changes, Forest, Scratch, StepRows, Tally, WindowArrays
-from sqlrl.learn.rules import AnyRates, State, step_size, update_clause, weight_after
+from sqlrl.learn.rules import Rates, State, step_size, update_clause, weight_after
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
 from sqlrl.learn.worlds import start_world
 from sqlrl.solve.forest import solve_range, weigh_range
@@ -240,7 +240,7 @@ def sample(
 
 
 @kernel
-def _meet(window: WindowArrays, state: State, tally: Tally, rates: AnyRates, work: Scratch, i: int, step: int) -> None:
+def _meet(window: WindowArrays, state: State, tally: Tally, rates: Rates, work: Scratch, i: int, step: int) -> None:
     if work.seen[i] != step and not window.hard[i]:
         work.seen[i] = step
         work.now[i] = weight_after(state, i, step - 1, rates)
@@ -248,9 +248,7 @@ def _meet(window: WindowArrays, state: State, tally: Tally, rates: AnyRates, wor
 
 
 @kernel
-def refresh(
-    window: WindowArrays, k: int, state: State, tally: Tally, rates: AnyRates, work: Scratch, step: int
-) -> None:
+def refresh(window: WindowArrays, k: int, state: State, tally: Tally, rates: Rates, work: Scratch, step: int) -> None:
     """Bring the current weights of the clauses that occur in the k-th example up to date, before step `step`."""
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
         atom = window.atom[a]
@@ -356,7 +354,7 @@ def finish(
     k: int,
     state: State,
     tally: Tally,
-    rates: AnyRates,
+    rates: Rates,
     work: Scratch,
     step: int,
     rows: StepRows,
@@ -404,7 +402,7 @@ def no_changes() -> Changes:
 
 @kernel
 def record(
-    changes: Changes, used: int, state: State, rates: AnyRates, work: Scratch, step: int, count: int
+    changes: Changes, used: int, state: State, rates: Rates, work: Scratch, step: int, count: int
 ) -> tuple[Changes, int]:
     """Append the `count` changed clauses of a step to a list of which `used` places are taken; it grows by doubling."""
     size = len(changes.step)
@@ -436,7 +434,7 @@ def learn_compiled(
     end: int,
     state: State,
     tally: Tally,
-    rates: AnyRates,
+    rates: Rates,
     work: Scratch,
     done: int,
     rows: StepRows,

@@ -15,9 +15,9 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.arrays import Tally, new_tally
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
-from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import STEP_SCHEMA
-from sqlrl.learn.rules import State, arrays_of, chosen, grown, longer, new_state, read, with_arrays
+from sqlrl.learn.rules import State, arrays_of, chosen, grown, longer, new_state, read, with_arrays, with_steps
+from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import cut
 from sqlrl.learn.steps import Learned, learn_examples
 from sqlrl.solve.randomness import Stream, streams
@@ -102,10 +102,10 @@ class OnlineLearner:
     Examples
     --------
     >>> from sqlrl.ground.windows import Window
-    >>> from sqlrl.learn.settings import AdaGradParameters
+    >>> from sqlrl.learn import AdaGrad
     >>> from sqlrl.solve.sample_networks import network
     >>> smokes = network(2, [(0, [1]), (1, [2])])
-    >>> learner = OnlineLearner(AdaGradParameters(regularization=0.1))
+    >>> learner = OnlineLearner(AdaGrad(regularization=0.1).parameters())
     >>> everything = np.array([True, True])
     >>> report = learner.learn_many(Window(np.array([0]), smokes, np.array([True, False]), everything))
     >>> learner.weights.tolist(), report.steps["loss"].to_pylist()
@@ -187,8 +187,8 @@ class OnlineLearner:
 
         Examples
         --------
-        >>> from sqlrl.learn.settings import CDAParameters
-        >>> OnlineLearner.from_state(CDAParameters(), OnlineLearner(CDAParameters()).state()).steps
+        >>> from sqlrl.learn import CDA
+        >>> OnlineLearner.from_state(CDA().parameters(), OnlineLearner(CDA().parameters()).state()).steps
         0
         """
         learner = cls(parameters, names=names)
@@ -205,7 +205,7 @@ class OnlineLearner:
             )
         values = with_arrays(blank, {name: taken[name] for name in arrays_of(blank)})
         learner._kept = _Kept(
-            values._replace(steps=int(taken["steps"])),
+            with_steps(values, int(taken["steps"])),
             Tally(*(taken[name] for name in counters._fields)),
             taken["random"],
             InfeasibleTruth(*(taken[name] for name in _INFEASIBLE)),
@@ -266,7 +266,9 @@ class OnlineLearner:
         found = [x for x in arrays_of(local).values() if x.dtype == np.float64]
         if not all(np.all(np.isfinite(x)) for x in (*found, learned.rows.score_truth, learned.rows.score_prediction)):
             raise NumericError(f"weights grew beyond the range of floats: {parameters.remedy}")
-        for whole, part in zip((*state[1:], *tally), (*local[1:], *counters), strict=True):
+        for whole, part in zip(
+            (*arrays_of(state).values(), *tally), (*arrays_of(local).values(), *counters), strict=True
+        ):
             whole[network.clauses] = part
         report = WindowReport(
             step_table(learned, state.steps, examples),
@@ -274,7 +276,7 @@ class OnlineLearner:
             change_table(learned, network.clauses),
             time.perf_counter() - start,
         )
-        done = state._replace(steps=state.steps + len(examples))
+        done = with_steps(state, state.steps + len(examples))
         # One assignment, so that Ctrl-C cannot leave half a window behind.
         self._kept = _Kept(done, tally, random, self.infeasible.joined(broken))
         return report

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self, TypedDict
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -19,26 +19,34 @@ from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import OnlineLearner, WindowReport
 from sqlrl.learn.parameters import (
-    Inference,
-    OnInfeasibleTruth,
-    Parameters,
-    Ties,
+    Option,
+    Whole,
     check_callback,
-    check_choice,
     check_database,
     check_flag,
     check_integer,
+    check_parameters,
 )
 from sqlrl.learn.protocols import (
     STEP_SCHEMA,
     Checkpoint,
     OnWindow,
-    Order,
     Ordering,
     Progress,
     TrainingDatabase,
     TrainingRecord,
     TrainingStream,
+)
+from sqlrl.learn.settings import (
+    RUN,
+    AmongTies,
+    Averaged,
+    Inference,
+    InOrder,
+    OnTruth,
+    Parameters,
+    Seed,
+    Update,
 )
 from sqlrl.wording import counted
 
@@ -49,7 +57,22 @@ if TYPE_CHECKING:
 _MANY_ATOMS = 100
 """Query atoms from which a single example is a network, which deserves more than a step in a pass."""
 
-_SHARED = ("ties", "on_infeasible_truth", "record_history", "inference")
+Size = Annotated[
+    int | None,
+    Whole(1),
+    Option(
+        "examples that are grounded together; by default 512, more where they are small and fewer where they are large",
+        panel=RUN,
+    ),
+]
+Passes = Annotated[int, Whole(1), Option("passes over the examples", panel=RUN)]
+FoundBy = Annotated[Inference, Option("worlds are exact, or the linear relaxation rounded")]
+History = Annotated[
+    bool,
+    Option(
+        "keep every step's weights in the database; by default only osl does", name="--history/--no-history", panel=RUN
+    ),
+]
 
 
 # ---- the loop over windows ---------------------------------------------------------------------------
@@ -204,24 +227,21 @@ class Run:
 class SameDefaults(TypedDict, total=False):
     """The parameters of all online learners whose default values are the same in all of them; see `OnlineEstimator`."""
 
-    window: int | None
-    passes: int
-    order: Order
-    random_state: int | None
-    average: bool
-    ties: Ties
-    on_infeasible_truth: OnInfeasibleTruth
+    window: Size
+    passes: Passes
+    order: InOrder
+    random_state: Seed
+    average: Averaged
+    ties: AmongTies
+    on_infeasible_truth: OnTruth
     keep_steps: bool
-    inference: Inference
+    inference: FoundBy
 
 
 class Common(SameDefaults, total=False):
     """The parameters of all online learners."""
 
-    record_history: bool
-
-
-COMMON = tuple(Common.__annotations__)
+    record_history: History
 
 
 class OnlineEstimator(Fitted):
@@ -290,24 +310,21 @@ class OnlineEstimator(Fitted):
     steps_: pa.Table
     support_: pa.Table
 
-    settings: ClassVar[type[Parameters]]
-    """The parameters of the update rule."""
-    shared = COMMON
     learned = ("last_weights_", "n_steps_", "steps_", "support_")
 
     def __init__(
         self,
         *,
-        window: int | None = None,
-        passes: int = 1,
-        order: Order = "file",
-        random_state: int | None = None,
-        average: bool = True,
-        ties: Ties = "errors",
-        on_infeasible_truth: OnInfeasibleTruth = "warn",
-        record_history: bool = False,
+        window: Size = None,
+        passes: Passes = 1,
+        order: InOrder = "file",
+        random_state: Seed = None,
+        average: Averaged = True,
+        ties: AmongTies = "errors",
+        on_infeasible_truth: OnTruth = "warn",
         keep_steps: bool = True,
-        inference: Inference = "exact",
+        inference: FoundBy = "exact",
+        record_history: History = False,
     ) -> None:
         self.window, self.passes, self.order, self.random_state = window, passes, order, random_state
         self.average, self.ties, self.on_infeasible_truth = average, ties, on_infeasible_truth
@@ -330,20 +347,19 @@ class OnlineEstimator(Fitted):
         InputError
             A parameter is out of range; the message says which.
         """
-        if self.window is not None:
-            check_integer("window", self.window, 1)
-        check_integer("passes", self.passes, 1)
-        check_choice("order", self.order, ("file", "shuffle"))
-        if self.random_state is not None:
-            check_integer("random_state", self.random_state, 0, 2**31 - 1)
-        for name in ("average", "keep_steps"):
-            check_flag(name, getattr(self, name))
-        given = {name: getattr(self, name) for name in _SHARED}
-        return self.settings(**self._settings(), **given, seed=self.random_state or 0)
+        check_parameters(self)
+        return Parameters(
+            **vars(self._update()),
+            ties=self.ties,
+            on_infeasible_truth=self.on_infeasible_truth,
+            record_history=self.record_history,
+            inference=self.inference,
+            seed=self.random_state or 0,
+        )
 
-    def _settings(self) -> dict[str, Any]:
-        """Return what the update rule is told."""
-        return {name: getattr(self, name) for name in self.own}
+    def _update(self) -> Update:
+        """Return what the update rule asks of a step; only asked for when the parameters are in range."""
+        raise NotImplementedError
 
     def learner(self, *, names: Names | None = None) -> OnlineLearner:
         """Return a learner with these parameters that has learned nothing: it takes grounded windows, without a database.

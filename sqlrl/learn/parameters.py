@@ -1,98 +1,216 @@
-"""What every learner may be told, and its checks; the rules of `sqlrl.learn.settings` add their own."""
+"""Parameters of learners, each declared once: in the signature of a constructor, by its type, range, default value and help.
+
+    def __init__(self, sigma: Annotated[float, Above(0, "..."), Option("weight of the regulariser")] = 0.0001) -> None:
+
+From there come the checks, `get_params`, the option of the command line, and the text of a value, which is the same in Python, on the
+command line and in SQL: numbers, `true` and `false`, `none`, words, lists in brackets, texts in quotes, and an estimator by its word
+with its own parameters, `adagrad(delta=2.0)`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeGuard
+from pathlib import PurePath
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from sqlrl.errors import InputError
-from sqlrl.learn.rules import AnyRates
-from sqlrl.wording import shortened
+from sqlrl.logic.lexer import nearest
+from sqlrl.wording import counted, shortened
 
-OnInfeasibleTruth = Literal["warn", "skip", "error"]
-Ties = Literal["errors", "first"]
-Inference = Literal["exact", "relaxed"]
-
-TIE = 1e-9
-"""Worlds whose scores differ by less than this for each atom in which they differ are tied (log-odds): far below any weight that
-a step makes, far above the rounding of sums."""
+# ---- what a declaration says -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameters(ABC):
-    """How a learner learns, apart from its update rule.
+@dataclass(frozen=True)
+class Above:
+    """Finite numbers above a bound; the remedy ends the message about others."""
 
-    Parameters
-    ----------
-    ties : {"errors", "first"}
-        Which of several most probable worlds to learn from, which the sources leave open. "errors": the one farthest from
-        the labels, so that a tie counts as an error, as it does in the loss; what is learned then does not depend on how
-        a solver orders worlds. "first": the solver's own.
-    on_infeasible_truth : {"warn", "skip", "error"}
-        What to do with examples whose labels violate hard clauses: learn from them, pass over them (they are no
-        steps), or raise an error.
-    record_history : bool
-        Report every clause whose delta n was not 0 in a step, and its weight.
-    inference : {"exact", "relaxed"}
-        How worlds are found; see `sqlrl.learn.worlds.relaxed_world`.
-    seed : int
-        Seed of CP-SAT and of sampling, from 0 to 2**31 - 1.
+    low: float
+    remedy: str
 
-    Raises
-    ------
-    InputError
-        A value is out of range; the message says which.
+    def check(self, name: str, value: object) -> None:
+        """Refuse another value."""
+        check_number(name, value, self.low, True, self.remedy)
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Finite numbers from a bound on; the remedy ends the message about others."""
+
+    low: float
+    remedy: str
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse another value."""
+        check_number(name, value, self.low, False, self.remedy)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Integers in a range; the reason ends the message about others."""
+
+    low: int
+    high: int | None = None
+    reason: str = ""
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse another value."""
+        check_integer(name, value, self.low, self.high, reason=self.reason)
+
+
+Range = Above | AtLeast | Whole
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line has a parameter: its help, in a phrase, and its name where that is not the parameter's.
+
+    A flag says the opposite of the default value. `panel` is the group of options that it is shown with, by default that of its learners;
+    `value` stands for the value; `default` describes a default value that is not in the signature; `infinite` is a value that
+    stands for None.
     """
 
-    ties: Ties = "errors"
-    on_infeasible_truth: OnInfeasibleTruth = "warn"
-    record_history: bool = False
-    inference: Inference = "exact"
-    seed: int = 0
+    help: str
+    name: str | None = None
+    panel: str | None = None
+    value: str | None = None
+    default: str | None = None
+    infinite: bool = False
 
-    def __post_init__(self) -> None:
-        check_choice("ties", self.ties, ("errors", "first"))
-        check_choice("on_infeasible_truth", self.on_infeasible_truth, ("warn", "skip", "error"))
-        check_choice("inference", self.inference, ("exact", "relaxed"))
-        check_flag("record_history", self.record_history)
-        check_integer("seed", self.seed, 0, 2**31 - 1)
 
-    @property
-    @abstractmethod
-    def rates(self) -> AnyRates:
-        """The numbers of the update rule as floats; their type says which rule."""
+@dataclass(frozen=True)
+class Declaration:
+    """A parameter as a signature declares it.
 
-    @property
-    @abstractmethod
-    def remedy(self) -> str:
-        """What to change when weights grow out of range."""
+    `kind` is its type without annotations, without None and without "or several": a type, or a `Literal`.
+    """
 
-    @property
-    def loss_added(self) -> bool:
-        """Whether delta n is taken from the world that is most probable when each wrong atom adds 1."""
-        return False
+    name: str
+    kind: Any
+    optional: bool
+    several: bool
+    default: object
+    range: Range | None
+    option: Option | None
 
     @property
-    def sweeps(self) -> int:
-        """Sweeps of the chain from whose end delta n is taken; 0 if it is taken from a most probable world."""
-        return 0
+    def choices(self) -> tuple[str, ...]:
+        """The words to choose from, if it is one of some words."""
+        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
     @property
-    def augmentation(self) -> float:
-        """What each wrong atom adds to the world from which delta n is taken (log-odds)."""
-        if self.loss_added:
-            return 1.0
-        return TIE if self.ties == "errors" and self.sweeps == 0 else 0.0
+    def estimator(self) -> bool:
+        """Whether it is an estimator."""
+        return hasattr(self.kind, "get_params")
 
-    @property
-    def one_world(self) -> bool:
-        """Whether one world serves prediction and delta n: a relaxation is too dear to be solved twice for ties alone."""
-        return self.inference == "relaxed" and not self.loss_added and self.sweeps == 0
+    def check(self, value: object) -> None:
+        """Refuse a value of another type or out of range; of types that this page does not know it refuses none."""
+        if value is None and self.optional:
+            return
+        if self.several:
+            values = listed(self.name, value)
+            if not values:
+                remedy = getattr(self.range, "remedy", "give one or several")
+                raise InputError(f"{self.name}={value!r} has no value: {remedy}")
+        else:
+            values = [value]
+        for each in values:
+            if self.choices:
+                check_choice(self.name, each, self.choices)
+            elif self.range is not None and self.kind in (int, float):
+                self.range.check(self.name, each)
+            elif self.kind is bool:
+                check_flag(self.name, each)
+
+
+_KNOWN: dict[type, Mapping[str, Declaration]] = {}
+
+REQUIRED = inspect.Parameter.empty
+"""The default value of a parameter that has none."""
+
+
+def declarations(kind: type) -> Mapping[str, Declaration]:
+    """Return the parameters of a constructor by name: its own, then those that it hands on to the base class (`**common`).
+
+    A parameter of the base class that it declares anew keeps its place there, with the new default value.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.decaying import CDA
+    >>> found = declarations(CDA)
+    >>> list(found)[:4], found["sigma"].default, found["sigma"].range.low, found["update"].choices
+    (['sigma', 'update', 'label_loss', 'window'], 0.0001, 0.0, ('maximal', 'prediction'))
+    """
+    if kind in _KNOWN:
+        return _KNOWN[kind]
+    own: dict[str, Declaration] = {}
+    base: Mapping[str, Declaration] = {}
+    function = next(each for each in kind.__mro__ if "__init__" in vars(each))
+    hints = get_type_hints(function.__init__, include_extras=True)  # type: ignore[misc]
+    for name, parameter in inspect.signature(function.__init__).parameters.items():  # type: ignore[misc]
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            base = declarations(function.__mro__[1])
+        elif name != "self":
+            own[name] = _declaration(name, hints[name], parameter.default)
+    first = {name: each for name, each in own.items() if name not in base}
+    found = _KNOWN[kind] = first | {name: own.get(name, each) for name, each in base.items()}
+    return found
+
+
+def _declaration(name: str, hint: Any, default: object) -> Declaration:
+    """Take an annotation apart."""
+    found: list[Any] = []
+    optional, kind = False, hint
+    several = False
+    while True:
+        if get_origin(kind) is Annotated:
+            kind, *more = get_args(kind)
+            found += more
+        elif get_origin(kind) in (Union, UnionType):
+            parts = get_args(kind)
+            optional = optional or NoneType in parts
+            left = [part for part in parts if part is not NoneType]
+            several = several or any(get_origin(part) is not Literal and _is_several(part) for part in left)
+            single = [part for part in left if not _is_several(part)]
+            kind = single[0] if len(single) == 1 else object
+            if kind is object:
+                break
+        else:
+            break
+    ranges = [each for each in found if isinstance(each, Range)]
+    options = [each for each in found if isinstance(each, Option)]
+    return Declaration(
+        name, kind, optional, several, default, ranges[0] if ranges else None, options[0] if options else None
+    )
+
+
+def _is_several(kind: Any) -> bool:
+    """Return whether a type is of several numbers: a sequence, or an array."""
+    return get_origin(kind) in (Sequence, np.ndarray)
+
+
+def check_parameters(estimator: object) -> None:
+    """Refuse values that the declarations of an estimator do not allow.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.decaying import CDA
+    >>> check_parameters(CDA(update="random"))
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: update='random': choose 'maximal' or 'prediction'
+    """
+    for name, each in declarations(type(estimator)).items():
+        each.check(getattr(estimator, name))
+
+
+# ---- checks ------------------------------------------------------------------------------------------
 
 
 def check_number(name: str, value: object, low: float, strict: bool, remedy: str) -> None:
@@ -217,3 +335,178 @@ def check_flag(name: str, value: object) -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool):
         raise InputError(f"{name}={value!r}: give True or False")
+
+
+# ---- values as text ----------------------------------------------------------------------------------
+
+Estimators = Mapping[str, type]
+"""Estimators by their words."""
+
+_WORD = re.compile(r"[^\W\d][\w+-]*")
+_NUMBER = re.compile(r"[+-]?(?:inf\b|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)")
+_TEXT = re.compile(r"'(?:[^']|'')*'")
+_CONSTANTS = {"true": True, "false": False, "none": None}
+
+
+def value_text(value: object) -> str:
+    """Return a parameter's value as text, from which `parse_value` makes an equal one.
+
+    Raises
+    ------
+    InputError
+        It has no text, as mode declarations that are in no file.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> print(value_text(sqlrl.ConstrainedTraining(sqlrl.CDA(0.01, passes=2), "l+i")))
+    constrained(learner=cda(sigma=0.01, passes=2), mode=l+i)
+    >>> [value_text(x) for x in (None, True, 0.1, [1, 2.5], "two words", "it's", float("-inf"))]
+    ['none', 'true', '0.1', '[1, 2.5]', "'two words'", "'it''s'", '-inf']
+    """
+    plain: Any = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if plain is None or isinstance(plain, bool):
+        return str(plain).lower()
+    if isinstance(plain, int | float):
+        return repr(plain)
+    if isinstance(plain, list | tuple):
+        return f"[{', '.join(map(value_text, plain))}]"
+    word = getattr(plain, "word", "")
+    if word and hasattr(plain, "get_params"):
+        return f"{word}({', '.join(f'{name}={value_text(each)}' for name, each in given_parameters(plain))})"
+    if not isinstance(plain, str | PurePath):
+        raise InputError(f"{shortened(repr(value))} has no text: keep it in a file, and give the path of that")
+    text = str(plain)
+    if _WORD.fullmatch(text) and text not in (*_CONSTANTS, "inf"):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def given_parameters(estimator: Any) -> Iterator[tuple[str, object]]:
+    """Yield name and value of the parameters of an estimator that are not their default values."""
+    declared = declarations(type(estimator))
+    for name, value in estimator.get_params(deep=False).items():
+        equal = operator.eq(value, declared[name].default)
+        # An array, whose comparison is an array, is no default value.
+        if not (isinstance(equal, bool | np.bool_) and equal):
+            yield name, value
+
+
+def parse_value(text: str, estimators: Estimators) -> Any:
+    """Return the value that a text stands for; texts of estimators make new ones.
+
+    Raises
+    ------
+    InputError
+        It is no value, or names an estimator or a parameter that there is not.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> words = {"adagrad": sqlrl.AdaGrad, "constrained": sqlrl.ConstrainedTraining}
+    >>> parse_value("[0.1, 1, 'a b', l1]", words)
+    [0.1, 1, 'a b', 'l1']
+    >>> parse_value("constrained(learner=adagrad, mode=ibt)", words)
+    ConstrainedTraining(AdaGrad(), mode='ibt')
+    >>> parse_value("adagrad(delt=2)", words)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: AdaGrad has no parameter 'delt'; did you mean 'delta'?
+    >>> parse_value("adagrad(delta=2", words)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: adagrad(delta=2: , or ) is missing after 'adagrad(delta=2'
+    """
+    reader = _Reader(text, estimators)
+    value = reader.value()
+    if reader.rest():
+        raise reader.error(f"nothing can follow here, as {reader.rest()!r} does")
+    return value
+
+
+class _Reader:
+    """Reads a value from its text."""
+
+    def __init__(self, text: str, estimators: Estimators) -> None:
+        self.text, self.estimators, self.at = text, estimators, 0
+
+    def value(self) -> Any:
+        """Read a value."""
+        if self.take("["):
+            return self.items("]", self.value)
+        if quoted := self.match(_TEXT):
+            return quoted[1:-1].replace("''", "'")
+        if number := self.match(_NUMBER):
+            return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
+        word = self.match(_WORD)
+        if word is None:
+            raise self.error("a value is missing: give a number, a word, a 'text', true, false, none or a [list]")
+        if word in _CONSTANTS:
+            return _CONSTANTS[word]
+        return self.estimator(word) if self.take("(") else word
+
+    def estimator(self, word: str) -> Any:
+        """Read the parameters of an estimator, and make it."""
+        if word not in self.estimators:
+            known = f"; there are {', '.join(sorted(self.estimators))}"
+            raise self.error(f"there is no estimator {word!r}{nearest(word, self.estimators) or known}")
+        kind = self.estimators[word]
+        declared = declarations(kind)
+        given = dict(self.items(")", self.parameter))
+        for name, value in given.items():
+            if name not in declared:
+                raise unknown_parameter(kind, name)
+            # A word alone is an estimator where one is wanted.
+            if declared[name].estimator and isinstance(value, str) and value in self.estimators:
+                given[name] = self.estimators[value]()
+        missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in given]
+        if missing:
+            raise self.error(f"{word} needs {' and '.join(missing)}: give {missing[0]}=...")
+        return kind(**given)
+
+    def parameter(self) -> tuple[str, Any]:
+        """Read `name=value`."""
+        name = self.match(_WORD)
+        if name is None or not self.take("="):
+            raise self.error("a parameter is missing: give name=value")
+        return name, self.value()
+
+    def items(self, end: str, read: Callable[[], Any]) -> list[Any]:
+        """Read items with commas between them, up to an end."""
+        found: list[Any] = []
+        while not self.take(end):
+            if found and not self.take(","):
+                raise self.error(f", or {end} is missing")
+            found.append(read())
+        return found
+
+    def take(self, sign: str) -> bool:
+        """Go past a sign, if it comes next."""
+        there = self.rest().startswith(sign)
+        if there:
+            self.at = self.text.index(sign, self.at) + len(sign)
+        return there
+
+    def match(self, pattern: re.Pattern[str]) -> str | None:
+        """Go past what matches, if it comes next, and return it."""
+        start = len(self.text) - len(self.rest())
+        found = pattern.match(self.text, start)
+        if found is None:
+            return None
+        self.at = found.end()
+        return found[0]
+
+    def rest(self) -> str:
+        """Return what is left to read."""
+        return self.text[self.at :].lstrip()
+
+    def error(self, what: str) -> InputError:
+        """Return an error at the place that was reached."""
+        before = self.text[: self.at].rstrip()
+        return InputError(f"{self.text}: {what}" + (f" after {before!r}" if before else ""))
+
+
+def unknown_parameter(kind: type, name: str, known: Iterable[str] | None = None) -> InputError:
+    """Return the error that an estimator has no parameter of a name."""
+    names = list(declarations(kind))
+    like = nearest(name, names if known is None else known)
+    its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
+    return InputError(f"{kind.__name__} has no parameter {name!r}{like or its}")

@@ -1,13 +1,14 @@
 """The update rules behind one set of functions: compiled code takes the right one by the type of the state.
 
 A rule is a state (a NamedTuple: `steps`, then arrays with one place for each clause), rates (a NamedTuple of numbers) and
-closed forms for a weight, a sum of weights and an update: `adagrad`, `decaying`, `additive`.
+closed forms for a weight, a sum of weights and an update. The module of a learner registers its rule: `adagrad`, `decaying`, `additive`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +16,57 @@ from numba.extending import overload
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn import adagrad, additive, decaying
-from sqlrl.learn.adagrad import AdaGradState, Rates
-from sqlrl.learn.additive import AdditiveRates, AdditiveState
 from sqlrl.learn.arrays import Scratch, WindowArrays
-from sqlrl.learn.decaying import DecayingRates, DecayingState
 
-State = AdaGradState | DecayingState | AdditiveState
-AnyRates = Rates | DecayingRates | AdditiveRates
+Rates = tuple[Any, ...]
+"""The numbers of a rule, a NamedTuple."""
+
+
+class State(Protocol):
+    """What a rule remembers of m clauses, a NamedTuple: `steps`, then arrays of shape (m,), the last step of each among them."""
+
+    @property
+    def steps(self) -> int:
+        """Number of steps so far."""
+        ...
+
+    @property
+    def last(self) -> IntArray:
+        """The last step that changed each clause, counted from 1; 0 if there was none."""
+        ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
 _S = TypeVar("_S", bound=State)
-_NEW: dict[type, Callable[[int], State]] = {
-    Rates: adagrad.new_state,
-    DecayingRates: decaying.new_state,
-    AdditiveRates: additive.new_state,
-}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The functions of a rule, of Python, with the arguments of the functions below; compiled code calls them."""
+
+    state: type
+    rates: type
+    new_state: Callable[[int], Any]
+    weight_after: Callable[..., Any]
+    total_after: Callable[..., Any]
+    update_clause: Callable[..., Any]
+    step_size: Callable[..., Any]
+
+
+_RULES: dict[type, Rule] = {}
+
+
+def register(rule: Rule) -> None:
+    """Make a rule known by the types of its state and its rates."""
+    _RULES[rule.state] = _RULES[rule.rates] = rule
 
 
 # ---- what rules ask of a step ------------------------------------------------------------------------
 
 
 @kernel
-def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
+def label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
     """How wrong a world of the k-th example is: the number of wrong atoms, or 1 - F1 of its true atoms.
 
     Parameters
@@ -64,7 +95,7 @@ def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> flo
 
 
 @kernel
-def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
+def fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
     """What soft evidence adds to the score of the labels of the k-th example over that of `work.target`."""
     margin = 0.0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -75,7 +106,7 @@ def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
 
 
 @kernel
-def _products(work: Scratch, count: int) -> tuple[float, float]:
+def products(work: Scratch, count: int) -> tuple[float, float]:
     """The current weights times delta n, and the sum of the squares of delta n, over the first `count` changed clauses."""
     product, square = 0.0, 0.0
     for j in range(count):
@@ -89,23 +120,23 @@ def _products(work: Scratch, count: int) -> tuple[float, float]:
 # ---- compiled: chosen by type ---------------------------------------------------------------------------
 # The Python bodies are never run: numba replaces each call by the function that its overload returns, which takes all
 # arguments, used or not, and must be a function of Python. Not `strict`: numba would want the annotations of the two to be equal.
-# ruff: noqa: ARG001, ARG005, PLW0108
-def weight_after(state: State, i: int, step: int, rates: AnyRates) -> float:
+# ruff: noqa: ARG001
+def weight_after(state: State, i: int, step: int, rates: Rates) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since its last change; compiled code only."""
     raise NotImplementedError
 
 
-def total_after(state: State, i: int, step: int, rates: AnyRates) -> float:
+def total_after(state: State, i: int, step: int, rates: Rates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`; compiled code only."""
     raise NotImplementedError
 
 
-def update_clause(state: State, i: int, delta_n: int, step: int, rates: AnyRates, size: float) -> None:
+def update_clause(state: State, i: int, delta_n: int, step: int, rates: Rates, size: float) -> None:
     """Change clause i, whose delta n is not 0, at step `step` (from 1), by a step of `size`; compiled code only."""
     raise NotImplementedError
 
 
-def step_size(rates: AnyRates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
+def step_size(rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
     """The length of step `step` (from 1), on the k-th example, along the delta n of `work`; 0 for none; compiled code only.
 
     AdaGrad has a length for each clause: 1 for all steps.
@@ -115,76 +146,46 @@ def step_size(rates: AnyRates, window: WindowArrays, k: int, work: Scratch, coun
 
 @overload(weight_after, strict=False)
 def _weight_after(state: Any, i: Any, step: Any, rates: Any) -> Any:
-    kind = state.instance_class
-    if kind is AdaGradState:
-        return lambda state, i, step, rates: adagrad.weight_after(state, i, step, rates)
-    if kind is DecayingState:
-        return lambda state, i, step, rates: decaying.weight_after(state, i, step)
-    return lambda state, i, step, rates: state.weight[i]
+    return _RULES[state.instance_class].weight_after
 
 
 @overload(total_after, strict=False)
 def _total_after(state: Any, i: Any, step: Any, rates: Any) -> Any:
-    kind = state.instance_class
-    if kind is AdaGradState:
-        return lambda state, i, step, rates: adagrad.total_after(state, i, step, rates)
-    if kind is DecayingState:
-        return lambda state, i, step, rates: decaying.total_after(state, i, step)
-    return lambda state, i, step, rates: additive.total_after(state, i, step)
+    return _RULES[state.instance_class].total_after
 
 
 @overload(update_clause, strict=False)
 def _update_clause(state: Any, i: Any, delta_n: Any, step: Any, rates: Any, size: Any) -> Any:
-    kind = state.instance_class
-    if kind is AdaGradState:
-        return lambda state, i, delta_n, step, rates, size: adagrad.update_clause(state, i, delta_n, step, rates)
-    if kind is DecayingState:
-        return lambda state, i, delta_n, step, rates, size: decaying.update_clause(state, i, delta_n, step, size)
-    return lambda state, i, delta_n, step, rates, size: additive.update_clause(state, i, delta_n, step, size)
+    return _RULES[state.instance_class].update_clause
 
 
 @overload(step_size, strict=False)
 def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
-    kind = rates.instance_class
-    if kind is Rates:
-        return lambda rates, window, k, work, count, step: 1.0
-    if kind is DecayingRates:
-
-        def decaying_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
-            product, square = _products(work, count)
-            loss = _label_loss(window, k, work.target, rates.f1) - _fixed_margin(window, k, work)
-            return decaying.step_size(rates, loss, product, square, step)
-
-        return decaying_size
-
-    def additive_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
-        product, square = _products(work, count)
-        loss = _label_loss(window, k, work.target, rates.f1) - _fixed_margin(window, k, work)
-        return additive.step_size(rates, loss, product, square)
-
-    return additive_size
+    return _RULES[rates.instance_class].step_size
 
 
 @kernel
-def _read(state: State, rates: AnyRates, weights: FloatArray, totals: FloatArray) -> None:
+def _read(state: State, rates: Rates, weights: FloatArray, totals: FloatArray) -> None:
     for i in range(len(weights)):
         weights[i] = weight_after(state, i, state.steps, rates)
         totals[i] = total_after(state, i, state.steps, rates)
 
 
 # ---- states -----------------------------------------------------------------------------------------------
-def new_state(rates: AnyRates) -> State:
+def new_state(rates: Rates) -> State:
     """The state of a rule before the first step, without clauses.
 
     Examples
     --------
+    >>> from sqlrl.learn.decaying import DecayingRates
     >>> type(new_state(DecayingRates())).__name__
     'DecayingState'
     """
-    return _NEW[type(rates)](0)
+    state: State = _RULES[type(rates)].new_state(0)
+    return state
 
 
-def read(state: State, rates: AnyRates) -> tuple[FloatArray, FloatArray]:
+def read(state: State, rates: Rates) -> tuple[FloatArray, FloatArray]:
     """The weights (log-odds) after the last step and their averages over all steps, two arrays of shape (m,).
 
     The average is (w_1 + ... + w_T) / T with w_t the weights right after the update of step t. The zero weights before the
@@ -192,6 +193,7 @@ def read(state: State, rates: AnyRates) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
+    >>> from sqlrl.learn.additive import AdditiveRates, AdditiveState
     >>> state = AdditiveState(4, np.array([1.0]), np.array([3.0]), np.array([3]))
     >>> [x.tolist() for x in read(state, AdditiveRates())]
     [[1.0], [1.0]]
@@ -206,7 +208,8 @@ def arrays_of(state: State) -> dict[str, npt.NDArray[Any]]:
 
     Examples
     --------
-    >>> list(arrays_of(decaying.new_state()))
+    >>> from sqlrl.learn.decaying import DecayingRates
+    >>> list(arrays_of(new_state(DecayingRates())))
     ['theta', 'total', 'last']
     """
     return {name: values for name, values in state._asdict().items() if name != "steps"}
@@ -217,10 +220,17 @@ def with_arrays(state: _S, arrays: dict[str, npt.NDArray[Any]]) -> _S:
 
     Examples
     --------
+    >>> from sqlrl.learn import additive
     >>> with_arrays(additive.new_state(1), {"weight": np.ones(1)}).weight.tolist()
     [1.0]
     """
-    changed: _S = state._replace(**arrays)  # type: ignore[arg-type,assignment]
+    changed: _S = state._replace(**arrays)  # type: ignore[attr-defined]
+    return changed
+
+
+def with_steps(state: _S, steps: int) -> _S:
+    """The state with another number of steps."""
+    changed: _S = state._replace(steps=steps)  # type: ignore[attr-defined]
     return changed
 
 
@@ -229,6 +239,7 @@ def grown(state: _S, clauses: int) -> _S:
 
     Examples
     --------
+    >>> from sqlrl.learn import additive
     >>> grown(additive.new_state(1), 3).total.tolist()
     [0.0, 0.0, 0.0]
     """

@@ -33,8 +33,8 @@ from sqlrl.learn.kernel import (
     start_chain,
 )
 from sqlrl.learn.labels import Names
-from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.rules import State
+from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.solve.bounded_treewidth import compile_bounded

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.settings import Parameters
 from sqlrl.solve.conflict import Describe
 from sqlrl.solve.methods import LARGE
 from sqlrl.solve.mpe import mpe
@@ -64,10 +64,10 @@ def two_worlds(
 
     Examples
     --------
-    >>> from sqlrl.learn.settings import PerceptronParameters
+    >>> from sqlrl.learn import Perceptron
     >>> from sqlrl.solve.sample_networks import network
     >>> one = network(1, [(0, [1])])
-    >>> [x.tolist() for x in two_worlds(one, np.array([-0.5]), np.ones(1), PerceptronParameters(), lambda *_: "")]
+    >>> [x.tolist() for x in two_worlds(one, np.array([-0.5]), np.ones(1), Perceptron().parameters(), lambda *_: "")]
     [[False], [True]]
     """
     find = relaxed_world if parameters.inference == "relaxed" else partial(exact_world, prove=parameters.sweeps == 0)

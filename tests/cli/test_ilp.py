@@ -113,7 +113,7 @@ def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.Mo
 
         return pressed
 
-    monkeypatch.setattr("sqlrl.cli.inducing._shown", stop)
+    monkeypatch.setattr("sqlrl.cli.induction._shown", stop)
     done = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes")
     assert done.code == 130
     assert "interrupted; what was finished is kept" in done.err

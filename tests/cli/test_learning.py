@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlrl.cli.choices import Learner
-from sqlrl.cli.learning import ESTIMATORS
+from sqlrl.cli.learners import LEARNERS
 from tests.cli.conftest import Project, Run
 
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
@@ -54,14 +53,14 @@ def arguments(project: Project, *more: str) -> list[object]:
     return ["learn", project / "cite.duckdb", *model, "--examples", some, *found]
 
 
-@pytest.mark.parametrize("learner", [learner for learner in Learner if learner is not Learner.ilp])
-def test_every_learner_learns(run: Run, project: Project, learner: Learner) -> None:
+@pytest.mark.parametrize("learner", [word for word in LEARNERS if word != "ilp"])
+def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     done = run(*arguments(project, "--learner", learner, *CHOICES[learner], "--json"))
     assert done.code == 0, done.err
     assert sum(row["weight"] not in (None, 0) for row in done.rows()) > 50
     query = "select learner, parameters from sqlrl.run order by run desc limit 1"
     (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()
-    assert row["learner"] == ESTIMATORS[learner]
+    assert row["learner"] == LEARNERS[learner].__name__
     kept = json.loads(row["parameters"])
     wanted = {"adagrad": ("regularization", 0.01), "cda": ("label_loss", "f1"), "mira": ("average", False)}
     wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.adagrad import Rates, new_state, update_clause
+from sqlrl.learn.adagrad import AdaGradRates, new_state, update_clause
 from sqlrl.learn.rules import grown, read
 
 RATES = st.builds(
-    Rates,
+    AdaGradRates,
     st.sampled_from([0.0, 0.001, 0.1, 0.5, 3.0]),
     st.sampled_from([0.01, 1.0, 7.0]),
     st.sampled_from([0.0, 1e-3, 1.0, 10.0]),
@@ -22,7 +22,7 @@ RATES = st.builds(
 DELTAS = st.lists(st.lists(st.sampled_from([0, 0, 0, 0, 1, -1, 2, -5]), min_size=3, max_size=3), max_size=40)
 
 
-def plain(deltas: list[list[int]], rates: Rates) -> tuple[list[float], list[float]]:
+def plain(deltas: list[list[int]], rates: AdaGradRates) -> tuple[list[float], list[float]]:
     """Equation 1 for every clause at every step; the weights and their averages."""
     weights, squares, sums = [0.0] * 3, [0.0] * 3, [[0.0] for _ in range(3)]
     for row in deltas:
@@ -37,7 +37,7 @@ def plain(deltas: list[list[int]], rates: Rates) -> tuple[list[float], list[floa
     return weights, [math.fsum(s) / max(len(deltas), 1) for s in sums]
 
 
-def run(deltas: list[list[int]], rates: Rates, before: int = 0) -> tuple[FloatArray, FloatArray]:
+def run(deltas: list[list[int]], rates: AdaGradRates, before: int = 0) -> tuple[FloatArray, FloatArray]:
     """Weights and averages of three clauses that are first met after `before` steps."""
     state = grown(new_state()._replace(steps=before), 3)
     for step, row in enumerate(deltas, before + 1):
@@ -47,7 +47,7 @@ def run(deltas: list[list[int]], rates: Rates, before: int = 0) -> tuple[FloatAr
 
 
 @given(deltas=DELTAS, rates=RATES, before=st.sampled_from([0, 0, 1, 10]))
-def test_every_step_is_equation_1(deltas: list[list[int]], rates: Rates, before: int) -> None:
+def test_every_step_is_equation_1(deltas: list[list[int]], rates: AdaGradRates, before: int) -> None:
     """Clauses that are met late are as if there from the start."""
     for found, wanted in zip(run(deltas, rates, before), plain([[0] * 3] * before + deltas, rates), strict=True):
         assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)
@@ -55,7 +55,7 @@ def test_every_step_is_equation_1(deltas: list[list[int]], rates: Rates, before:
 
 def test_the_penalty_zeroes_and_keeps_zero() -> None:
     """With delta = 0 the first step moves by sign(dn) * (1 - lambda); then lambda goes off at each step."""
-    rates = Rates(0.25, 1.0, 0.0)
+    rates = AdaGradRates(0.25, 1.0, 0.0)
     found = [run([[1, -1, 0], *[[0] * 3] * later], rates) for later in range(5)]
     assert [weights.tolist() for weights, _ in found] == [
         [0.75, -0.75, 0.0],
@@ -69,7 +69,7 @@ def test_the_penalty_zeroes_and_keeps_zero() -> None:
 
 def test_averages_of_long_decays_are_exact() -> None:
     """A quarter of a million steps of discount, in dyadic numbers, where every sum is exact."""
-    rates, state = Rates(2.0**-20, 1.0, 1.0), new_state(1)
+    rates, state = AdaGradRates(2.0**-20, 1.0, 1.0), new_state(1)
     update_clause(state, 0, 1, 1, rates)
     weights, averages = read(state._replace(steps=2**18), rates)
     first = 0.5 - 2.0**-21

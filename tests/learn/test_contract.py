@@ -11,18 +11,11 @@ import numpy as np
 import pytest
 
 import sqlrl.learn.learner as module
+from sqlrl import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner
-from sqlrl.learn.parameters import Parameters
-from sqlrl.learn.settings import (
-    AdaGradParameters,
-    CDAParameters,
-    ContrastiveDivergenceParameters,
-    MIRAParameters,
-    PerceptronParameters,
-    SubgradientParameters,
-)
+from sqlrl.learn.settings import Parameters
 from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
@@ -258,23 +251,23 @@ def test_relaxed_steps_are_exact_where_the_relaxation_is() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CDAParameters(0.0), r"sigma=0.0 is not a finite number above 0: the longest step"),
-        (lambda: CDAParameters(update="best"), r"update='best': choose 'maximal' or 'prediction'"),  # type: ignore[arg-type]
-        (lambda: CDAParameters(label_loss="log"), r"label_loss='log': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
+        (lambda: CDA(0.0).parameters(), r"sigma=0.0 is not a finite number above 0: the longest step"),
+        (lambda: CDA(update="best").parameters(), r"update='best': choose 'maximal' or 'prediction'"),  # type: ignore[arg-type]
+        (lambda: CDA(label_loss="log").parameters(), r"label_loss='log': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
         (
-            lambda: CDAParameters(label_loss="f1"),
+            lambda: CDA(label_loss="f1").parameters(),
             r"label_loss='f1' cannot go with update='maximal': .* a sum over atoms",
         ),
-        (lambda: SubgradientParameters(-1), r"sigma=-1 is not"),
-        (lambda: SubgradientParameters(update=None), r"update=None: choose"),  # type: ignore[arg-type]
-        (lambda: MIRAParameters("zero-one"), r"label_loss='zero-one': choose"),  # type: ignore[arg-type]
-        (lambda: PerceptronParameters(ties="last"), r"ties='last': choose 'errors' or 'first'"),  # type: ignore[arg-type]
-        (lambda: PerceptronParameters(inference="fast"), r"inference='fast': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]
-        (lambda: PerceptronParameters(seed=-1), r"seed=-1: give an integer of at least 0"),
-        (lambda: ContrastiveDivergenceParameters("pcd"), r"counts='pcd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
-        (lambda: ContrastiveDivergenceParameters(learning_rate=0), r"learning_rate=0 is not"),
-        (lambda: ContrastiveDivergenceParameters(burst=0), r"sweeps=0: give an integer of at least 1"),
-        (lambda: AdaGradParameters(loss_augmented=1), r"loss_augmented=1: give True or False"),  # type: ignore[arg-type]
+        (lambda: Subgradient(-1).parameters(), r"sigma=-1 is not"),
+        (lambda: Subgradient(update=None).parameters(), r"update=None: choose"),  # type: ignore[arg-type]
+        (lambda: MIRA(label_loss="zero-one").parameters(), r"label_loss='zero-one': choose"),  # type: ignore[arg-type]
+        (lambda: Perceptron(ties="last").parameters(), r"ties='last': choose 'errors' or 'first'"),  # type: ignore[arg-type]
+        (lambda: Perceptron(inference="fast").parameters(), r"inference='fast': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]
+        (lambda: Perceptron(random_state=-1).parameters(), r"random_state=-1: give an integer of at least 0"),
+        (lambda: ContrastiveDivergence("pcd").parameters(), r"counts='pcd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
+        (lambda: ContrastiveDivergence(learning_rate=0).parameters(), r"learning_rate=0 is not"),
+        (lambda: ContrastiveDivergence(sweeps=0).parameters(), r"sweeps=0: give an integer of at least 1"),
+        (lambda: AdaGrad(loss_augmented=1).parameters(), r"loss_augmented=1: give True or False"),  # type: ignore[arg-type]
     ],
 )
 def test_parameters_out_of_range(make: Any, message: str) -> None:
@@ -285,8 +278,8 @@ def test_parameters_out_of_range(make: Any, message: str) -> None:
 def test_weights_out_of_range_name_the_remedy() -> None:
     one = np.ones(1, dtype=bool)
     window = Window(np.array([0]), network(1, [(0, [1])], prior=[-1.79e308]), one, one)
-    steep = ContrastiveDivergenceParameters("mpe", learning_rate=1.7e308)
-    for parameters, remedy in ((SubgradientParameters(1e-308), "raise sigma"), (steep, "lower learning_rate")):
+    steep = ContrastiveDivergence("mpe", learning_rate=1.7e308).parameters()
+    for parameters, remedy in ((Subgradient(1e-308).parameters(), "raise sigma"), (steep, "lower learning_rate")):
         learner = OnlineLearner(parameters)
         learner.learn_many(window)
         with pytest.raises(NumericError, match=f"beyond the range of floats: {remedy}"):

@@ -13,8 +13,9 @@ import pytest
 import sqlrl.learn.learner as module
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
-from sqlrl.learn import AdaGradParameters, OnlineLearner
+from sqlrl.learn import AdaGrad, OnlineLearner
 from sqlrl.learn.labels import Names, infeasible_truth
+from sqlrl.learn.settings import Parameters
 from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
@@ -25,7 +26,7 @@ from tests.learn.streams import Stream, chain_window, random_stream
 RATES = [(0.001, 1.0, 1.0), (0.05, 0.7, 0.1), (0.0, 1.0, 1.0), (0.3, 2.0, 0.0)]
 
 
-def learned(stream: Stream, parameters: AdaGradParameters, size: int, seed: int = 0) -> tuple[OnlineLearner, pa.Table]:
+def learned(stream: Stream, parameters: Parameters, size: int, seed: int = 0) -> tuple[OnlineLearner, pa.Table]:
     learner = OnlineLearner(parameters)
     steps = [learner.learn_many(window).steps for window in stream.windows(size, seed)]
     return learner, pa.concat_tables(steps)
@@ -43,7 +44,7 @@ def test_forests_equal_algorithm_1(augmented: bool) -> None:
     moved = 0
     for seed in range(60):
         stream, rates = random_stream(seed), RATES[seed % len(RATES)]
-        parameters = AdaGradParameters(*rates, loss_augmented=augmented)
+        parameters = AdaGrad(*rates, loss_augmented=augmented).parameters()
         oracle = run_oracle(stream, parameters)
         assert oracle.smallest_gap > 1e-9
         learner, steps = learned(stream, parameters, 1 + seed % 6, seed)
@@ -57,7 +58,7 @@ def test_narrow_components_equal_algorithm_1(augmented: bool) -> None:
     checked = 0
     for seed in range(100, 140):
         stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]
-        parameters = AdaGradParameters(*rates, loss_augmented=augmented)
+        parameters = AdaGrad(*rates, loss_augmented=augmented).parameters()
         oracle = run_oracle(stream, parameters)
         if oracle.smallest_gap > 1e-9:
             agree(*learned(stream, parameters, 1 + seed % 5, seed), oracle)
@@ -70,9 +71,9 @@ def test_the_general_path_equals_algorithm_1(monkeypatch: pytest.MonkeyPatch) ->
     checked = 0
     for seed in range(100, 112):
         stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]
-        oracle = run_oracle(stream, AdaGradParameters(*rates))
+        oracle = run_oracle(stream, AdaGrad(*rates).parameters())
         if oracle.smallest_gap > 1e-4:  # CP-SAT's integer weights are that exact
-            agree(*learned(stream, AdaGradParameters(*rates), 3, seed), oracle)
+            agree(*learned(stream, AdaGrad(*rates).parameters(), 3, seed), oracle)
             checked += 1
     assert checked > 5
 
@@ -82,7 +83,7 @@ def test_general_path_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, augm
     streams = [random_stream(seed, count=8) for seed in range(12)]
     for stream in streams:  # without soft evidence there are ties, which both must break alike
         stream.examples[:] = [replace(p, prior=[0.0] * p.atoms) for p in stream.examples]
-    parameters = AdaGradParameters(loss_augmented=augmented, record_history=True)
+    parameters = AdaGrad(loss_augmented=augmented, record_history=True).parameters()
 
     def everything(window_lists: list[list[Window]]) -> list[object]:
         found: list[object] = []
@@ -103,7 +104,7 @@ def test_general_path_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, augm
 def test_windows_change_no_byte() -> None:
     whole = chain_window(12)
     parts = [replace(whole, examples=whole.examples[i : i + 5]) for i in range(0, 12, 5)]
-    one, other = OnlineLearner(AdaGradParameters()), OnlineLearner(AdaGradParameters())
+    one, other = OnlineLearner(AdaGrad().parameters()), OnlineLearner(AdaGrad().parameters())
     one.learn_many(whole)
     for part in parts:
         other.learn_many(part)
@@ -113,7 +114,7 @@ def test_windows_change_no_byte() -> None:
 
 def test_order_is_that_of_the_window_and_examples_without_atoms_are_steps() -> None:
     whole = chain_window(3, length=4)
-    learner = OnlineLearner(AdaGradParameters())
+    learner = OnlineLearner(AdaGrad().parameters())
     report = learner.learn_many(replace(whole, examples=np.array([2, 77, 0, 2])))
     assert report.steps["example"].to_pylist() == [2, 77, 0, 2]
     assert report.steps["step"].to_pylist() == [0, 1, 2, 3]
@@ -123,7 +124,7 @@ def test_order_is_that_of_the_window_and_examples_without_atoms_are_steps() -> N
 
 
 def test_a_chain_task_is_learned() -> None:
-    learner = OnlineLearner(AdaGradParameters())
+    learner = OnlineLearner(AdaGrad().parameters())
     report = learner.learn_many(chain_window(120))
     loss = np.array(report.steps["loss"])
     assert loss[:10].mean() > 3
@@ -135,7 +136,7 @@ def test_a_chain_task_is_learned() -> None:
 
 
 def test_history_tells_every_update() -> None:
-    learner = OnlineLearner(AdaGradParameters(regularization=0.0, record_history=True))
+    learner = OnlineLearner(AdaGrad(regularization=0.0, record_history=True).parameters())
     windows = random_stream(5).windows(4)
     changes = pa.concat_tables([learner.learn_many(w).changes for w in windows])
     assert changes.num_rows > 5
@@ -152,25 +153,25 @@ def test_history_tells_every_update() -> None:
 
 def test_state_goes_on_where_it_was_left(tmp_path: object) -> None:
     stream = random_stream(3)
-    whole, _ = learned(stream, AdaGradParameters(), 5)
+    whole, _ = learned(stream, AdaGrad().parameters(), 5)
     windows = stream.windows(5)
-    first = OnlineLearner(AdaGradParameters())
+    first = OnlineLearner(AdaGrad().parameters())
     first.learn_many(windows[0])
     np.savez(f"{tmp_path}/state.npz", **first.state())
     with np.load(f"{tmp_path}/state.npz") as saved:
-        second = OnlineLearner.from_state(AdaGradParameters(), saved)
+        second = OnlineLearner.from_state(AdaGrad().parameters(), saved)
     for window in windows[1:]:
         second.learn_many(window)
     assert all(np.array_equal(a, b) for a, b in zip(whole.state().values(), second.state().values(), strict=True))
     with pytest.raises(InputError, match="a state of this learner has the arrays steps, weight, squares"):
-        OnlineLearner.from_state(AdaGradParameters(), {"steps": np.array(0)})
+        OnlineLearner.from_state(AdaGrad().parameters(), {"steps": np.array(0)})
     with pytest.raises(InputError, match="one place for each clause in each array"):
-        OnlineLearner.from_state(AdaGradParameters(), whole.state() | {"met": np.zeros(1, dtype=np.int64)})
+        OnlineLearner.from_state(AdaGrad().parameters(), whole.state() | {"met": np.zeros(1, dtype=np.int64)})
 
 
 def test_support_counts_steps() -> None:
     net = network(3, [(0, [1]), (1, [2, 3]), (0, [-3])], clauses=3, example=[0, 1, 1])
-    learner = OnlineLearner(AdaGradParameters(ties="first"))
+    learner = OnlineLearner(AdaGrad(ties="first").parameters())
     learner.learn_many(Window(np.array([0, 1]), net, np.array([False, True, False]), np.ones(3, dtype=bool)))
     assert learner.support().select(["support", "updates"]).to_pydict() == {"support": [2, 1, 0], "updates": [0, 1, 0]}
 
@@ -179,7 +180,7 @@ def test_unlabelled_atoms_are_refused_but_not_helpers() -> None:
     whole = chain_window(4, length=2)
     labelled = whole.labelled.copy()
     labelled[[6, 7, 13]] = False
-    learner = OnlineLearner(AdaGradParameters())
+    learner = OnlineLearner(AdaGrad().parameters())
     with pytest.raises(InputError, match=r"unlabelled atoms \(EM\).*: 3 atoms of 2 examples .* 2 of example 1;"):
         learner.learn_many(replace(whole, labelled=labelled))
     assert learner.steps == 0
@@ -197,7 +198,7 @@ def infeasible() -> Window:
 
 
 def test_labels_may_violate_hard_clauses() -> None:
-    learner = OnlineLearner(AdaGradParameters())
+    learner = OnlineLearner(AdaGrad().parameters())
     report = learner.learn_many(infeasible())
     assert learner.steps == 4
     assert report.predicted[[3, 5]].tolist() == [False, False]
@@ -225,12 +226,12 @@ def test_blocks_that_labels_break_are_named() -> None:
 
 
 def test_infeasible_labels_can_be_skipped_or_refused() -> None:
-    learner = OnlineLearner(AdaGradParameters(on_infeasible_truth="skip"))
+    learner = OnlineLearner(AdaGrad(on_infeasible_truth="skip").parameters())
     report = learner.learn_many(infeasible())
     assert report.steps["example"].to_pylist() == [2]
     assert learner.steps == 1
     assert len(learner.infeasible.clause) == 3
-    strict = OnlineLearner(AdaGradParameters(on_infeasible_truth="error"))
+    strict = OnlineLearner(AdaGrad(on_infeasible_truth="error").parameters())
     with pytest.raises(InputError, match="3 examples, among them 0, violate hard clauses"):
         strict.learn_many(infeasible())
     assert strict.steps == 0
@@ -242,7 +243,7 @@ def test_a_model_without_a_world_is_an_error_and_changes_nothing(extra: list[tup
         5, [(0, [5]), (1, [1, 2]), (1, [-1]), (1, [-2]), *extra], clauses=3, hard=[1], example=[8, 8, 8, 8, 7]
     )
     window = Window(np.array([7, 8]), net, np.ones(5, dtype=bool), np.ones(5, dtype=bool))
-    learner = OnlineLearner(AdaGradParameters())
+    learner = OnlineLearner(AdaGrad().parameters())
     with pytest.raises(ConflictError, match=r"!atom 0 \(clause 1\)") as caught:
         learner.learn_many(window)
     assert caught.value.__notes__ == ["while predicting example 8"]
@@ -250,7 +251,7 @@ def test_a_model_without_a_world_is_an_error_and_changes_nothing(extra: list[tup
 
 
 def test_ctrl_c_inside_a_window_leaves_the_learner_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    window, learner = chain_window(5), OnlineLearner(AdaGradParameters())
+    window, learner = chain_window(5), OnlineLearner(AdaGrad().parameters())
     learner.learn_many(window)
     before = learner.state()
 
@@ -269,18 +270,18 @@ def test_examples_that_are_joined_are_refused() -> None:
     joined = network(2, [(0, [1, 2])], example=[3, 4])
     everything = np.ones(2, dtype=bool)
     with pytest.raises(InputError, match="clause 0 joins atom 0 of example 3 with atom 1 of example 4"):
-        OnlineLearner(AdaGradParameters()).learn_many(Window(np.array([3, 4]), joined, everything, everything))
+        OnlineLearner(AdaGrad().parameters()).learn_many(Window(np.array([3, 4]), joined, everything, everything))
     block = network(2, [(0, [1])], blocks=[([0, 1], False)], example=[3, 4])
     with pytest.raises(InputError, match="a block joins atom 0"):
-        OnlineLearner(AdaGradParameters()).learn_many(Window(np.array([3, 4]), block, everything, everything))
+        OnlineLearner(AdaGrad().parameters()).learn_many(Window(np.array([3, 4]), block, everything, everything))
 
 
 def test_numbers_out_of_range_are_refused() -> None:
     net = network(1, [(0, [1])], prior=[np.nan])
     one = np.ones(1, dtype=bool)
     with pytest.raises(NumericError, match="soft evidence of atom 0 is nan"):
-        OnlineLearner(AdaGradParameters()).learn_many(Window(np.array([0]), net, one, one))
-    huge = OnlineLearner(AdaGradParameters(learning_rate=1.7e308, delta=0.0))
+        OnlineLearner(AdaGrad().parameters()).learn_many(Window(np.array([0]), net, one, one))
+    huge = OnlineLearner(AdaGrad(learning_rate=1.7e308, delta=0.0).parameters())
     window = Window(np.array([0]), network(1, [(0, [1])], prior=[-1.79e308]), one, one)
     huge.learn_many(window)
     with pytest.raises(NumericError, match="lower learning_rate"):
@@ -293,12 +294,12 @@ def test_ties_count_as_errors() -> None:
     whole = chain_window(1, length=5, states=2)
     net = replace(whole.network, block_exact=np.ones_like(whole.network.block_exact))
     window = replace(whole, network=net)
-    learner = OnlineLearner(AdaGradParameters(regularization=0.0))
+    learner = OnlineLearner(AdaGrad(regularization=0.0).parameters())
     report = learner.learn_many(window)
     change = delta_counts(net, window.truth, ~window.truth)
     assert learner.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]
     assert report.steps["loss"].to_pylist() == [int((report.predicted != window.truth).sum())]
-    first = OnlineLearner(AdaGradParameters(regularization=0.0, ties="first"))
+    first = OnlineLearner(AdaGrad(regularization=0.0, ties="first").parameters())
     first.learn_many(window)
     change = delta_counts(net, window.truth, report.predicted)
     assert first.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]

@@ -15,7 +15,7 @@ import pytest
 from sqlrl.errors import InfeasibleTruthWarning, InputError
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import Window
-from sqlrl.learn import AdaGrad, AdaGradParameters, OnlineLearner, Progress
+from sqlrl.learn import AdaGrad, OnlineLearner, Progress
 from sqlrl.learn.protocols import HistorySink, Order, TrainingRecord, TrainingStream
 from sqlrl.logic.model import Model
 from tests.learn.streams import chain_window
@@ -101,7 +101,7 @@ def test_fit_is_the_learner_over_the_windows() -> None:
     data, window = Data(chain_window(30)), chain_window(30)
     seen: list[Progress] = []
     fit = AdaGrad(window=8, record_history=True).fit(data, MODEL, on_window=seen.append)
-    learner = OnlineLearner(AdaGradParameters())
+    learner = OnlineLearner(AdaGrad().parameters())
     report = learner.learn_many(window)
     assert fit.weights_.tobytes() == learner.averaged_weights().tobytes()
     assert fit.last_weights_.tobytes() == learner.weights.tobytes()

@@ -15,13 +15,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from sqlrl import CDA, MIRA, Subgradient
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner, additive, decaying
 from sqlrl.learn.additive import AdditiveRates
 from sqlrl.learn.decaying import DecayingRates, harmonic_between
-from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.rules import grown, read
-from sqlrl.learn.settings import CDAParameters, MIRAParameters, SubgradientParameters
+from sqlrl.learn.settings import Parameters
 from tests.learn.oracles import LEARNERS, Oracle, Told, cda, mira, oracle_of, run_oracle, subgradient
 from tests.learn.streams import Stream, random_stream
 from tests.solve.networks import Problem, problems, worlds
@@ -204,7 +204,11 @@ def test_mira_makes_the_margin_the_loss() -> None:
 
 def test_soft_evidence_is_part_of_the_margin_and_does_not_shrink() -> None:
     problem = Problem(1, [(0, [1], 1)], [0.0], prior=[-1.5])
-    for parameters, wanted in ((CDAParameters(0.001), 2.5), (MIRAParameters(), 2.5), (SubgradientParameters(0.5), 2.0)):
+    for parameters, wanted in (
+        (CDA(0.001).parameters(), 2.5),
+        (MIRA().parameters(), 2.5),
+        (Subgradient(0.5).parameters(), 2.0),
+    ):
         stream = Stream([problem] * 2, [(True,)] * 2, [1, 1], [])
         oracle = oracle_of(parameters, 1)
         oracle.step(problem, (True,))

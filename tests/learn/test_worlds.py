@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sqlrl import AdaGrad, ContrastiveDivergence
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner
-from sqlrl.learn.settings import AdaGradParameters
-from sqlrl.learn.settings import ContrastiveDivergenceParameters as CDParameters
 from sqlrl.learn.worlds import relaxed_world, sampled_world, two_worlds
 from sqlrl.solve import methods
 from sqlrl.solve.conflict import ConflictError
@@ -122,7 +121,7 @@ def test_a_rounded_world_may_break_hard_clauses_and_is_learned_from() -> None:
     assert world[4]  # which no world of the hard clauses has
     assert not mpe(net, [0.0, 3.0]).world[4]
     truth = np.array([True, True, False, True, False])
-    learner = OnlineLearner(AdaGradParameters(inference="relaxed", ties="first"))
+    learner = OnlineLearner(AdaGrad(inference="relaxed", ties="first").parameters())
     for _ in range(3):
         learner.learn_many(Window(np.array([0]), net, truth, np.ones(5, dtype=bool)))
     assert learner.steps == 3
@@ -160,10 +159,10 @@ def test_samples_are_learned_from_without_a_proof_of_the_prediction(monkeypatch:
         return solve_cpsat(part, **options)
 
     monkeypatch.setattr(methods, "solve_cpsat", counted)
-    weights, unused = np.array([1.3, -1.0]), CDParameters("gibbs")
+    weights, unused = np.array([1.3, -1.0]), ContrastiveDivergence("gibbs").parameters()
     shown, learned = two_worlds(net, weights, None, unused, lambda *_: "")
     assert asked == []
     assert np.array_equal(shown, learned)
-    best, _ = two_worlds(net, weights, None, CDParameters("mpe", ties="first"), lambda *_: "")
+    best, _ = two_worlds(net, weights, None, ContrastiveDivergence("mpe", ties="first").parameters(), lambda *_: "")
     assert len(asked) == 1
     assert score(net, weights, best) >= score(net, weights, shown) > score(net, weights, np.zeros(n, dtype=bool))

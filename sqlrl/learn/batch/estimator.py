@@ -17,7 +17,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
-from sqlrl.learn.parameters import OnInfeasibleTruth, check_callback, check_choice, check_database, check_integer
+from sqlrl.learn.parameters import check_callback, check_database, check_parameters
 from sqlrl.learn.protocols import (
     STEP_SCHEMA,
     TUNING_SCHEMA,
@@ -26,6 +26,7 @@ from sqlrl.learn.protocols import (
     TrainingRecord,
     TrainingStream,
 )
+from sqlrl.learn.settings import OnTruth, Seed
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ ALL = 2**62
 class BatchCommon(TypedDict, total=False):
     """The parameters of all batch learners; see `BatchEstimator`."""
 
-    random_state: int | None
-    on_infeasible_truth: OnInfeasibleTruth
+    random_state: Seed
+    on_infeasible_truth: OnTruth
 
 
 class BatchEstimator(Fitted):
     """What all batch learners of weights have: they see all training examples at once, grounded once.
 
-    A subclass stores its own parameters, names them in `own`, checks them in `_check`, and learns in `_learn`; what else it
+    A subclass declares and stores its own parameters, checks in `_check` how they go together, and learns in `_learn`; what else it
     learns are attributes that `_learn` sets and `learned` names.
 
     Parameters
@@ -82,10 +83,9 @@ class BatchEstimator(Fitted):
     iterations_: pa.Table
     support_: pa.Table
 
-    shared: ClassVar[tuple[str, ...]] = tuple(BatchCommon.__annotations__)
     learned: ClassVar[tuple[str, ...]] = ("iterations_", "support_")
 
-    def __init__(self, *, random_state: int | None = None, on_infeasible_truth: OnInfeasibleTruth = "warn") -> None:
+    def __init__(self, *, random_state: Seed = None, on_infeasible_truth: OnTruth = "warn") -> None:
         self.random_state, self.on_infeasible_truth = random_state, on_infeasible_truth
 
     @property
@@ -94,15 +94,13 @@ class BatchEstimator(Fitted):
         return self.random_state or 0
 
     def _check(self) -> None:
-        """Refuse parameters that are out of range; subclasses check their own and call this.
+        """Refuse parameters that are out of range; subclasses call this, and refuse what does not go together.
 
         Raises
         ------
         InputError
         """
-        check_choice("on_infeasible_truth", self.on_infeasible_truth, ("warn", "skip", "error"))
-        if self.random_state is not None:
-            check_integer("random_state", self.random_state, 0, 2**31 - 1)
+        check_parameters(self)
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         """Learn weights of the m clauses of a problem, 0 for hard ones; subclasses do it.

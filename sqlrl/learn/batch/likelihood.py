@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Self, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,11 @@ from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
-from sqlrl.learn.parameters import check_choice, check_integer, check_number, listed, several
+from sqlrl.learn.parameters import Above, Option, Whole, listed, several
 from sqlrl.learn.protocols import TUNING_SCHEMA, TrainingDatabase, TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from sqlrl.learn.labels import InfeasibleTruth
     from sqlrl.logic.model import Model
 
@@ -94,18 +92,25 @@ class Likelihood(BatchEstimator):
     log_likelihood_: float
     optimality_: float
 
-    own = ("penalty", "strength", "folds", "prior_scale", "tolerance", "max_iterations")
+    word = "likelihood"
+    summary = "exact, for clauses with one open literal"
     learned = (*BatchEstimator.learned, "strength_", "strengths_", "log_likelihood_", "optimality_")
 
     def __init__(
         self,
-        penalty: Penalty = "l1",
-        strength: float | Sequence[float] | FloatArray = 1.0,
+        penalty: Annotated[Penalty, Option("of the weights")] = "l1",
+        strength: Annotated[
+            float | Sequence[float] | FloatArray,
+            Above(0, "it weighs the penalty, without which weights can grow without bounds"),
+            Option("weight of the penalty; of several the best is chosen by held-out labels"),
+        ] = 1.0,
         *,
-        folds: int = 5,
-        prior_scale: float | Sequence[float] | FloatArray = 1.0,
-        tolerance: float = 1e-7,
-        max_iterations: int = 2000,
+        folds: Annotated[int, Whole(2), Option("parts that are held out in turn")] = 5,
+        prior_scale: Annotated[
+            float | Sequence[float] | FloatArray, Above(0, "weights are divided by it in the penalty")
+        ] = 1.0,
+        tolerance: Annotated[float, Above(0, "1e-7 is the default"), Option("when to stop")] = 1e-7,
+        max_iterations: Annotated[int, Whole(1), Option("at most")] = 2000,
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
@@ -178,17 +183,7 @@ class Likelihood(BatchEstimator):
 
     def _check(self) -> None:
         super()._check()
-        check_choice("penalty", self.penalty, ("l1", "l2"))
-        for strength in _numbers(self.strength):
-            check_number(
-                "strength", strength, 0, True, "it weighs the penalty, without which weights can grow without bounds"
-            )
-        check_integer("folds", self.folds, 2)
-        for scale in _numbers(self.prior_scale, "prior_scale"):
-            check_number("prior_scale", scale, 0, True, "weights are divided by it in the penalty")
-        check_number("tolerance", self.tolerance, 0, True, "1e-7 is the default")
-        check_integer("max_iterations", self.max_iterations, 1)
-        if self._given is not None and len(_numbers(self.strength)) == 1:
+        if self._given is not None and len(listed("strength", self.strength)) == 1:
             raise InputError(
                 f"groups= says which atoms stay together when a strength is chosen, and strength={self.strength!r} is only one: give "
                 "several to choose from, or leave groups= out"
@@ -198,7 +193,7 @@ class Likelihood(BatchEstimator):
         problem, infeasible = super()._problem(stream)
         if several(self.prior_scale):
             assert self._model is not None
-            of_rule = np.array(_numbers(self.prior_scale), dtype=np.float64)
+            of_rule = np.array(listed("prior_scale", self.prior_scale), dtype=np.float64)
             if len(of_rule) != len(self._model.rules):
                 raise InputError(
                     f"prior_scale has {counted(len(of_rule), 'number')}, and the model has {counted(len(self._model.rules), 'rule')}: give "
@@ -222,12 +217,10 @@ class Likelihood(BatchEstimator):
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         choices = make_choices(problem, seed=self.seed)
-        strengths = _numbers(self.strength)
+        strengths = listed("strength", self.strength)
         scale = self._scale
         if scale is None:
-            scale = np.full(
-                len(problem.network.clauses), _numbers(self.prior_scale, "prior_scale")[0], dtype=np.float64
-            )
+            scale = np.full(len(problem.network.clauses), listed("prior_scale", self.prior_scale)[0], dtype=np.float64)
         self._validation = None
         if len(strengths) > 1:
             if self._groups is None:
@@ -281,23 +274,3 @@ class Likelihood(BatchEstimator):
         }
         note = f", {ends[self.strength_]}" if self.strength_ in ends else ""
         return f"{self.strength_:g}, chosen from {counted(len(tried), 'value')}{note}"
-
-
-def _numbers(value: object, name: str = "strength") -> list[Any]:
-    """Return one or several numbers of a parameter as a list.
-
-    Raises
-    ------
-    InputError
-        There are none, or they can be read only once.
-
-    Examples
-    --------
-    >>> _numbers(1.0), _numbers((0.1, 1))
-    ([1.0], [0.1, 1])
-    """
-    found = listed(name, value)
-    if not found:
-        remedy = "several to choose from" if name == "strength" else "one for each rule"
-        raise InputError(f"{name}={value!r} is empty: give a number above 0, or {remedy}")
-    return found

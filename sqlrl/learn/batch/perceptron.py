@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack, get_args
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
-from sqlrl.learn.parameters import TIE, Ties, check_choice, check_flag, check_integer, check_number
+from sqlrl.learn.batch.pscg import Deviation, Iterations
+from sqlrl.learn.parameters import Above, Option
+from sqlrl.learn.settings import TIE, AmongTies, Averaged
 from sqlrl.learn.steps import describer
 from sqlrl.learn.worlds import relaxed_world
 from sqlrl.solve.mpe import compile_program, mpe
@@ -94,34 +96,25 @@ class VotedPerceptron(BatchEstimator):
     [('Word(d, "bad") => Liked(d)', -1.0), ('Word(d, "good") => Liked(d)', 1.0)]
     """
 
-    own = ("learning_rate", "iterations", "per_clause", "average", "prior_deviation", "inference", "ties")
+    word = "voted-perceptron"
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
-        iterations: int = 100,
+        learning_rate: Annotated[
+            float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")
+        ] = 0.001,
+        iterations: Iterations = 100,
         *,
         per_clause: bool = True,
-        average: bool = True,
-        prior_deviation: float | None = 2.0,
-        inference: HowWorlds = "exact",
-        ties: Ties = "errors",
+        average: Averaged = True,
+        prior_deviation: Deviation = 2.0,
+        inference: Annotated[HowWorlds, Option("worlds are exact, or the linear relaxation rounded")] = "exact",
+        ties: AmongTies = "errors",
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
         self.learning_rate, self.iterations, self.per_clause = learning_rate, iterations, per_clause
         self.average, self.prior_deviation, self.inference, self.ties = average, prior_deviation, inference, ties
-
-    def _check(self) -> None:
-        super()._check()
-        check_number("learning_rate", self.learning_rate, 0.0, True, "without it nothing is learned")
-        check_integer("iterations", self.iterations, 1)
-        check_flag("per_clause", self.per_clause)
-        check_flag("average", self.average)
-        if self.prior_deviation is not None:
-            check_number("prior_deviation", self.prior_deviation, 0.0, True, "or give None for no prior")
-        check_choice("inference", self.inference, get_args(HowWorlds))
-        check_choice("ties", self.ties, get_args(Ties))
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         network, truth = problem.network, problem.truth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, Unpack, get_args
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
-from sqlrl.learn.parameters import check_choice, check_integer, check_number
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer
 
 # ---- the climb ---------------------------------------------------------------------------------------
 
@@ -245,6 +245,12 @@ class _Search(Generic[Known]):
 
 
 HowMoments = Literal["mcsat", "exact"]
+Iterations = Annotated[int, Whole(1), Option("how many")]
+Deviation = Annotated[
+    float | None,
+    Above(0.0, "or give None for no prior"),
+    Option("standard deviation of the Gaussian prior; inf is no prior", infinite=True),
+]
 
 
 class PSCG(BatchEstimator):
@@ -317,17 +323,8 @@ class PSCG(BatchEstimator):
     [('Word(d, "good") => Liked(d)', 1.482), ('Word(d, "bad") => Liked(d)', -1.043)]
     """
 
-    own = (
-        "iterations",
-        "samples",
-        "most_samples",
-        "burn_in",
-        "prior_deviation",
-        "damping",
-        "distrust",
-        "tolerance",
-        "moments",
-    )
+    word = "pscg"
+    summary = "scaled conjugate gradient"
     learned = (*BatchEstimator.learned, "rejected_", "converged_")
 
     rejected_: int
@@ -335,16 +332,16 @@ class PSCG(BatchEstimator):
 
     def __init__(
         self,
-        iterations: int = 100,
+        iterations: Iterations = 100,
         *,
-        samples: int = 5,
+        samples: Annotated[int, Whole(2), Option("worlds drawn for each iteration")] = 5,
         most_samples: int | None = None,
-        burn_in: int = 0,
-        prior_deviation: float | None = 2.0,
-        damping: float = 100.0,
-        distrust: float = 0.25,
-        tolerance: float = 1e-5,
-        moments: HowMoments = "mcsat",
+        burn_in: Annotated[int, Whole(0)] = 0,
+        prior_deviation: Deviation = 2.0,
+        damping: Annotated[float, AtLeast(0.0, "0 trusts the quadratic model wholly")] = 100.0,
+        distrust: Annotated[float, AtLeast(0.0, "it is a share of what a step was predicted to gain")] = 0.25,
+        tolerance: Annotated[float, AtLeast(0.0, "it is a gain in log-likelihood"), Option("when to stop")] = 1e-5,
+        moments: Annotated[HowMoments, Option("where expected counts come from")] = "mcsat",
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
@@ -354,21 +351,12 @@ class PSCG(BatchEstimator):
 
     def _check(self) -> None:
         super()._check()
-        check_integer("iterations", self.iterations, 1)
-        check_integer("samples", self.samples, 2)
         if self.most_samples is not None:
             check_integer("most_samples", self.most_samples, self.samples)
-        check_integer("burn_in", self.burn_in, 0)
-        if self.prior_deviation is not None:
-            check_number("prior_deviation", self.prior_deviation, 0.0, True, "or give None for no prior")
-        check_number("damping", self.damping, 0.0, False, "0 trusts the quadratic model wholly")
-        check_number("distrust", self.distrust, 0.0, False, "it is a share of what a step was predicted to gain")
         if self.distrust > 0.75:
             raise InputError(
                 f"distrust={self.distrust!r} is above 0.75, where a step is trusted: give a smaller number"
             )
-        check_number("tolerance", self.tolerance, 0.0, False, "it is a gain in log-likelihood")
-        check_choice("moments", self.moments, get_args(HowMoments))
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         plan = Climbing(

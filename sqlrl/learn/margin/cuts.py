@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import FloatArray, IntArray
+
+Penalty = Literal["l1", "l2"]
+Loss = Literal["hamming", "zero-one"]
+Separation = Literal["relaxed", "exact"]
 
 
 @dataclass(frozen=True, eq=False)

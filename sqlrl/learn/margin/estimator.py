@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +13,13 @@ from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
-from sqlrl.learn.parameters import check_choice, check_integer, check_number, listed
+from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
+from sqlrl.learn.parameters import Above, Option, Whole, listed
 from sqlrl.learn.protocols import TUNING_SCHEMA
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.learn.margin.masters import Penalty
     from sqlrl.learn.margin.planes import State, Trained
-    from sqlrl.learn.margin.separation import Loss, Separation
 
 CHOICES = pa.schema(
     [
@@ -120,29 +119,27 @@ class MaxMargin(BatchEstimator):
     choices_: pa.Table
     gap_: float
 
-    own: ClassVar[tuple[str, ...]] = (
-        "C",
-        "penalty",
-        "loss",
-        "separation",
-        "epsilon",
-        "max_iterations",
-        "cache",
-        "folds",
-    )
+    word = "max-margin"
+    summary = "structural SVM"
     learned = (*BatchEstimator.learned, "choices_", "gap_")
 
     def __init__(
         self,
-        C: float | Sequence[float] | FloatArray = 1.0,  # noqa: N803 - the name that everybody knows
+        C: Annotated[  # noqa: N803 - the name that everybody knows
+            float | Sequence[float] | FloatArray,
+            Above(0.0, "it is the price of the slack; the thesis tries 1, 10, 100, 1000 and 10000"),
+            Option(
+                "price of the slack; of several the best is chosen by training examples, with --folds by held-out ones"
+            ),
+        ] = 1.0,
         *,
-        penalty: Penalty = "l2",
-        loss: Loss = "hamming",
-        separation: Separation = "relaxed",
-        epsilon: float = 0.001,
-        max_iterations: int = 1000,
-        cache: int = 50,
-        folds: int | None = None,
+        penalty: Annotated[Penalty, Option("of the weights")] = "l2",
+        loss: Annotated[Loss, Option("by which labels outscore others")] = "hamming",
+        separation: Annotated[Separation, Option("how violated margins are found")] = "relaxed",
+        epsilon: Annotated[float, Above(0.0, "the thesis uses 0.001"), Option("violation that is accepted")] = 0.001,
+        max_iterations: Annotated[int, Whole(1), Option("at most")] = 1000,
+        cache: Annotated[int, Whole(1)] = 50,
+        folds: Annotated[int | None, Whole(2), Option("parts that are held out in turn", default="none")] = None,
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
@@ -156,25 +153,11 @@ class MaxMargin(BatchEstimator):
 
     def _check(self) -> None:
         super()._check()
-        remedy = "it is the price of the slack; the thesis tries 1, 10, 100, 1000 and 10000"
-        values = listed("C", self.C)
-        if len(values) == 0:
-            raise InputError(f"C={self.C!r} has no value: {remedy}")
-        for value in values:
-            check_number("C", value, 0.0, True, remedy)
-        check_choice("penalty", self.penalty, ("l2", "l1"))
-        check_choice("loss", self.loss, ("hamming", "zero-one"))
-        check_choice("separation", self.separation, ("relaxed", "exact"))
-        check_number("epsilon", self.epsilon, 0.0, True, "the thesis uses 0.001")
-        check_integer("max_iterations", self.max_iterations, 1)
-        check_integer("cache", self.cache, 1)
-        if self.folds is not None:
-            check_integer("folds", self.folds, 2)
-            if len(self.strengths) == 1:
-                raise InputError(
-                    f"folds={self.folds} says how examples are held out to choose C, and C={self.strengths[0]:g} is only one value: give several to "
-                    "choose from, or leave folds out"
-                )
+        if self.folds is not None and len(self.strengths) == 1:
+            raise InputError(
+                f"folds={self.folds} says how examples are held out to choose C, and C={self.strengths[0]:g} is only one value: give several to "
+                "choose from, or leave folds out"
+            )
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
         from sqlrl.learn.margin.planes import Stopping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -126,8 +126,6 @@ def solve_dual(
 
 # ---- least squared norm ------------------------------------------------------------------------------
 
-
-Penalty = Literal["l2", "l1"]
 
 HIGH = 0.5
 """The highest level, as a part of the gap above the lower bound; it is halved as long as the cuts are as good as promised."""

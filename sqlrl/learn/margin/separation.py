@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.margin.cuts import Cut
+from sqlrl.learn.margin.cuts import Cut, Loss, Separation
 from sqlrl.learn.steps import describer
 from sqlrl.solve.alternatives import differing
 from sqlrl.solve.counts import delta_counts
@@ -18,9 +17,6 @@ from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import compile_program, mpe
 from sqlrl.solve.restriction import select_each
 from sqlrl.solve.weighted import weigh
-
-Loss = Literal["hamming", "zero-one"]
-Separation = Literal["relaxed", "exact"]
 
 ROUNDED = 44
 """Weights are rounded to 2 to the minus this part of all that they add up to."""

@@ -10,12 +10,13 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.learn.batch.problem import Problem, fixed_values
 from sqlrl.learn.labels import infeasible_truth
+from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.margin.interior import Interior, Linear, Reached
 from sqlrl.learn.margin.joint import group_clauses, is_joint, make_joint
-from sqlrl.learn.margin.masters import AbsoluteNorm, Penalty, SquaredNorm
+from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
-from sqlrl.learn.margin.separation import Loss, Oracle, Separation
+from sqlrl.learn.margin.separation import Oracle
 
 
 class JointTraining:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,8 @@ from sqlrl.errors import (
 )
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.fitted import Configured, call
-from sqlrl.learn.parameters import check_callback, check_database
+from sqlrl.learn.parameters import Option, check_callback, check_database
+from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.formulas import parse_formula
@@ -33,8 +34,25 @@ from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
 from sqlrl.structure.ilp.commands import Induction, SeedReport
 from sqlrl.structure.ilp.protocols import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession, Task
-from sqlrl.structure.ilp.scores import Evaluation
-from sqlrl.structure.ilp.settings import Command, Distinct, ILPParameters, SeedOrder, resolved
+from sqlrl.structure.ilp.settings import (
+    CLAUSES,
+    FALLBACKS,
+    BottomLimit,
+    ByEvaluation,
+    ClauseLength,
+    Command,
+    Depth,
+    Distinct,
+    ILPParameters,
+    KeepAbove,
+    M,
+    MinAccuracy,
+    MinPositive,
+    MinScore,
+    Nodes,
+    Noise,
+    resolved,
+)
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -203,36 +221,49 @@ class ILP(Configured):
     seconds_: dict[str, float]
     run_: int
 
-    own = (
-        "bias", "command", "depth", "clause_length", "min_positive", "noise", "nodes", "evaluation", "m", "min_score",
-        "min_accuracy", "keep_above", "explore", "above_seed", "distinct", "order", "random_state", "bottom_limit", "limit",
-        "keep_coverage",
-    )  # fmt: skip
-    """The constructor's arguments."""
+    word = "ilp"
+    summary = "clauses without weights, from bottom clauses"
+    fallbacks = FALLBACKS
 
     def __init__(
         self,
-        bias: Bias | str | Path | None = None,
+        bias: Annotated[
+            Bias | str | Path | None,
+            Option(
+                "Aleph's mode declarations and settings; without it they are derived from types and keys",
+                panel=CLAUSES,
+                value="FILE",
+            ),
+        ] = None,
         *,
-        command: Command = "induce_cover",
-        depth: int | None = None,
-        clause_length: int | None = None,
-        min_positive: int | None = None,
-        noise: int | None = None,
-        nodes: int | None = None,
-        evaluation: Evaluation | None = None,
-        m: float | Literal["likelihood"] | None = None,
-        min_score: float | None = None,
-        min_accuracy: float | None = None,
-        keep_above: float | None = None,
-        explore: bool = False,
-        above_seed: bool = True,
-        distinct: Distinct = "clause",
-        order: SeedOrder = "file",
-        random_state: int | None = None,
-        bottom_limit: int = 2000,
+        command: Annotated[Command, Option("which seeds and scores", panel=CLAUSES)] = "induce_cover",
+        depth: Depth | None = None,
+        clause_length: ClauseLength | None = None,
+        min_positive: MinPositive | None = None,
+        noise: Noise | None = None,
+        nodes: Nodes | None = None,
+        evaluation: ByEvaluation | None = None,
+        m: M | None = None,
+        min_score: MinScore | None = None,
+        min_accuracy: MinAccuracy | None = None,
+        keep_above: KeepAbove = None,
+        explore: Annotated[bool, Option("score also clauses that cannot become the best", panel=CLAUSES)] = False,
+        above_seed: Annotated[
+            bool,
+            Option(
+                "a theory may have clauses that score no more than the seed's own fact",
+                name="--below-seed",
+                panel=CLAUSES,
+            ),
+        ] = True,
+        distinct: Annotated[Distinct, Option("what makes two clauses one", panel=CLAUSES)] = "clause",
+        order: InOrder = "file",
+        random_state: Seed = None,
+        bottom_limit: BottomLimit = 2000,
         limit: int | None = None,
-        keep_coverage: bool = False,
+        keep_coverage: Annotated[
+            bool, Option("keep what all clauses cover in sqlrl.coverage, not only those of the theory", panel=CLAUSES)
+        ] = False,
     ) -> None:
         self.bias, self.command, self.depth, self.clause_length = bias, command, depth, clause_length
         self.min_positive, self.noise, self.nodes = min_positive, noise, nodes
@@ -261,9 +292,6 @@ class ILP(Configured):
         if name in ILP.__annotations__:
             raise NotFittedError(f"this ILP has no {name} yet: call fit(db, target) first")
         raise AttributeError(f"'ILP' object has no attribute {name!r}")
-
-    def _names(self) -> tuple[str, ...]:
-        return self.own
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what was learned, in words; nothing before `fit`."""

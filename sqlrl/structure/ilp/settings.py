@@ -5,16 +5,45 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from sqlrl.errors import InputError
-from sqlrl.learn.parameters import check_choice, check_flag, check_integer, check_number
-from sqlrl.structure.ilp.scores import EVALUATIONS, Evaluation
+from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer, check_number, check_parameters
+from sqlrl.learn.protocols import Order
+from sqlrl.structure.ilp.scores import Evaluation
+
+CLAUSES = "Clauses (--learner ilp)"
+_LOWEST = -1e308
+_SHARE = "it is a share of what a clause covers"
 
 Command = Literal["induce", "induce_cover", "induce_max"]
-COMMANDS: tuple[Command, ...] = get_args(Command)
 Distinct = Literal["clause", "coverage"]
-SeedOrder = Literal["file", "shuffle"]
+
+Depth = Annotated[int, Whole(1), Option("how far from a seed facts may be (i)", panel=CLAUSES)]
+ClauseLength = Annotated[int, Whole(1), Option("the most literals, with the head", panel=CLAUSES)]
+MinPositive = Annotated[int, Whole(1), Option("the least positive atoms covered (minpos)", panel=CLAUSES)]
+Noise = Annotated[int, Whole(0), Option("the most negative atoms covered", panel=CLAUSES)]
+Nodes = Annotated[int, Whole(1), Option("the most clauses scored for a seed", panel=CLAUSES)]
+ByEvaluation = Annotated[Evaluation, Option("the score (evalfn)", panel=CLAUSES)]
+M = Annotated[
+    float | Literal["likelihood"],
+    Option(
+        "mestimate: a number, or `likelihood` for the likeliest one",
+        panel=CLAUSES,
+        value="X|likelihood",
+        default="the bias', or auto_m's",
+    ),
+]
+MinScore = Annotated[float, Option("the least score in a theory", panel=CLAUSES)]
+MinAccuracy = Annotated[
+    float, AtLeast(0.0, _SHARE), Option("the least share of positive atoms covered (minacc)", panel=CLAUSES)
+]
+KeepAbove = Annotated[
+    float | None,
+    AtLeast(_LOWEST, "or None to keep no other clauses"),
+    Option("keep all clauses whose m-estimate exceeds this, not only the theory", panel=CLAUSES),
+]
+BottomLimit = Annotated[int, Whole(1), Option("the most literals of a bottom clause", panel=CLAUSES)]
 
 OF_ALEPH: Mapping[str, str] = {
     "depth": "i",
@@ -47,47 +76,41 @@ class ILPParameters:
     """
 
     command: Command = "induce_cover"
-    depth: int = 2
-    clause_length: int = 5
-    min_positive: int = 2
-    noise: int = 300
-    nodes: int = 5000
-    evaluation: Evaluation = "auto_m"
-    m: float | Literal["likelihood"] | None = None
-    min_score: float = 0.6
-    min_accuracy: float = 0.0
-    keep_above: float | None = None
+    depth: Depth = 2
+    clause_length: ClauseLength = 5
+    min_positive: MinPositive = 2
+    noise: Noise = 300
+    nodes: Nodes = 5000
+    evaluation: ByEvaluation = "auto_m"
+    m: M | None = None
+    min_score: MinScore = 0.6
+    min_accuracy: MinAccuracy = 0.0
+    keep_above: KeepAbove = None
     explore: bool = False
     above_seed: bool = True
     distinct: Distinct = "clause"
-    order: SeedOrder = "file"
+    order: Order = "file"
     seed: int = 0
-    bottom_limit: int = 2000
+    bottom_limit: BottomLimit = 2000
     keep_coverage: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("command", self.command, COMMANDS)
-        for name in ("depth", "clause_length", "min_positive", "nodes", "bottom_limit"):
-            check_integer(name, getattr(self, name), 1)
-        check_integer("noise", self.noise, 0)
-        check_choice("evaluation", self.evaluation, EVALUATIONS)
+        check_parameters(self)
         if self.m is not None and self.m != "likelihood":
             check_number("m", self.m, 0.0, False, "or 'likelihood', or None for the root of what a clause covers")
         if self.m is not None and self.evaluation != "mestimate":
             raise InputError(f"m={self.m!r} goes with evaluation='mestimate', not with {self.evaluation!r}")
-        lowest = float("-1e308")
         if self.min_score != -math.inf:
-            check_number("min_score", self.min_score, lowest, False, "the least score of an acceptable clause, or -inf")
-        check_number("min_accuracy", self.min_accuracy, 0.0, False, "it is a share of what a clause covers")
+            check_number(
+                "min_score", self.min_score, _LOWEST, False, "the least score of an acceptable clause, or -inf"
+            )
         if self.min_accuracy > 1:
             raise InputError(f"min_accuracy={self.min_accuracy!r} is above 1: it is a share of what a clause covers")
-        if self.keep_above is not None:
-            check_number("keep_above", self.keep_above, lowest, False, "or None to keep no other clauses")
-        check_choice("distinct", self.distinct, get_args(Distinct))
-        check_choice("order", self.order, get_args(SeedOrder))
         check_integer("random_state", self.seed, 0, 2**31 - 1)
-        for name in ("explore", "above_seed", "keep_coverage"):
-            check_flag(name, getattr(self, name))
+
+
+FALLBACKS: Mapping[str, object] = {each.name: each.default for each in fields(ILPParameters) if each.name in OF_ALEPH}
+"""What stands in place of None where the bias sets nothing."""
 
 
 def resolved(given: Mapping[str, Any], settings: Mapping[str, Any]) -> ILPParameters:

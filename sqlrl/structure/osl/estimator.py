@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, Unpack, cast
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -13,10 +13,12 @@ import pyarrow as pa
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
+from sqlrl.learn.adagrad import Delta, Eta, Lambda, adagrad
 from sqlrl.learn.labels import Names
-from sqlrl.learn.online import Learner, OnlineEstimator, SameDefaults
-from sqlrl.learn.parameters import Parameters
+from sqlrl.learn.online import History, Learner, OnlineEstimator, SameDefaults
+from sqlrl.learn.parameters import Option, Whole
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
+from sqlrl.learn.settings import Parameters, Update
 from sqlrl.logic.modes import Modes, read_modes
 from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.protocols import GrowingDatabase, GrowingStream
@@ -25,6 +27,8 @@ from sqlrl.structure.osl.settings import OSLParameters
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
+
+CLAUSES = "Clauses (--learner osl)"
 
 
 class OSL(OnlineEstimator):
@@ -83,32 +87,39 @@ class OSL(OnlineEstimator):
     [(0, 0, 1, 0.4995...)]
     """
 
-    settings = OSLParameters
-    own = (
-        "modes",
-        "max_length",
-        "min_count_difference",
-        "regularization",
-        "learning_rate",
-        "delta",
-        "pool",
-        "longest_only",
-        "look_ahead",
-    )
+    word = "osl"
+    summary = "clauses and their weights"
 
     def __init__(
         self,
-        modes: Modes | str | Path,
-        max_length: int = 4,
-        min_count_difference: int = 1,
+        modes: Annotated[
+            Modes | str | Path,
+            Option(
+                "file of mode declarations: which atoms paths join, which constants clauses keep",
+                value="FILE",
+                panel=CLAUSES,
+            ),
+        ],
+        max_length: Annotated[
+            int,
+            Whole(2, reason="since the start of a path alone makes no clause"),
+            Option("the most atoms of a path", panel=CLAUSES),
+        ] = 4,
+        min_count_difference: Annotated[
+            int, Whole(1), Option("the least delta n of a clause that is added", panel=CLAUSES)
+        ] = 1,
         *,
-        regularization: float = 0.001,
-        learning_rate: float = 1.0,
-        delta: float = 1.0,
-        pool: int = 1,
-        longest_only: bool = False,
-        look_ahead: bool = False,
-        record_history: bool = True,
+        regularization: Lambda = 0.001,
+        learning_rate: Eta = 1.0,
+        delta: Delta = 1.0,
+        pool: Annotated[int, Whole(1), Option("examples whose candidates are counted together", panel=CLAUSES)] = 1,
+        longest_only: Annotated[
+            bool, Option("no sub-clauses of longer clauses of the same step", panel=CLAUSES)
+        ] = False,
+        look_ahead: Annotated[
+            bool, Option("follow no path that cannot suffice any more; the same clauses", panel=CLAUSES)
+        ] = False,
+        record_history: History = True,
         **common: Unpack[SameDefaults],
     ) -> None:
         super().__init__(record_history=record_history, **common)
@@ -138,12 +149,27 @@ class OSL(OnlineEstimator):
         InputError, ParseError
             A parameter is out of range, or the modes cannot be read.
         """
-        parameters = self.parameters()
-        assert isinstance(parameters, OSLParameters)
-        return OSLLearner(parameters, self._modes(), types, names=names)
+        return OSLLearner(self.parameters(), self._modes(), types, names=names)
 
-    def _settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.own if name != "modes"}
+    def parameters(self) -> OSLParameters:
+        """Return the checked parameters.
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range; the message says which.
+        """
+        return OSLParameters(
+            **vars(super().parameters()),
+            max_length=self.max_length,
+            min_count_difference=self.min_count_difference,
+            pool=self.pool,
+            longest_only=self.longest_only,
+            look_ahead=self.look_ahead,
+        )
+
+    def _update(self) -> Update:
+        return adagrad(self.regularization, self.learning_rate, self.delta)
 
     def _modes(self) -> Modes:
         if isinstance(self.modes, Modes):

@@ -27,13 +27,13 @@ from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.rows import Rows
 from sqlrl.kernels import kernel
-from sqlrl.learn.adagrad import AdaGradState, Rates, new_state, update_clause, weight_after
+from sqlrl.learn.adagrad import AdaGradRates, AdaGradState, new_state, update_clause, weight_after
 from sqlrl.learn.arrays import Tally, new_tally
 from sqlrl.learn.labels import InfeasibleTruth, Names, no_infeasible_truth
 from sqlrl.learn.learner import WindowReport, admitted
-from sqlrl.learn.parameters import Parameters
 from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.rules import arrays_of, grown, longer, read, with_arrays
+from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import Slices, cut, example_network
 from sqlrl.learn.steps import describer
 from sqlrl.learn.worlds import two_worlds
@@ -152,7 +152,7 @@ class Growing(NamedTuple):
 
 
 @kernel
-def _weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Rates) -> FloatArray:
+def _weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: AdaGradRates) -> FloatArray:
     """Return the weights (log-odds) of some clauses just before step `step` (from 1)."""
     weights = np.empty(len(clauses))
     for k in range(len(clauses)):
@@ -162,7 +162,7 @@ def _weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Ra
 
 @kernel
 def _update(
-    state: AdaGradState, tally: Tally, clauses: IntArray, delta_n: IntArray, step: int, rates: Rates
+    state: AdaGradState, tally: Tally, clauses: IntArray, delta_n: IntArray, step: int, rates: AdaGradRates
 ) -> FloatArray:
     """Take step `step` (from 1) for clauses that occur in its example, in place; return their weights after it.
 
@@ -196,8 +196,11 @@ def _step_worlds(
 
     Examples
     --------
+    >>> from sqlrl.structure.osl.estimator import OSL
     >>> loss = np.array([1.0, 1.0])
-    >>> worlds = _step_worlds(network(2, [(0, [1])]), np.array([-0.5]), loss, OSLParameters(), lambda *_: "")
+    >>> worlds = _step_worlds(
+    ...     network(2, [(0, [1])]), np.array([-0.5]), loss, OSL("modes.txt").parameters(), lambda *_: ""
+    ... )
     >>> [world.tolist() for world in worlds]
     [[False, False], [True, True]]
     """

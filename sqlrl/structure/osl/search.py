@@ -54,7 +54,10 @@ def nothing_added(searched: Searched, parameters: OSLParameters) -> str:
 
     Examples
     --------
-    >>> print(nothing_added(Searched(missed=3, starts=3, paths=2), OSLParameters(min_count_difference=5)))
+    >>> from sqlrl.structure.osl.estimator import OSL
+    >>> print(
+    ...     nothing_added(Searched(missed=3, starts=3, paths=2), OSL("modes.txt", min_count_difference=5).parameters())
+    ... )
     no clause was added: of the clauses of 2 paths none has a delta n of min_count_difference=5; lower it, or raise pool, now 1
     """
     atoms, least = f"{counted(searched.missed, 'true atom')} predicted false", parameters.min_count_difference

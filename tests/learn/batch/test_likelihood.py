@@ -137,7 +137,7 @@ def test_hard_clauses_and_infeasible_labels() -> None:
         ({"strength": -1}, "strength=-1 is not a finite number above 0"),
         ({"strength": 0}, "strength=0 is not a finite number above 0: it weighs the penalty"),
         ({"strength": [1.0, math.inf]}, "strength=inf"),
-        ({"strength": []}, "is empty: give a number above 0"),
+        ({"strength": []}, r"=\[\] has no value: it weighs the penalty"),
         ({"strength": "1"}, "strength='1'"),
         ({"penalty": "l3"}, "penalty='l3': choose 'l1' or 'l2'"),
         ({"folds": 1}, "folds=1: give an integer of at least 2"),

@@ -14,7 +14,7 @@ from sqlrl.learn.batch.perceptron import HowWorlds, VotedPerceptron, true_ground
 from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.batch.problem import Problem as Training
 from sqlrl.learn.labels import Names
-from sqlrl.learn.parameters import TIE
+from sqlrl.learn.settings import TIE
 from sqlrl.solve.sample_networks import network
 from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, random_problem, training
 from tests.solve.networks import Problem, World, holds, worlds

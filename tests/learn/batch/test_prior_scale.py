@@ -82,7 +82,7 @@ def test_a_strength_is_chosen_with_the_prior(data: tuple[sqlrl.Database, np.ndar
     ("scale", "message"),
     [
         ((1.0, 2.0), "prior_scale has 2 numbers, and the model has 3 rules"),
-        ((), "prior_scale=.. is empty"),
+        ((), "prior_scale=.. has no value"),
         (0.0, "prior_scale"),
         ((1.0, -1.0, 1.0), "prior_scale"),
         ("wide", "prior_scale"),

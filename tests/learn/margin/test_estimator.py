@@ -185,7 +185,7 @@ def test_the_same_run_twice_gives_the_same_weights() -> None:
         ({"C": []}, "C=\\[\\] has no value"),
         ({"C": [1, "x"]}, "C='x' is not a finite number"),
         ({"C": "10"}, "C='10' is not a finite number"),
-        ({"penalty": "l3"}, "penalty='l3': choose 'l2' or 'l1'"),
+        ({"penalty": "l3"}, "penalty='l3': choose 'l1' or 'l2'"),
         ({"loss": "f1"}, "loss='f1': choose 'hamming' or 'zero-one'"),
         ({"separation": "mpe"}, "separation='mpe': choose 'relaxed' or 'exact'"),
         ({"epsilon": 0}, "epsilon=0 is not a finite number above 0"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from sqlrl import OSL
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.errors import InputError
@@ -27,7 +28,6 @@ from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.patterns import clause_of
 from sqlrl.structure.osl.protocols import GrowingWindow
 from sqlrl.structure.osl.search import Target
-from sqlrl.structure.osl.settings import OSLParameters
 
 Atom = tuple[str, tuple[str, ...]]
 Literal = tuple[bool, str, tuple[str, ...]]
@@ -319,9 +319,7 @@ def test_clauses_and_weights_are_those_of_the_printed_algorithm(
     case = Case(seed)
     program = case.program(RULES if rules else "")
     lam, eta, delta = RATES
-    parameters = OSLParameters(
-        regularization=lam, learning_rate=eta, delta=delta, ties="first", max_length=longest, min_count_difference=least,
-    )  # fmt: skip
+    parameters = OSL("modes.txt", regularization=lam, learning_rate=eta, delta=delta, ties="first", max_length=longest, min_count_difference=least).parameters()  # fmt: skip
     types = {name: info.types for name, info in program.layout.predicates.items()}
     learner = OSLLearner(parameters, parse_modes(MODES), types)
     expected = Transcribed(case, rules, least, longest)
@@ -357,7 +355,7 @@ def test_clauses_and_weights_are_those_of_the_printed_algorithm(
 def learned(case: Case, *, size: int = 9, **options: object) -> OSLLearner:
     program = case.program(RULES)
     types = {name: info.types for name, info in program.layout.predicates.items()}
-    learner = OSLLearner(OSLParameters(**options), parse_modes(MODES), types)  # type: ignore[arg-type]
+    learner = OSLLearner(OSL("modes.txt", **options).parameters(), parse_modes(MODES), types)  # type: ignore[arg-type]
     bibs = names_of(program, "bib")
     for _ in grown(program, learner, size, np.array([bibs.index(bib) for bib in case.citations], dtype=np.int64)):
         pass
@@ -393,12 +391,14 @@ def test_a_state_goes_on_where_it_was_taken() -> None:
         types = {name: info.types for name, info in program.layout.predicates.items()}
         bibs = names_of(program, "bib")
         order = np.array([bibs.index(bib) for bib in case.citations], dtype=np.int64)
-        learner = OSLLearner(OSLParameters(), parse_modes(MODES), types)
+        learner = OSLLearner(OSL("modes.txt").parameters(), parse_modes(MODES), types)
         for place in range(len(order)):
             for _ in grown(program, learner, 1, order[place : place + 1]):
                 pass
             if interrupted:
-                learner = OSLLearner.from_state(OSLParameters(), parse_modes(MODES), types, learner.state())
+                learner = OSLLearner.from_state(
+                    OSL("modes.txt").parameters(), parse_modes(MODES), types, learner.state()
+                )
         results.append(learner)
         program.close()
     whole, resumed = results
@@ -410,7 +410,7 @@ def test_a_state_goes_on_where_it_was_taken() -> None:
 
 def test_arrays_of_another_learner_are_refused() -> None:
     with pytest.raises(InputError, match="a state of this learner has the arrays"):
-        OSLLearner.from_state(OSLParameters(), parse_modes(MODES), TYPES, {"steps": np.array(0)})
+        OSLLearner.from_state(OSL("modes.txt").parameters(), parse_modes(MODES), TYPES, {"steps": np.array(0)})
 
 
 def test_every_clause_says_what_caused_it() -> None:
@@ -428,4 +428,4 @@ def test_every_clause_says_what_caused_it() -> None:
 )
 def test_parameters_out_of_range_are_refused(option: str, value: object) -> None:
     with pytest.raises(InputError, match=option):
-        OSLParameters(**{option: value})  # type: ignore[arg-type]
+        OSL("modes.txt", **{option: value}).parameters()  # type: ignore[arg-type]

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
+from sqlrl import OSL
 from sqlrl.demo import generate
 from sqlrl.errors import CatalogError, InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
 from sqlrl.structure.osl.learner import from_state, nothing_kept, to_state
 from sqlrl.structure.osl.search import Searched, nothing_added
-from sqlrl.structure.osl.settings import OSLParameters
 
 MODEL = """
 Token(token, position, bib)
@@ -339,7 +339,7 @@ def test_a_run_that_adds_no_clause_says_why(
 def test_what_was_searched_is_told_and_saved() -> None:
     # Paths start nowhere where all targets with a recall above 0 are right.
     assert "may start from none of the 2 true atoms predicted false" in nothing_added(
-        Searched(missed=2), OSLParameters()
+        Searched(missed=2), OSL("modes.txt").parameters()
     )
     kept = nothing_kept()._replace(searched=Searched(missed=4, starts=3, paths=2, enough=1))
     assert from_state(to_state(kept, []))[0].searched == kept.searched

@@ -1,0 +1,85 @@
+"""`sqlrl learn --learner ilp`: clauses from bottom clauses, without weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sqlrl.cli.inputs import Inputs, chosen_examples, read_model
+from sqlrl.cli.options import Output, named_database, split_names
+from sqlrl.cli.results import save
+from sqlrl.cli.session import Session, session
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    import sqlrl
+    from sqlrl.logic import Model
+    from sqlrl.report.console import Progress
+    from sqlrl.structure.ilp.commands import SeedReport
+    from sqlrl.structure.ilp.estimator import OnSeed
+
+
+def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: str | None, out: str | None) -> None:
+    """Learn clauses; print the theory, as JSON all clauses that were found, and save the model.
+
+    `given` are parameters of `sqlrl.ILP`. typer.BadParameter if there is evidence in place of a database, or nothing says what is to be
+    learned.
+    """
+    import sqlrl
+
+    if inputs.evidence or inputs.drop:
+        what = "--evidence" if inputs.evidence else "--drop"
+        raise typer.BadParameter(
+            f"{what} does not go with --learner ilp, which learns from a database: load data first"
+        )
+    with session(output) as run:
+        if "bias" in given:
+            # A file may have modes of several heads.
+            named = [] if inputs.model else split_names(inputs.query)
+            given["bias"] = sqlrl.read_bias(given["bias"], target=named[0] if len(named) == 1 else None)
+        target = _target(inputs, given.get("bias"))
+        estimator = sqlrl.ILP(**given)
+        path = named_database(inputs.database, inputs.db)
+        with run.database(path) as db, run.console.progress("searching") as task:
+            estimator.fit(db, target, chosen_examples(examples), on_seed=_shown(task))
+        _report(run, estimator, out)
+        save(run, estimator.model_, out)
+
+
+def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:
+    """Return what is to be learned: a model, or a predicate."""
+    if inputs.model:
+        return read_model(inputs.model, inputs.query)
+    named = split_names(inputs.query)
+    if len(named) > 1:
+        raise typer.BadParameter(f"--query names {len(named)} predicates: --learner ilp learns one")
+    if named:
+        return named[0]
+    if bias is None:
+        raise typer.BadParameter(
+            "--learner ilp needs to know what to learn: --bias FILE with a modeh, --query NAME, or --model FILE"
+        )
+    return bias.head.predicate
+
+
+def _shown(task: Progress) -> OnSeed:
+    """Return what shows the progress of a search."""
+
+    def show(report: SeedReport) -> None:
+        """Move the bar after a seed."""
+        found = f"{report.theory:,} in the theory, {report.candidates:,} in all"
+        task.advance(0, note=f"seed {report.done:,}, {report.left:,} positive atoms left, {found}")
+
+    return show
+
+
+def _report(run: Session, fit: sqlrl.ILP, out: str | None) -> None:
+    """Show what was found."""
+    if out != "-":
+        run.show(fit.clauses() if run.as_json else fit.theory_, title="theory")
+    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
+    found = f"{counted(len(fit.candidates_), 'clause')}, {len(fit.theory_):,} in the theory"
+    cut = f" ({fit.n_cut_:,} stopped by --nodes {fit.parameters_.nodes:,})" if fit.n_cut_ else ""
+    searched = f"{counted(fit.n_seeds_, 'seed')}{cut}, {counted(fit.n_nodes_, 'clause')} scored"
+    run.message(f"{searched}, {found}; {seconds}")

@@ -1,0 +1,264 @@
+"""The learners, and the options of `sqlrl learn` that come from the declarations of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, make_dataclass
+from enum import StrEnum
+from functools import cached_property
+from keyword import iskeyword
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import sqlrl
+from sqlrl.cli.failures import name_options
+from sqlrl.cli.options import FLAG
+from sqlrl.errors import InputError
+from sqlrl.learn import BatchEstimator, OnlineEstimator
+from sqlrl.learn.fitted import Configured
+from sqlrl.learn.parameters import REQUIRED, Declaration, Option, declarations, parse_value
+
+LEARNER, BATCH = "Learner", "Batch learners"
+
+
+def _learners() -> dict[str, type[Configured]]:
+    """Return the learners by the words that the command line calls them: online ones, batch ones, others."""
+    found: list[Any] = [getattr(sqlrl, name) for name in sqlrl.__all__]
+    kinds = [each for each in found if isinstance(each, type) and issubclass(each, Configured) and each.word]
+    kinds.remove(sqlrl.ConstrainedTraining)
+    return {each.word: each for each in sorted(kinds, key=lambda each: (_family(each), each.word))}
+
+
+def _family(kind: type) -> int:
+    return 0 if issubclass(kind, OnlineEstimator) else 1 if issubclass(kind, BatchEstimator) else 2
+
+
+LEARNERS = _learners()
+ONLINE = [word for word, kind in LEARNERS.items() if issubclass(kind, OnlineEstimator)]
+BATCHES = [word for word, kind in LEARNERS.items() if issubclass(kind, BatchEstimator)]
+
+
+def _summaries(words: Iterable[str]) -> str:
+    """Return learners with what they are."""
+    kinds = [LEARNERS[word] for word in words]
+    return "; ".join(f"{kind.word}: {kind.summary}" if kind.summary else kind.word for kind in kinds)
+
+
+Name = StrEnum("Name", {word: word for word in LEARNERS})  # type: ignore[misc]
+"""The learners to choose from."""
+
+ByName = Annotated[
+    Name,
+    typer.Option(
+        "--learner",
+        help=f"Online: {_summaries(ONLINE)}. Batch: {_summaries(BATCHES)}. {_summaries(['ilp'])}.",
+        rich_help_panel=LEARNER,
+    ),
+]
+
+
+# ---- options -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LearnerOption:
+    """An option of some learners: the parameter that it is of each, by the learner's word."""
+
+    name: str
+    declared: dict[str, Declaration] = field(default_factory=dict)
+
+    @cached_property
+    def first(self) -> Declaration:
+        """The parameter of the first learner that has it."""
+        return next(iter(self.declared.values()))
+
+    @property
+    def option(self) -> Option:
+        """What the declaration says of the option."""
+        assert self.first.option is not None
+        return self.first.option
+
+    @property
+    def field(self) -> str:
+        """What its value is called."""
+        name = self.name.removeprefix("--").split("/")[0].replace("-", "_").lower()
+        return f"{name}_" if iskeyword(name) else name
+
+    @property
+    def shared(self) -> bool:
+        """Whether all online learners have it."""
+        return set(ONLINE) <= self.declared.keys()
+
+    @property
+    def flag(self) -> bool:
+        """Whether it has no value."""
+        return self.first.kind is bool
+
+    def kind(self) -> Any:
+        """Return the type of its value for typer."""
+        if self.flag:
+            return bool | None if "/" in self.name else bool
+        choices = dict.fromkeys(word for each in self.declared.values() for word in each.choices)
+        if choices:
+            return _words(self.field, choices) | None
+        if self.first.several or self.first.kind not in (int, float):
+            return (Path if self.option.value == "FILE" else str) | None
+        return self.first.kind | None
+
+    def annotation(self) -> Any:
+        """Return it as an option of typer."""
+        value = self.option.value
+        if value is None and not self.first.choices:
+            value = "N" if self.first.kind is int else "X[,X...]" if self.first.several else "X"
+        online = any(word in ONLINE for word in self.declared)
+        return Annotated[
+            self.kind(),
+            typer.Option(
+                self.name,
+                metavar=FLAG if self.flag else value,
+                help=self.help(),
+                show_default=self.default() or False,
+                rich_help_panel=self.option.panel or (LEARNER if online else BATCH),
+            ),
+        ]
+
+    def help(self) -> str:
+        """Return what the option is, after the learners that have it, unless a whole family or the group of options says that."""
+        named = self.shared or (self.option.panel is not None and "--learner" in self.option.panel)
+        if named:
+            return self.option.help[0].upper() + self.option.help[1:] + "."
+        return f"{', '.join(self.declared)}: {self.option.help}."
+
+    def default(self) -> str:
+        """Return the default value in words, where learners differ that of each; nothing of a flag."""
+        if self.flag:
+            return ""
+        values: dict[str, list[str]] = {}
+        for word, each in self.declared.items():
+            text = each.option.default if each.option is not None and each.option.default else _default(word, each)
+            values.setdefault(text, []).append(word)
+        (first, _), *others = values.items()
+        return ", ".join([first, *(f"of {' and '.join(words)} {text}" for text, words in others)])
+
+    def refusal(self, word: str) -> str:
+        """Say whose option it is, to a learner that does not have it."""
+        others = [each for each in self.declared if not (self.shared and each in ONLINE)]
+        whose = ["online learners", *others] if self.shared else others
+        *most, last = whose
+        said = f"{self.name.split('/')[0]} is an option of {', '.join(most)}{' and ' if most else ''}{last}: {word} "
+        if not self.shared:
+            return said + "has no such number or choice"
+        return said + ("sees all examples at once" if word in BATCHES else "searches from atom to atom")
+
+    def value(self, word: str, given: Any) -> object:
+        """Return a value as a learner takes it.
+
+        Raises
+        ------
+        typer.BadParameter
+            It is no list of numbers.
+        """
+        declared = self.declared[word]
+        if isinstance(given, StrEnum):
+            return given.value
+        if self.flag:
+            return given if "/" in self.name else not declared.default
+        if declared.several:
+            return _numbers(self.name, given)
+        if isinstance(given, str) and declared.kind is object:
+            found = parse_value(given, {})
+            return float(found) if isinstance(found, int) else found
+        if self.option.infinite and given == float("inf"):
+            return None
+        return given
+
+
+def _words(name: str, words: Iterable[str]) -> Any:
+    """Return the words to choose from as typer wants them."""
+    kind: Any = StrEnum
+    return kind(name, {word: word for word in words})
+
+
+def _default(word: str, declared: Declaration) -> str:
+    """Return a default value in words."""
+    instead = LEARNERS[word].fallbacks
+    if declared.default is None and declared.name in instead:
+        return f"the bias', or {_shown(instead[declared.name])}"
+    return "" if declared.default is None or declared.default is REQUIRED else _shown(declared.default)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _numbers(option: str, text: str) -> float | list[float]:
+    """Return numbers with commas between them; one alone is no list."""
+    try:
+        found: list[object] = parse_value(text if text.startswith("[") else f"[{text}]", {})
+    except InputError:
+        found = []
+    if not found or not all(isinstance(each, int | float) for each in found):
+        raise typer.BadParameter(f"{option} {text}: give a number, or several with commas between them: 0.1,1,10")
+    numbers = [float(each) for each in found if isinstance(each, int | float)]
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _options() -> dict[str, LearnerOption]:
+    """Return the options of all learners by the names of their values."""
+    found: dict[str, LearnerOption] = {}
+    for word, kind in LEARNERS.items():
+        for each in declarations(kind).values():
+            if each.option is not None:
+                option = LearnerOption(each.option.name or f"--{each.name.replace('_', '-')}")
+                found.setdefault(option.field, option).declared[word] = each
+    return dict(sorted(found.items(), key=lambda item: item[1].shared))
+
+
+OPTIONS = _options()
+name_options(
+    {
+        each.name: option.name.split("/")[0]
+        for option in OPTIONS.values()
+        for each in option.declared.values()
+        if not option.flag or not each.default
+    }
+)
+
+Given: Any = make_dataclass(
+    "Given",
+    [
+        (name, option.annotation(), field(default=False if option.flag and "/" not in option.name else None))
+        for name, option in OPTIONS.items()
+    ],
+    frozen=True,
+)
+"""The options of all learners as they were given; None, or False of a flag, if one was not."""
+
+
+def parameters(word: str, given: Any) -> dict[str, Any]:
+    """Return the options that were given, as parameters of a learner.
+
+    Raises
+    ------
+    typer.BadParameter
+        One is of other learners.
+
+    Examples
+    --------
+    >>> parameters("likelihood", Given(strength="0.1,1", seed=3))
+    {'strength': [0.1, 1.0], 'random_state': 3}
+    >>> parameters("ilp", Given(m="0.5", below_seed=True))
+    {'m': 0.5, 'above_seed': False}
+    """
+    found: dict[str, Any] = {}
+    for name, option in OPTIONS.items():
+        value = getattr(given, name)
+        # A flag that is not given is False, unless it has two names; anything else is None.
+        if value is None or (value is False and "/" not in option.name):
+            continue
+        if word not in option.declared:
+            raise typer.BadParameter(option.refusal(word))
+        found[option.declared[word].name] = option.value(word, value)
+    return found

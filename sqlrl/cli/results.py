@@ -1,0 +1,225 @@
+"""What `sqlrl learn` shows while it learns and when it has, and where the model goes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlrl.cli.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from sqlrl.database.constrained_training import ConstrainedTraining
+    from sqlrl.learn import BatchEstimator, OnlineEstimator
+    from sqlrl.learn.batch.problem import Iteration
+    from sqlrl.learn.protocols import OnWindow
+    from sqlrl.learn.protocols import Progress as Learned
+    from sqlrl.logic import Model
+    from sqlrl.report.console import Progress
+
+
+def shown_windows(task: Progress) -> OnWindow:
+    """Return what shows the progress of a learner."""
+
+    def show(progress: Learned) -> None:
+        """Move the bar after a window."""
+        right = f", {100 * (1 - progress.loss / progress.atoms):.2f} % of its atoms right" if progress.atoms else ""
+        task.advance(0, note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
+
+    return show
+
+
+def shown_iterations(task: Progress) -> Callable[[Iteration], None]:
+    """Return what shows the progress of a batch learner."""
+
+    def show(iteration: Iteration) -> None:
+        """Tell how far learning is."""
+        goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
+        task.advance(0, note=f"iteration {iteration.iteration}{goal}")
+
+    return show
+
+
+def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
+    """Show what an online learner learned, and save the model."""
+    fit: OnlineEstimator = fitted_learner(training)
+    clauses, added = fit.clauses(), fit.added() if hasattr(fit, "added") else None
+    if out != "-":
+        run.show(
+            clauses if added is None or not run.as_json else with_causes(clauses, added), title="strongest clauses"
+        )
+    if not run.as_json and out != "-" and added is not None:
+        print()
+        run.show(added.drop_columns(["id"]), title="clauses that were added, and the wrong atom that caused each")
+    if not run.as_json and out != "-":
+        print()
+        run.show(progressive(fit.steps_), title="progressive validation: each example predicted before it was learned")
+    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
+    new = "" if added is None else f", {len(added):,} of them new"
+    run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
+    finish(run, training, out)
+
+
+def show_batch(run: Session, training: BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+    """Show what a batch learner learned, and save the model."""
+    estimator: BatchEstimator = fitted_learner(training)
+    clauses = estimator.clauses()
+    if out != "-":
+        run.show(clauses, title="strongest clauses")
+    if not run.as_json and out != "-":
+        for name in ("strengths_", "choices_"):
+            tried = getattr(estimator, name, None)
+            if tried is not None and len(tried) > 1:
+                print()
+                run.show(tried, title="values that were tried")
+        print()
+        run.show(milestones(estimator.iterations_), title="iterations")
+    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in estimator.seconds_.items())
+    weighted = int((estimator.weights_ != 0).sum())
+    run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
+    finish(run, training, out)
+
+
+def fitted_learner(training: object) -> Any:
+    """Return the learner of weights, which chosen hard clauses may be around."""
+    found: Any = getattr(training, "learner_", training)
+    return found
+
+
+def finish(run: Session, training: OnlineEstimator | BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+    """Show what hard clauses cost, where training asked for it, and save the model."""
+    costs = getattr(training, "costs_", None)
+    if costs is not None and not run.as_json and out != "-":
+        print("\nwhat the hard clauses cost: training enforces the inexpensive ones")
+        print(costs)
+    save(run, training.model_, out)
+
+
+def save(run: Session, model: Model, out: str | None) -> None:
+    """Write a learned model to a file, or to standard output."""
+    if out == "-":
+        print(model_text(model), end="")
+    elif out is not None:
+        from sqlrl.logic.saving import save_model
+
+        save_model(model, out)
+        run.message(f"the model is in {out}")
+
+
+def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
+    """Return clauses with what caused those that were added.
+
+    Parameters
+    ----------
+    clauses : pyarrow.Table
+        `OnlineEstimator.clauses()`.
+    added : pyarrow.Table
+        `OSL.added()`.
+
+    Returns
+    -------
+    pyarrow.Table
+        The clauses in their order, with `step`, `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> added = pa.table({"id": [7], "step": [2], "example": ["d3"], "wrong_atom": ["P(a)"], "delta_n": [1]})
+    >>> with_causes(pa.table({"clause": ["P(x)", "Q(x)"], "id": [3, 7]}), added).column("step").to_pylist()
+    [None, 2]
+    """
+    import pyarrow as pa
+
+    causes = {row["id"]: row for row in added.to_pylist()}
+    names = {"step": "step", "example": "example", "wrong_atom": "wrong_atom", "first_delta_n": "delta_n"}
+    found = [causes.get(key, {}) for key in clauses.column("id").to_pylist()]
+    for name, source in names.items():
+        kind = added.schema.field(source).type
+        clauses = clauses.append_column(name, pa.array([row.get(source) for row in found], kind))
+    return clauses
+
+
+def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
+    """Sum up progressive validation over equal parts of the stream.
+
+    Parameters
+    ----------
+    steps : pyarrow.Table
+        `OnlineEstimator.steps_`.
+    parts : int
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms), `accuracy` (of atoms), `all_right` (share of
+        the examples).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = progressive(pa.table({"loss": [4, 2, 0, 0], "atoms": [10, 10, 10, 10]}), parts=2).to_pylist()
+    >>> [(row["steps"], row["wrong_per_example"], row["accuracy"], row["all_right"]) for row in rows]
+    [('1-2', 3.0, 0.7, 0.0), ('3-4', 0.0, 1.0, 1.0)]
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    loss, atoms = (steps.column(name).to_numpy() for name in ("loss", "atoms"))
+    bounds = np.unique(np.linspace(0, len(loss), parts + 1).round().astype(int))
+    found = []
+    for start, end in pairwise(bounds.tolist()):
+        wrong, size = loss[start:end], int(atoms[start:end].sum())
+        found.append(
+            {
+                "steps": f"{start + 1}-{end}",
+                "wrong_per_example": round(float(wrong.mean()), 2),
+                "accuracy": round(1 - float(wrong.sum()) / size, 4) if size else None,
+                "all_right": round(float((wrong == 0).mean()), 4),
+            }
+        )
+    return pa.Table.from_pylist(found)
+
+
+def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
+    """Return some iterations, the first and the last among them, with the columns that the learner has.
+
+    Parameters
+    ----------
+    iterations : pyarrow.Table
+        `BatchEstimator.iterations_`.
+    parts : int
+        How many rows at most.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"iteration": range(9), "bound": pa.nulls(9)})
+    >>> milestones(table, parts=3).to_pylist()
+    [{'iteration': 0}, {'iteration': 4}, {'iteration': 8}]
+    """
+    import numpy as np
+
+    size = len(iterations)
+    known = [name for name in iterations.column_names if iterations.column(name).null_count < size]
+    rows = np.unique(np.linspace(0, max(size - 1, 0), min(parts, size)).round().astype(int))
+    return iterations.select(known).take(rows)
+
+
+def model_text(model: Model) -> str:
+    """Return a model as the text of an `.mln` file."""
+    from tempfile import TemporaryDirectory
+
+    from sqlrl.logic.saving import save_model
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.mln"
+        save_model(model, path)
+        return path.read_text(encoding="utf-8")
