@@ -192,7 +192,7 @@ class _Planner:
             ]
             factors += [part_factor(self.context, x, _may_hold(bound, x)) for x in certain]
             flip = -sign if len(chosen) % 2 else sign
-            factors = [asked_factor(self.context, factor) for factor in factors]
+            factors = [asked_factor(self.context, factor, bound.restricted) for factor in factors]
             summed = [slot for slot in bound.variables if slot not in shown.slots]
             by = Pivot(shown, ("example",) if pivot is None else ("example", "atom"))
             term = term_query(self.context, factors, chosen, flip, variables=summed, pivot=by)

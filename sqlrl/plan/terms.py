@@ -231,8 +231,8 @@ def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) ->
     return _filtered(factor, absences, f"{factor.source.alias}g")
 
 
-def asked_factor(context: Context, factor: Factor) -> Factor:
-    """Keep the rows of a factor of the examples that are asked for, before anything is summed.
+def asked_factor(context: Context, factor: Factor, slots: Sequence[Slot]) -> Factor:
+    """Keep the rows of a factor of the examples that are asked for, which `slots` say, before anything is summed.
 
     Examples
     --------
@@ -241,11 +241,11 @@ def asked_factor(context: Context, factor: Factor) -> Factor:
     >>> from sqlrl.plan.sources import table
     >>> bound = bind(friends_smoke(), people())
     >>> smokes = Factor(Source(table(table_name("atoms"), "f"), "f", bound.columns(bound.shape.literals[1])))
-    >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes) is smokes  # all is one example
+    >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes, ()) is smokes  # all is one example
     True
     """
     examples, alias = context.examples, factor.source.alias
-    names = [name for name, slot in factor.source.columns if slot in context.bound.restricted]
+    names = [name for name, slot in factor.source.columns if slot in slots]
     if examples is None or not names:
         return factor
     chosen = exp.select(column("example")).from_(table(examples))
