@@ -20,8 +20,8 @@ from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, 
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import Item, components, item_slots, items_of, reduced
 from sqlrl.plan.semiring import Steps
-from sqlrl.plan.slots import BoundShape, bind, outer_slots
-from sqlrl.plan.sources import Source, World, equal_rows, parameter_keys, parameter_source
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import World, equal_rows, parameter_keys, parameter_source
 from sqlrl.plan.terms import (
     Context,
     Part,
@@ -38,7 +38,7 @@ from sqlrl.plan.terms import (
     total_query,
     true_query,
 )
-from sqlrl.plan.tuples import holding, true_source
+from sqlrl.plan.tuples import group_source, true_source
 
 MOST_POSITIVE = 8
 """Inclusion-exclusion has two to the power of the number of positive parts terms; past this a part is enumerated."""
@@ -217,11 +217,7 @@ def _enumerate_violated(
     for literal in (x for x in shape.literals if x.positive):
         body.without(true_source(bound, body, literal, world))
     for group in shape.exists:
-        outer = outer_slots(bound, group)
-        inside = [Slot(False, i) for i in group.variables]
-        query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=examples)
-        alias = body.alias("g")
-        body.without(Source(subquery(query, alias), alias, tuple((f"x{i}", s) for i, s in enumerate(outer))))
+        body.without(group_source(bound, body, group, world, examples=examples))
     for equality in shape.equalities:
         body.equal(equality, holds=False)
     columns = [named(column(name, "p"), name) for name in keys]
@@ -256,23 +252,20 @@ def count_violated(
     ['n']
     """
     bound = bind(shape, layout, parameters=parameters)
-    parts = independent_parts(bound)
-    apart = rows_apart(parts, parameters)
-    counts = violated_parts(bound, parts, world, parameters=parameters, examples=examples)
+    counts = violated_parts(bound, independent_parts(bound), world, parameters=parameters, examples=examples)
+    apart = sum(keyed for _, keyed in counts) > 1
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))
     return counts[0][0] if len(counts) == 1 else _product_query(counts, parameter_keys(shape, apart=apart))
 
 
-def rows_apart(parts: Sequence[IndependentPart], parameters: TableName | None) -> bool:
-    """Tell whether each row of a parameter table counts by itself: a product of sums over the rows of a clause would not do.
-
-    Examples
-    --------
-    >>> rows_apart(independent_parts(bind(friends_smoke(), people())), table_name("numbers"))
-    False
-    """
-    return parameters is not None and sum(part.keyed for part in parts) > 1
+def part_contexts(
+    parts: Sequence[IndependentPart], parameters: TableName | None, examples: TableName | None
+) -> list[Context]:
+    """Return what the terms of each part share; without parameters where the part mentions none."""
+    # A product of sums over the rows of a clause would not be the sum of their products.
+    apart = parameters is not None and sum(part.keyed for part in parts) > 1
+    return [Context(part.bound, parameters if part.keyed else None, examples, Steps([]), apart) for part in parts]
 
 
 def violated_parts(
@@ -292,12 +285,11 @@ def violated_parts(
     >>> query.named_selects, keyed
     (['n'], False)
     """
-    counts, apart = [], rows_apart(parts, parameters)
-    for part in parts:
-        keyed = parameters is not None and part.keyed
-        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
-        counts.append((_violated(bound, part, context, world), keyed))
-    return counts
+    contexts = part_contexts(parts, parameters, examples)
+    return [
+        (_violated(bound, part, context, world), context.parameters is not None)
+        for part, context in zip(parts, contexts, strict=True)
+    ]
 
 
 def _violated(bound: BoundShape, part: IndependentPart, context: Context, world: World) -> exp.Select:

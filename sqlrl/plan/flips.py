@@ -53,7 +53,7 @@ from sqlrl.plan.counting import (
     MOST_POSITIVE,
     IndependentPart,
     independent_parts,
-    rows_apart,
+    part_contexts,
     violated_parts,
 )
 from sqlrl.plan.semiring import Factor, Steps
@@ -80,14 +80,16 @@ from sqlrl.plan.terms import (
     guarded_factor,
     is_positive,
     mentions_open,
+    part_columns,
     part_factor,
     split_parts,
     subsets,
+    summed_terms,
     term_query,
     total_query,
     true_query,
 )
-from sqlrl.plan.tuples import holding, true_source
+from sqlrl.plan.tuples import group_source, true_source
 
 Changing = ShapeLiteral | ShapeExists
 P = TypeVar("P", ShapeLiteral, Changing)
@@ -181,7 +183,7 @@ def flip_differences(
         assert changed[0] is not None, "the shape changes"
         return changed[0]
     counts = violated_parts(bound, parts, world, parameters=parameters, examples=examples)
-    return _of_product(bound, changed, counts, parameters, apart=rows_apart(parts, parameters))
+    return _of_product(bound, changed, counts, parameters)
 
 
 def _of_product(
@@ -189,10 +191,9 @@ def _of_product(
     changed: Sequence[exp.Select | None],
     counts: Sequence[tuple[exp.Select, bool]],
     parameters: TableName | None,
-    *,
-    apart: bool,
 ) -> exp.Select:
     """Plan how the product of the counts of independent parts changes: (n0 + d0) (n1 + d1) ... - n0 n1 ..."""
+    apart = sum(keyed for _, keyed in counts) > 1
     keys = () if parameters is None else parameter_keys(bound.shape, apart=apart)
     changing = [k for k, query in enumerate(changed) if query is not None]
     moved = []
@@ -223,7 +224,7 @@ def _of_product(
     if apart and parameters is not None:
         query = query.join(subquery(equal_rows(parameters, bound.shape), "r"), on=_same_keys(keys, "r"))
         difference = exp.Mul(this=exp.Paren(this=difference), expression=column("n", "r"))
-    return _nonzero_sums(query.select(named(difference, "n")), (*keys[:1], "atom"))
+    return summed_terms([query.select(named(difference, "n"))], (*keys[:1], "atom"), exp.NEQ)
 
 
 def _same_keys(keys: Sequence[str], alias: str) -> exp.Condition:
@@ -232,17 +233,6 @@ def _same_keys(keys: Sequence[str], alias: str) -> exp.Condition:
 
 def _product(terms: Sequence[exp.Expression]) -> exp.Expression:
     return reduce(lambda a, b: exp.Mul(this=a, expression=b), terms)
-
-
-def _nonzero_sums(terms: exp.Query, keys: Sequence[str]) -> exp.Select:
-    """Add up `n` by keys; only sums that are not 0 stay."""
-    query = exp.select(*(column(key, "terms") for key in keys), named(_total(), "n"))
-    query = query.from_(subquery(terms, "terms")).group_by(*(column(key, "terms") for key in keys))
-    return query.having(exp.NEQ(this=_total(), expression=integer(0)))
-
-
-def _total() -> exp.Cast:
-    return cast(exp.Sum(this=column("n", "terms")), "INT128")
 
 
 def enumerated_by_flips(
@@ -290,12 +280,8 @@ def _planners(
     helpers: Helpers,
 ) -> list[_Planner]:
     """Return a planner for each part of a clause."""
-    found, apart = [], rows_apart(parts, parameters)
-    for part in parts:
-        keyed = parameters is not None and part.keyed
-        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
-        found.append(_Planner(bound, part, context, world, helpers))
-    return found
+    contexts = part_contexts(parts, parameters, examples)
+    return [_Planner(bound, part, context, world, helpers) for part, context in zip(parts, contexts, strict=True)]
 
 
 class _Planner:
@@ -317,11 +303,7 @@ class _Planner:
     def query(self) -> exp.Select:
         """Plan the sums of the terms by clause and atom."""
         terms = list(self.enumerated() if self.is_enumerated() else self.terms())
-        keys = [*self.context.keys, "atom"]
-        if not terms:
-            nothing = [named(integer(0), key) for key in keys]
-            return exp.select(*nothing, named(cast(integer(0), "INT128"), "n")).where(exp.false())
-        return self.context.steps.before(_nonzero_sums(union_all(terms), keys))
+        return self.context.steps.before(summed_terms(terms, [*self.context.keys, "atom"], exp.NEQ))
 
     def joined(self) -> exp.Select:
         """Plan the number of groundings that enumeration joins at the most."""
@@ -353,7 +335,7 @@ class _Planner:
 
     def source(self, part: Changing, alias: str) -> Source:
         """Return how a part changes: its slots, the atom, and the column `change`."""
-        columns = (("atom", self.atom), *self._columns(part))
+        columns = (("atom", self.atom), *part_columns(self.bound, part))
         if isinstance(part, ShapeLiteral) and part.predicate in self.helpers:
             return Source(table(self.helpers[part.predicate].rows, alias), alias, columns)
         key = part if isinstance(part, ShapeExists) else part.predicate
@@ -361,11 +343,6 @@ class _Planner:
             query = self._group(part) if isinstance(part, ShapeExists) else flip_rows(self.bound.info(part), self.world)
             self._steps[key] = self.context.steps.add("c", query)
         return Source(cte(self._steps[key], alias), alias, columns)
-
-    def _columns(self, part: Changing) -> tuple[tuple[str, Slot], ...]:
-        if isinstance(part, ShapeLiteral):
-            return self.bound.columns(part)
-        return tuple((f"x{i}", slot) for i, slot in enumerate(outer_slots(self.bound, part)))
 
     def _group(self, group: ShapeExists) -> exp.Select:
         prefix = f"g{self.context.steps.fresh()}"
@@ -497,13 +474,7 @@ class _Planner:
     def _true_source(self, body: Body, part: Changing) -> Source:
         if isinstance(part, ShapeLiteral):
             return true_source(self.bound, body, part, self.world)
-        alias = body.alias("g")
-        inside = [Slot(False, i) for i in part.variables]
-        outer = outer_slots(self.bound, part)
-        query = holding(
-            self.bound, outer, part.literals, part.equalities, self.world, inside=inside, examples=self.context.examples
-        )
-        return Source(subquery(query, alias), alias, self._columns(part))
+        return group_source(self.bound, body, part, self.world, examples=self.context.examples)
 
     def _without_after(self, body: Body, part: Changing) -> None:
         """Demand that a part is false once the atom has flipped."""

@@ -88,6 +88,8 @@ CASES = {
     "flips_template": ("flips", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "flips_world": ("flips in", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q) v p = q"),
     "flips_exists": ("flips in", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "flips_apart": ("flips", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
+    "flips_rows_apart": ("flips", PEOPLE, "1 Cancer(x) v (Friends(y, Anna) <=> Friends(z, Bob))"),
     "flips_enumerated": ("flips", PEOPLE, "1 Smokes(w) => Cancer(x) v Cancer(y) v Cancer(z) v Cancer(w)"),
     "difference_transitive": ("difference", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
 }

@@ -207,7 +207,7 @@ WITH "c0" AS (
     "f33"."a1"
 )
 SELECT
-  "terms"."atom",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -335,7 +335,7 @@ FROM (
     "f35"."atom"
 ) AS "terms"
 GROUP BY
-  "terms"."atom"
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -546,7 +546,7 @@ WITH `c0` AS (
     `f33`.`a1`
 )
 SELECT
-  `terms`.`atom`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -754,7 +754,7 @@ FROM (
     `f35`.`atom`
 ) AS `terms`
 GROUP BY
-  `terms`.`atom`
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),

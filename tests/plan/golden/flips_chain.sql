@@ -48,7 +48,7 @@ WITH "c0" AS (
     "f6"."a1"
 )
 SELECT
-  "terms"."atom",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -96,7 +96,7 @@ FROM (
     "f7"."atom"
 ) AS "terms"
 GROUP BY
-  "terms"."atom"
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -148,7 +148,7 @@ WITH `c0` AS (
     `f6`.`a1`
 )
 SELECT
-  `terms`.`atom`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -232,7 +232,7 @@ FROM (
     `f7`.`atom`
 ) AS `terms`
 GROUP BY
-  `terms`.`atom`
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),

@@ -2,7 +2,7 @@
 
 -- duckdb
 SELECT
-  "terms"."atom",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -49,7 +49,7 @@ FROM (
           FROM "memory"."sqlrl"."atom_Cancer" AS "a"
         )
         SELECT
-          "terms"."atom",
+          "atom",
           CAST(SUM("terms"."n") AS INT128) AS "n"
         FROM (
           SELECT
@@ -100,7 +100,7 @@ FROM (
             "f2"."atom"
         ) AS "terms"
         GROUP BY
-          "terms"."atom"
+          "atom"
         HAVING
           CAST(SUM("terms"."n") AS INT128) <> 0
       ) AS "d"
@@ -122,7 +122,7 @@ FROM (
           FROM "memory"."sqlrl"."atom_Cancer" AS "a"
         )
         SELECT
-          "terms"."atom",
+          "atom",
           CAST(SUM("terms"."n") AS INT128) AS "n"
         FROM (
           SELECT
@@ -135,7 +135,7 @@ FROM (
             "f0"."atom"
         ) AS "terms"
         GROUP BY
-          "terms"."atom"
+          "atom"
         HAVING
           CAST(SUM("terms"."n") AS INT128) <> 0
       ) AS "d"
@@ -157,7 +157,7 @@ FROM (
           FROM "memory"."sqlrl"."atom_Cancer" AS "a"
         )
         SELECT
-          "terms"."atom",
+          "atom",
           CAST(SUM("terms"."n") AS INT128) AS "n"
         FROM (
           SELECT
@@ -170,7 +170,7 @@ FROM (
             "f0"."atom"
         ) AS "terms"
         GROUP BY
-          "terms"."atom"
+          "atom"
         HAVING
           CAST(SUM("terms"."n") AS INT128) <> 0
       ) AS "d"
@@ -192,7 +192,7 @@ FROM (
           FROM "memory"."sqlrl"."atom_Cancer" AS "a"
         )
         SELECT
-          "terms"."atom",
+          "atom",
           CAST(SUM("terms"."n") AS INT128) AS "n"
         FROM (
           SELECT
@@ -205,7 +205,7 @@ FROM (
             "f0"."atom"
         ) AS "terms"
         GROUP BY
-          "terms"."atom"
+          "atom"
         HAVING
           CAST(SUM("terms"."n") AS INT128) <> 0
       ) AS "d"
@@ -326,7 +326,7 @@ FROM (
     ON TRUE
 ) AS "terms"
 GROUP BY
-  "terms"."atom"
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -373,7 +373,7 @@ WITH `c0` AS (
   FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
 )
 SELECT
-  `terms`.`atom`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -433,7 +433,7 @@ FROM (
         CAST(0 AS DECIMAL(38, 0)) AS `d3`
       FROM (
         SELECT
-          `terms`.`atom`,
+          `atom`,
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
             CASE
@@ -512,7 +512,7 @@ FROM (
             `f2`.`atom`
         ) AS `terms`
         GROUP BY
-          `terms`.`atom`
+          `atom`
         HAVING
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
@@ -531,7 +531,7 @@ FROM (
         CAST(0 AS DECIMAL(38, 0)) AS `d3`
       FROM (
         SELECT
-          `terms`.`atom`,
+          `atom`,
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
             CASE
@@ -558,7 +558,7 @@ FROM (
             `f0`.`atom`
         ) AS `terms`
         GROUP BY
-          `terms`.`atom`
+          `atom`
         HAVING
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
@@ -577,7 +577,7 @@ FROM (
         CAST(0 AS DECIMAL(38, 0)) AS `d3`
       FROM (
         SELECT
-          `terms`.`atom`,
+          `atom`,
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
             CASE
@@ -604,7 +604,7 @@ FROM (
             `f0`.`atom`
         ) AS `terms`
         GROUP BY
-          `terms`.`atom`
+          `atom`
         HAVING
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
@@ -623,7 +623,7 @@ FROM (
         `d`.`n` AS `d3`
       FROM (
         SELECT
-          `terms`.`atom`,
+          `atom`,
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
             CASE
@@ -650,7 +650,7 @@ FROM (
             `f0`.`atom`
         ) AS `terms`
         GROUP BY
-          `terms`.`atom`
+          `atom`
         HAVING
           COALESCE(
             TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
@@ -839,7 +839,7 @@ FROM (
     ON TRUE
 ) AS `terms`
 GROUP BY
-  `terms`.`atom`
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),

@@ -66,7 +66,7 @@ WITH "c0" AS (
     )
 )
 SELECT
-  "terms"."atom",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -128,7 +128,7 @@ FROM (
     "f5"."atom"
 ) AS "terms"
 GROUP BY
-  "terms"."atom"
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -198,7 +198,7 @@ WITH `c0` AS (
     )
 )
 SELECT
-  `terms`.`atom`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -296,7 +296,7 @@ FROM (
     `f5`.`atom`
 ) AS `terms`
 GROUP BY
-  `terms`.`atom`
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),

@@ -19,7 +19,7 @@ WITH "c0" AS (
   FROM "memory"."sqlrl"."atom_Cancer" AS "a"
 )
 SELECT
-  "terms"."atom",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -70,7 +70,7 @@ FROM (
     "f2"."atom"
 ) AS "terms"
 GROUP BY
-  "terms"."atom"
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -93,7 +93,7 @@ WITH `c0` AS (
   FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
 )
 SELECT
-  `terms`.`atom`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -172,7 +172,7 @@ FROM (
     `f2`.`atom`
 ) AS `terms`
 GROUP BY
-  `terms`.`atom`
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),

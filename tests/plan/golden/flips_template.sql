@@ -13,8 +13,8 @@ WITH "c0" AS (
   FROM "memory"."sqlrl"."atom_InField" AS "a"
 )
 SELECT
-  "terms"."clause",
-  "terms"."atom",
+  "clause",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -33,8 +33,8 @@ FROM (
     "f0"."atom"
 ) AS "terms"
 GROUP BY
-  "terms"."clause",
-  "terms"."atom"
+  "clause",
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -51,8 +51,8 @@ WITH `c0` AS (
   FROM `memory`.`sqlrl`.`atom_InField` AS `a`
 )
 SELECT
-  `terms`.`clause`,
-  `terms`.`atom`,
+  `clause`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -85,8 +85,8 @@ FROM (
     `f0`.`atom`
 ) AS `terms`
 GROUP BY
-  `terms`.`clause`,
-  `terms`.`atom`
+  `clause`,
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),

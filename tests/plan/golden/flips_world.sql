@@ -26,8 +26,8 @@ WITH "c0" AS (
     "f1"."a0"
 )
 SELECT
-  "terms"."clause",
-  "terms"."atom",
+  "clause",
+  "atom",
   CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
@@ -193,8 +193,8 @@ FROM (
     "f14"."atom"
 ) AS "terms"
 GROUP BY
-  "terms"."clause",
-  "terms"."atom"
+  "clause",
+  "atom"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
 
@@ -224,8 +224,8 @@ WITH `c0` AS (
     `f1`.`a0`
 )
 SELECT
-  `terms`.`clause`,
-  `terms`.`atom`,
+  `clause`,
+  `atom`,
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
     CASE
@@ -453,8 +453,8 @@ FROM (
     `f14`.`atom`
 ) AS `terms`
 GROUP BY
-  `terms`.`clause`,
-  `terms`.`atom`
+  `clause`,
+  `atom`
 HAVING
   COALESCE(
     TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
