@@ -12,14 +12,14 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, written_out
 from sqlrl.ground.helpers import HelperTables
-from sqlrl.ground.program import BoundFeature, ConstantIds, Program
+from sqlrl.ground.program import BoundFeature, BoundRules, ConstantIds, Program
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import Division
 from sqlrl.logic.plain import plain_model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance, Shaper, Slot, in_given_order
-from sqlrl.logic.subformulas import parts_of
+from sqlrl.logic.subformulas import atoms_of, parts_of
 from sqlrl.logic.terms import (
     Atom,
     Clause,
@@ -100,7 +100,7 @@ class CompiledRules:
         bound = frozenset((name, info.types) for name, info in layout.predicates.items())
         division = _division(layout)
         known = self._known.setdefault((model.semantics, opened, declared, bound, division), {})
-        return Compiling(model, opened, division, known)
+        return Compiling(model, frozenset(layout.predicates), opened, division, known)
 
 
 def _division(layout: Layout) -> Division | None:
@@ -113,13 +113,27 @@ def _division(layout: Layout) -> Division | None:
 class Compiling:
     """Compiles the rules of one model; see `CompiledRules.of`."""
 
-    def __init__(self, model: Model, open_predicates: frozenset[str], division: Division | None, known: Known) -> None:
-        self._model, self._open, self._division, self._known = model, open_predicates, division, known
+    def __init__(
+        self,
+        model: Model,
+        predicates: frozenset[str],
+        open_predicates: frozenset[str],
+        division: Division | None,
+        known: Known,
+    ) -> None:
+        self._model, self._predicates, self._open = model, predicates, open_predicates
+        self._division, self._known = division, known
 
     def __call__(self, rule: Rule) -> tuple[Compiled, ...]:
-        """Return the features of a rule, as `sqlrl.logic.compile.compile_rule` does; it is what raises errors."""
+        """Return the features of a rule, as `sqlrl.logic.compile.compile_rule` does, which raises errors, too."""
         key = (rule.formula, rule.hard)
         if key not in self._known:
+            absent = {x.predicate for x in atoms_of(rule.formula)} & self._model.predicates.keys() - self._predicates
+            if absent:
+                raise ModelError(
+                    f"{placed(rule)}: {', '.join(sorted(absent))} has no table here, since no rule mentioned it when data and model were "
+                    "bound: bind a model with this rule"
+                )
             features = compile_rule(rule, self._model, self._open, self._division)
             self._known[key] = tuple(map(Compiled, features))
         return self._known[key]
@@ -326,62 +340,99 @@ def bind_program(
     >>> program.clause_count, program.weights().tolist()
     (1, [1.0])
     """
-    opened = frozenset(p.name for p in layout.predicates.values() if p.open)
-    model, owners, repeated = plain_model(model, opened)
-    compiling = (known or CompiledRules()).of(model, layout)
-    found = [
-        (rule, each, beside) for rule, beside in zip(model.rules, repeated, strict=True) for each in compiling(rule)
-    ]
-    compiled = [(rule, each.feature) for rule, each, _ in found]
-    for rule, feature in compiled:
-        _check_independence(layout, rule, feature)
-        _check_templates(layout, rule, feature)
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)
-    blocks, stated = _blocks(layout, compiled, constants)
-    tables = HelperTables(engine, layout, prefix, constants.single_row, limit=limit, planned=planned)
-    defining: list[Clause] = []
+    helpers = HelperTables(engine, layout, prefix, constants.single_row, limit=limit, planned=planned)
+    binder = ModelBinder(model, known or CompiledRules(), helpers, constants)
     try:
-        for rule, feature in compiled:
-            for helper in feature.helpers:
-                defining.extend(tables.add(helper, placed(rule)))
+        return Program(engine, model, binder, constants)
     except BaseException:
-        tables.close()
+        binder.close()
         constants.close()
         raise
-    layout = tables.layout
-    shaper = Shaper(lambda predicate, position: layout.predicates[predicate].types[position])
-    features = [
-        BoundFeature(rule, each.feature.repeated(beside), each.instances(shaper))
-        for i, (rule, each, beside) in enumerate(found)
-        if i not in stated
-    ]
-    for clause in defining:
-        feature = Feature(clause.variables, (), (clause,))
-        features.append(BoundFeature(None, feature, (shaper(clause),)))
-    return Program(engine, layout, model, features, blocks, constants, tables.tables, tables.views, owners=owners)
 
 
-def _blocks(
-    layout: Layout, compiled: Sequence[tuple[Rule, Feature]], constants: ConstantIds
-) -> tuple[list[BlockRule], set[int]]:
-    """Return the blocks of a model, one a predicate at the most, and the rules that only state one."""
-    blocks = {p.name: BlockRule(p.name, p.block, exact=True) for p in layout.predicates.values() if p.open and p.block}
-    stated: set[int] = set()
-    pairs: dict[tuple[str, int], list[int]] = {}
-    hard = [(i, f.clauses[0]) for i, (rule, f) in enumerate(compiled) if rule.hard and len(f.clauses) == 1]
-    for i, clause in hard:
-        found = at_most_one(clause)
-        if found is not None and layout.predicates[found[0]].open:
-            rule = blocks.setdefault(found[0], BlockRule(found[0], (found[1],), exact=False))
-            if rule.positions == (found[1],):
-                stated.add(i)
-        pair = pair_of_constants(clause)
-        if pair is not None and layout.predicates[pair[0]].open:
-            pairs.setdefault(pair[:2], []).append(i)
-    names = {key: constants.names(layout.predicates[key[0]].types[key[1]], MOST_CONSTANTS) for key in pairs}
-    for predicate, position in sorted(written_out((clause for _, clause in hard), names)):
-        rule = blocks.setdefault(predicate, BlockRule(predicate, (position,), exact=False))
-        if rule.positions == (position,):
-            stated.update(pairs[predicate, position])
-    return list(blocks.values()), stated
+class ModelBinder:
+    """Holds rules in the language of one model against a layout, those that are added to a program after its first ones."""
+
+    def __init__(self, model: Model, known: CompiledRules, helpers: HelperTables, constants: ConstantIds) -> None:
+        layout = helpers.layout
+        self._model, self._plain_layout = model, layout
+        self._compiling = known.of(model, layout)
+        self._helpers, self._constants = helpers, constants
+        self._blocks = {
+            p.name: BlockRule(p.name, p.block, exact=True) for p in layout.predicates.values() if p.open and p.block
+        }
+        self._hard: list[Clause] = []
+        self._shaper = Shaper(lambda predicate, position: self.layout.predicates[predicate].types[position])
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, with the helper predicates of all rules so far."""
+        return self._helpers.layout
+
+    @property
+    def blocks(self) -> tuple[BlockRule, ...]:
+        """The blocks that declarations and hard rules so far state, one a predicate at the most."""
+        return tuple(self._blocks.values())
+
+    def bind(self, rules: Sequence[Rule]) -> BoundRules:
+        """Compile rules and make the tables of their helpers; rules that are refused leave no trace."""
+        layout = self._plain_layout
+        opened = frozenset(p.name for p in layout.predicates.values() if p.open)
+        plain, owners, repeated = plain_model(self._model.with_rules(tuple(rules)), opened)
+        found = [
+            (rule, each, beside)
+            for rule, beside in zip(plain.rules, repeated, strict=True)
+            for each in self._compiling(rule)
+        ]
+        compiled = [(rule, each.feature) for rule, each, _ in found]
+        for rule, feature in compiled:
+            _check_independence(layout, rule, feature)
+            _check_templates(layout, rule, feature)
+        blocks, hard, stated = self._stating(compiled)
+        defining: list[Clause] = []
+        with self._helpers.all_or_none():
+            for rule, feature in compiled:
+                for helper in feature.helpers:
+                    defining.extend(self._helpers.add(helper, placed(rule)))
+        self._blocks, self._hard = blocks, hard
+        features = [
+            BoundFeature(rule, each.feature.repeated(beside), each.instances(self._shaper))
+            for i, (rule, each, beside) in enumerate(found)
+            if i not in stated
+        ]
+        for clause in defining:
+            feature = Feature(clause.variables, (), (clause,))
+            features.append(BoundFeature(None, feature, (self._shaper(clause),)))
+        return BoundRules(plain.rules, owners, tuple(features))
+
+    def close(self) -> None:
+        """Drop the tables of the helpers."""
+        self._helpers.close()
+
+    def _stating(self, compiled: Sequence[tuple[Rule, Feature]]) -> tuple[dict[str, BlockRule], list[Clause], set[int]]:
+        """Return the blocks and the hard clauses with those of more rules, and which of these only state a block.
+
+        A block stays what it is: clauses that would have stated another one of its predicate are clauses.
+        """
+        layout, blocks, stated = self._plain_layout, dict(self._blocks), set[int]()
+        new = [(i, f.clauses[0]) for i, (rule, f) in enumerate(compiled) if rule.hard and len(f.clauses) == 1]
+        pairs: dict[tuple[str, int], list[int]] = {}
+        for i, clause in new:
+            found = at_most_one(clause)
+            if found is not None and layout.predicates[found[0]].open:
+                rule = blocks.setdefault(found[0], BlockRule(found[0], (found[1],), exact=False))
+                if rule.positions == (found[1],):
+                    stated.add(i)
+            pair = pair_of_constants(clause)
+            if pair is not None and layout.predicates[pair[0]].open:
+                pairs.setdefault(pair[:2], []).append(i)
+        kinds = {key: layout.predicates[key[0]].types[key[1]] for key in pairs}
+        names = {key: self._constants.names(kind, MOST_CONSTANTS) for key, kind in kinds.items()}
+        hard = [*self._hard, *(clause for _, clause in new)]
+        for predicate, position in sorted(written_out(hard, names)):
+            rule = blocks.setdefault(predicate, BlockRule(predicate, (position,), exact=False))
+            if rule.positions == (position,):
+                stated.update(pairs[predicate, position])
+        return blocks, hard, stated

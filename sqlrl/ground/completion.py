@@ -49,7 +49,7 @@ def completed_world(program: Program, world: World) -> Iterator[World]:
         yield world
         return
     with program.shown(_visible(program, world.atoms)) as name:
-        for helper, variables, definition in _definitions(program):
+        for helper, variables, definition in definitions(program):
             query = _true_atoms(program, helper, variables, definition, World(name))
             program.engine.append(name, query, step="complete a world")
         yield World(name)
@@ -67,7 +67,7 @@ def _visible(program: Program, atoms: TableName) -> exp.Select:
 Definition = tuple[str, tuple[tuple[str, str], ...], ExistsLiteral]
 
 
-def _definitions(program: Program) -> Iterator[Definition]:
+def definitions(program: Program) -> Iterator[Definition]:
     """Yield name, variables and definition of each helper predicate that has atoms, definitions before uses."""
     seen = set[str]()
     for bound in program.features:

@@ -206,7 +206,19 @@ def check_count(program: Program, use: ShapeUse, limit: int, world: World, examp
     Traceback (most recent call last):
     sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
     """
-    for query in enumerated_by_count(use.shape, program.layout, world, parameters=use.parameters, examples=examples):
+    queries = enumerated_by_count(use.shape, program.layout, world, parameters=use.parameters, examples=examples)
+    check_enumerated(program, use, queries, limit)
+
+
+def check_enumerated(program: Program, use: ShapeUse, queries: Iterable[exp.Select], limit: int) -> None:
+    """Refuse to count a shape if that would enumerate more groundings, which queries count, than a limit.
+
+    Raises
+    ------
+    GroundingLimitError
+        As `check_count`.
+    """
+    for query in queries:
         found = run_counts(program, use, query)
         size = sum(n for _, n in found)
         if size > limit:

@@ -12,7 +12,8 @@ atom would have to belong to one example, and what K says may be the same for al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -247,12 +248,28 @@ class HelperTables:
         clauses.append(Clause(below, (Literal(helper.name, head), *map(_negated, definition.conjunction))))
         return tuple(clauses)
 
+    @contextmanager
+    def all_or_none(self) -> Iterator[None]:
+        """Forget and drop what a context that fails has created."""
+        layout, number, tables, views = self.layout, self._next, len(self.tables), len(self.views)
+        try:
+            yield
+        except BaseException:
+            self._drop(tables, views)
+            self.layout, self._next = layout, number
+            raise
+
     def close(self) -> None:
         """Drop what was created."""
-        for name in self.tables:
+        self._drop(0, 0)
+
+    def _drop(self, tables: int, views: int) -> None:
+        """Drop all but the first tables and views."""
+        for name in self.tables[tables:]:
             self.engine.drop_table(name, step="drop scratch tables")
-        for name in self.views:
+        for name in self.views[views:]:
             self.engine.drop_view(name, step="drop scratch tables")
+        del self.tables[tables:], self.views[views:]
 
     def _most_atoms(self, name: str, variables: Variables, helper: Helper, subject: str) -> int:
         """Return a bound on the atoms of a helper, or of its witnesses; refuse more than the limit."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -216,6 +217,47 @@ class BoundFeature:
         return self.rule.expansions if self.rule is not None else None
 
 
+@dataclass(frozen=True)
+class BoundRules:
+    """Rules held against a layout.
+
+    Parameters
+    ----------
+    rules : tuple of Rule
+        What they come to, see `plain_model`.
+    owners : tuple of int
+        For each of `rules` the place of the rule that it is of among the given ones.
+    features : tuple of BoundFeature
+        In the order of `rules`, those that only state a block left out; then the definitions of helpers that are new.
+    """
+
+    rules: tuple[Rule, ...]
+    owners: tuple[int, ...]
+    features: tuple[BoundFeature, ...]
+
+
+class Binder(Protocol):
+    """Holds rules against a layout, again and again, and owns the tables of their helpers."""
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, with the helper predicates of all rules so far."""
+        ...
+
+    @property
+    def blocks(self) -> tuple[BlockRule, ...]:
+        """The blocks that declarations and hard rules so far state."""
+        ...
+
+    def bind(self, rules: Sequence[Rule]) -> BoundRules:
+        """Compile rules and make the tables of their helpers; rules that are refused leave no trace."""
+        ...
+
+    def close(self) -> None:
+        """Drop the tables of the helpers."""
+        ...
+
+
 @dataclass
 class ShapeUse:
     """The clauses of one shape.
@@ -246,23 +288,19 @@ class Program:
     Parameters
     ----------
     engine : QueryEngine
-    layout : Layout
     model : Model
-        Of exact semantics, without `*`.
-    features : sequence of BoundFeature
-        In the order of the model's rules.
-    blocks : sequence of BlockRule
-        Blocks that the declarations or hard clauses state; those clauses are not among the features.
+    binder : Binder
+        Of this model and the layout.
     constants : ConstantIds
-    tables : sequence of TableName
-        Scratch tables of helpers, which `close` drops.
-    views : sequence of TableName
-        Views in place of such tables, which it drops too.
-    owners : sequence of int
-        For each rule of `model` the place of the rule that it is of in the model that was bound, see `plain_model`.
 
     Attributes
     ----------
+    model : Model
+        Of exact semantics, without `*`.
+    owners : tuple of int
+        For each rule of `model` the place of the rule that it is of in the model that was bound, see `plain_model`.
+    features : tuple of BoundFeature
+        Those of the rules in their order, without hard rules that only state a block; then the definitions of their helpers.
     shapes : dict of Shape to ShapeUse
     feature_of : list of int
         The feature of each clause.
@@ -280,36 +318,27 @@ class Program:
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', '!Friends(k0, v0) v Smokes(v0)']
     """
 
-    def __init__(
-        self,
-        engine: QueryEngine,
-        layout: Layout,
-        model: Model,
-        features: Sequence[BoundFeature],
-        blocks: Sequence[BlockRule],
-        constants: ConstantIds,
-        tables: Sequence[TableName] = (),
-        views: Sequence[TableName] = (),
-        *,
-        owners: Sequence[int],
-    ) -> None:
-        self.engine, self.layout, self.model, self.owners = engine, layout, model, tuple(owners)
-        self.features, self.blocks = tuple(features), tuple(blocks)
+    def __init__(self, engine: QueryEngine, model: Model, binder: Binder, constants: ConstantIds) -> None:
+        self.engine, self.constants, self._binder = engine, constants, binder
+        self.model, self.owners = replace(model, rules=(), semantics="exact"), tuple[int, ...]()
+        self.features: tuple[BoundFeature, ...] = ()
         self.shapes: dict[Shape, ShapeUse] = {}
         self.feature_of: list[int] = []
         self.expansions: dict[int, TableName] = {}
         self._initial: list[float] = []
-        self.constants, self._tables = constants, list(tables)
-        self._views = list(views)
-        constants.learn_instances(instance for f in self.features for instance in f.instances)
-        rows: dict[Shape, list[ParameterRows]] = {}
-        made = any(f.feature.plus or any(x.shape.parameters for x in f.instances) for f in self.features)
-        with engine.transaction() if made else nullcontext():
-            self._add_plain([i for i, f in enumerate(self.features) if not f.feature.plus], rows)
-            for i, bound in enumerate(self.features):
-                if bound.feature.plus:
-                    self._add_template(i, rows)
-            self._fill(rows)
+        # How many rules were given; each may come to several, or to none.
+        self._given = 0
+        self.add(model.rules)
+
+    @property
+    def layout(self) -> Layout:
+        """What the data are, with the helper predicates."""
+        return self._binder.layout
+
+    @property
+    def blocks(self) -> tuple[BlockRule, ...]:
+        """Blocks that the declarations or hard clauses state; those clauses are not among the features."""
+        return self._binder.blocks
 
     @property
     def helpers(self) -> tuple[PredicateInfo, ...]:
@@ -352,6 +381,35 @@ class Program:
         """Return how many clauses a shape has."""
         return len(use.clauses) if use.parameters is None else use.rows
 
+    def add(self, rules: Sequence[Rule]) -> int:
+        r"""Add rules, whose clauses get the ids after those there are, and return how many; new templates have none before `expand`.
+
+        A constant that the data lack joins with nothing, and what is refused, as `bind_program` refuses it, leaves the program as it was.
+
+        Examples
+        --------
+        >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+        >>> more = parse_mln(PEOPLE + "\n2 Smokes(x)\n-1 Friends(x, x)\nSmokes(+x)", query=("Smokes",)).rules[1:]
+        >>> program.add(more), program.expand(), program.feature_of, program.weights().tolist()
+        (2, 3, [0, 1, 2, 3, 3, 3], [1.0, 2.0, -1.0, 0.0, 0.0, 0.0])
+        """
+        bound, before, first = self._binder.bind(rules), self.clause_count, len(self.features)
+        self.model = self.model.with_rules((*self.model.rules, *bound.rules))
+        self.owners += tuple(self._given + place for place in bound.owners)
+        self._given += len(rules)
+        self.features += bound.features
+        self.constants.learn_instances(instance for f in bound.features for instance in f.instances)
+        rows: dict[Shape, list[ParameterRows]] = {}
+        places = range(first, len(self.features))
+        made = any(f.feature.plus or any(x.shape.parameters for x in f.instances) for f in bound.features)
+        with self.engine.transaction() if made else nullcontext():
+            self._add_plain([i for i in places if not self.features[i].feature.plus], rows)
+            for i in places:
+                if self.features[i].feature.plus:
+                    self._add_template(i, rows)
+            self._fill(rows)
+        return self.clause_count - before
+
     def expand(self, examples: TableName | None = None) -> int:
         """Add clauses for the combinations of template constants that these examples leave open and that are new.
 
@@ -368,12 +426,7 @@ class Program:
 
     def close(self) -> None:
         """Drop the program's scratch tables."""
-        for name in self._tables:
-            self.engine.drop_table(name, step="drop scratch tables")
-        for name in self._views:
-            self.engine.drop_view(name, step="drop scratch tables")
-        self._tables.clear()
-        self._views.clear()
+        self._binder.close()
         self.constants.close()
 
     @contextmanager
@@ -455,15 +508,20 @@ class Program:
             self._use(instance.shape).clauses.extend(() if instance.shape.parameters else clauses.tolist())
 
     def _fill(self, rows: Mapping[Shape, Sequence[ParameterRows]]) -> None:
-        """Create parameter tables."""
+        """Create parameter tables, or add to those there are."""
         for shape, pieces in rows.items():
             use = self._use(shape)
             columns = [np.concatenate([clauses for clauses, _ in pieces])]
             columns += [np.concatenate([ids[k] for _, ids in pieces]) for k in range(len(shape.parameters))]
             use.unknown |= {k for k, ids in enumerate(columns[1:]) if (ids < 0).any()}
-            use.rows = len(columns[0])
+            use.rows += len(columns[0])
             data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
-            use.parameters = self.constants.scratch("parameter", data)
+            if use.parameters is None:
+                use.parameters = self.constants.scratch("parameter", data)
+            else:
+                with self.shown(data) as name:
+                    more = exp.select(*map(column, data.column_names)).from_(table(name))
+                    self.engine.append(use.parameters, more, step="add parameter rows")
 
     def _expand_template(self, i: int, examples: TableName | None) -> None:
         """Find new combinations for a template and add their rows."""

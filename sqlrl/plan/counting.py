@@ -20,8 +20,8 @@ from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, 
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import Item, components, item_slots, items_of, reduced
 from sqlrl.plan.semiring import Steps
-from sqlrl.plan.slots import BoundShape, bind, outer_slots
-from sqlrl.plan.sources import Source, World, equal_rows, parameter_keys, parameter_source
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import World, equal_rows, parameter_keys, parameter_source
 from sqlrl.plan.terms import (
     Context,
     Part,
@@ -38,7 +38,7 @@ from sqlrl.plan.terms import (
     total_query,
     true_query,
 )
-from sqlrl.plan.tuples import holding, true_source
+from sqlrl.plan.tuples import group_source, true_source
 
 MOST_POSITIVE = 8
 """Inclusion-exclusion has two to the power of the number of positive parts terms; past this a part is enumerated."""
@@ -77,7 +77,7 @@ class IndependentPart:
     keyed: bool
 
 
-def _independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
+def independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
     """Split a clause into parts that share no variable; a grounding violates it if it violates each of them.
 
     Variables that occur in no literal belong to the first part.
@@ -89,7 +89,7 @@ def _independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
     >>> from sqlrl.plan.slots import bind
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
-    >>> parts = _independent_parts(bind(Shape(("person",) * 3, (), literals), people()))
+    >>> parts = independent_parts(bind(Shape(("person",) * 3, (), literals), people()))
     >>> [(str(part.bound.shape), [str(slot) for slot in part.variables]) for part in parts]
     [('!Friends(v0, v1)', ['v0', 'v1']), ('Smokes(v2)', ['v2'])]
     """
@@ -198,7 +198,7 @@ def _enumerate_violated(
     >>> from sqlrl.plan.slots import bind
     >>> from sqlrl.plan.sources import OBSERVED
     >>> bound = bind(friends_smoke(), people())
-    >>> (part,) = _independent_parts(bound)
+    >>> (part,) = independent_parts(bound)
     >>> print(_enumerate_violated(bound, part, OBSERVED).sql("duckdb").replace('"', ""))
     SELECT CAST(COUNT(*) AS INT128) AS n FROM db.main.friends AS et0 WHERE NOT EXISTS(SELECT 1 FROM
     (SELECT a.a0 FROM db.main.atoms AS a WHERE a.truth) AS et1 WHERE et1.a0 = et0.a1)
@@ -217,11 +217,7 @@ def _enumerate_violated(
     for literal in (x for x in shape.literals if x.positive):
         body.without(true_source(bound, body, literal, world))
     for group in shape.exists:
-        outer = outer_slots(bound, group)
-        inside = [Slot(False, i) for i in group.variables]
-        query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=examples)
-        alias = body.alias("g")
-        body.without(Source(subquery(query, alias), alias, tuple((f"x{i}", s) for i, s in enumerate(outer))))
+        body.without(group_source(bound, body, group, world, examples=examples))
     for equality in shape.equalities:
         body.equal(equality, holds=False)
     columns = [named(column(name, "p"), name) for name in keys]
@@ -256,17 +252,44 @@ def count_violated(
     ['n']
     """
     bound = bind(shape, layout, parameters=parameters)
-    parts = _independent_parts(bound)
-    # A product of sums over the rows of a clause would not be the sum of their products.
-    apart = parameters is not None and sum(part.keyed for part in parts) > 1
-    counts = []
-    for part in parts:
-        keyed = parameters is not None and part.keyed
-        context = Context(part.bound, parameters if keyed else None, examples, Steps([]), apart)
-        counts.append((_violated(bound, part, context, world), keyed))
+    counts = violated_parts(bound, independent_parts(bound), world, parameters=parameters, examples=examples)
+    apart = sum(keyed for _, keyed in counts) > 1
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))
     return counts[0][0] if len(counts) == 1 else _product_query(counts, parameter_keys(shape, apart=apart))
+
+
+def part_contexts(
+    parts: Sequence[IndependentPart], parameters: TableName | None, examples: TableName | None
+) -> list[Context]:
+    """Return what the terms of each part share; without parameters where the part mentions none."""
+    # A product of sums over the rows of a clause would not be the sum of their products.
+    apart = parameters is not None and sum(part.keyed for part in parts) > 1
+    return [Context(part.bound, parameters if part.keyed else None, examples, Steps([]), apart) for part in parts]
+
+
+def violated_parts(
+    bound: BoundShape,
+    parts: Sequence[IndependentPart],
+    world: World,
+    *,
+    parameters: TableName | None,
+    examples: TableName | None,
+) -> list[tuple[exp.Select, bool]]:
+    """Plan the number of violated groundings of each part of a clause, and tell which have the columns of `parameter_keys`.
+
+    Examples
+    --------
+    >>> bound = bind(friends_smoke(), people())
+    >>> ((query, keyed),) = violated_parts(bound, independent_parts(bound), OBSERVED, parameters=None, examples=None)
+    >>> query.named_selects, keyed
+    (['n'], False)
+    """
+    contexts = part_contexts(parts, parameters, examples)
+    return [
+        (_violated(bound, part, context, world), context.parameters is not None)
+        for part, context in zip(parts, contexts, strict=True)
+    ]
 
 
 def _violated(bound: BoundShape, part: IndependentPart, context: Context, world: World) -> exp.Select:
@@ -319,7 +342,7 @@ def enumerated_by_count(
     """
     bound = bind(shape, layout, parameters=parameters)
     found = []
-    for part in _independent_parts(bound):
+    for part in independent_parts(bound):
         if _is_enumerated(part):
             context = Context(part.bound, parameters, examples, Steps([]))
             factors = [part_factor(context, x, true_query(context, x, world)) for x in _negative(part.bound)]

@@ -33,6 +33,7 @@ from sqlrl.plan.terms import (
     part_factor,
     split_parts,
     subsets,
+    summed_terms,
     term_query,
     true_query,
 )
@@ -130,8 +131,8 @@ def count_factors(
     bound = bind(shape, layout, parameters=parameters)
     planner = _Planner(Context(bound, parameters, examples, Steps([])))
     keys = [*planner.keys, "example"]
-    atoms = [_positive_sums(planner.nodes(x), [*keys, "atom"]) for x in open_literals(bound)]
-    factors = _positive_sums(planner.factors(), keys)
+    atoms = [summed_terms(planner.nodes(x), [*keys, "atom"], exp.GT) for x in open_literals(bound)]
+    factors = summed_terms(planner.factors(), keys, exp.GT)
     edges = exp.Mul(this=column("n"), expression=integer(degree(shape, layout)))
     sizes = exp.select(*map(column, keys), named(column("n"), "factors"), named(edges, "edges"))
     return _joined(planner.context.steps, atoms, sizes.from_(subquery(factors, "f")), keys)
@@ -192,7 +193,7 @@ class _Planner:
             ]
             factors += [part_factor(self.context, x, _may_hold(bound, x)) for x in certain]
             flip = -sign if len(chosen) % 2 else sign
-            factors = [asked_factor(self.context, factor) for factor in factors]
+            factors = [asked_factor(self.context, factor, bound.restricted) for factor in factors]
             summed = [slot for slot in bound.variables if slot not in shown.slots]
             by = Pivot(shown, ("example",) if pivot is None else ("example", "atom"))
             term = term_query(self.context, factors, chosen, flip, variables=summed, pivot=by)
@@ -228,18 +229,6 @@ def _is_empty(bound: BoundShape, part: Part, how: Relation) -> bool:
     """True for an open literal of which no evidence says that it is true."""
     opened = isinstance(part, ShapeLiteral) and bound.info(part).open
     return opened and how is _must_hold and isinstance(part, ShapeLiteral) and not bound.info(part).has_given
-
-
-def _positive_sums(terms: Sequence[exp.Select], keys: Sequence[str]) -> exp.Select:
-    """Add up the terms of an inclusion-exclusion by keys; only sums above 0 stay."""
-    # Qualified, since Spark would take `n` for the sum where that is compared.
-    total = cast(exp.Sum(this=column("n", "terms")), "INT128")
-    if not terms:
-        nothing = [named(integer(0), key) for key in keys]
-        return exp.select(*nothing, named(integer(0), "n")).where(exp.false())
-    query = exp.select(*map(column, keys), named(total, "n")).from_(subquery(union_all(terms), "terms"))
-    query = query.group_by(*map(column, keys))
-    return query.having(exp.GT(this=total.copy(), expression=integer(0)))
 
 
 def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: Sequence[str]) -> exp.Select:

@@ -158,10 +158,11 @@ def _witnessed(
     return query, rows
 
 
-def _columns(context: Context, part: ShapeLiteral | ShapeExists) -> tuple[tuple[str, Slot], ...]:
+def part_columns(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> tuple[tuple[str, Slot], ...]:
+    """Return the columns of a part's tuples with their slots."""
     if isinstance(part, ShapeExists):
-        return tuple((f"x{i}", slot) for i, slot in enumerate(outer_slots(context.bound, part)))
-    return context.bound.columns(part)
+        return tuple((f"x{i}", slot) for i, slot in enumerate(outer_slots(bound, part)))
+    return bound.columns(part)
 
 
 def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tuple[exp.Query, int]) -> Factor:
@@ -182,7 +183,7 @@ def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tu
     if isinstance(part, ShapeLiteral) and not context.bound.info(part).open:
         source = fact_source(context.bound, part, alias)
     else:
-        source = Source(subquery(query.copy(), alias), alias, _columns(context, part))
+        source = Source(subquery(query.copy(), alias), alias, part_columns(context.bound, part))
     return Factor(source, None, rows)
 
 
@@ -231,8 +232,8 @@ def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) ->
     return _filtered(factor, absences, f"{factor.source.alias}g")
 
 
-def asked_factor(context: Context, factor: Factor) -> Factor:
-    """Keep the rows of a factor of the examples that are asked for, before anything is summed.
+def asked_factor(context: Context, factor: Factor, slots: Sequence[Slot]) -> Factor:
+    """Keep the rows of a factor of the examples that are asked for, which `slots` say, before anything is summed.
 
     Examples
     --------
@@ -241,11 +242,11 @@ def asked_factor(context: Context, factor: Factor) -> Factor:
     >>> from sqlrl.plan.sources import table
     >>> bound = bind(friends_smoke(), people())
     >>> smokes = Factor(Source(table(table_name("atoms"), "f"), "f", bound.columns(bound.shape.literals[1])))
-    >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes) is smokes  # all is one example
+    >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes, ()) is smokes  # all is one example
     True
     """
     examples, alias = context.examples, factor.source.alias
-    names = [name for name, slot in factor.source.columns if slot in context.bound.restricted]
+    names = [name for name, slot in factor.source.columns if slot in slots]
     if examples is None or not names:
         return factor
     chosen = exp.select(column("example")).from_(table(examples))
@@ -290,7 +291,7 @@ def change_factor(
     else:
         touched = _touched(context, part, first, second, known)
         (here, rows), (there, _) = (_witnessed(context, part, world, touched) for world in (first, second))
-        names = [name for name, _ in _columns(context, part)]
+        names = [name for name, _ in part_columns(context.bound, part)]
         query = union_all(
             exp.select(*(column(n) for n in names), named(integer(sign), "change")).from_(
                 subquery(exp.Except(this=a.copy(), expression=b.copy(), distinct=True), "e")
@@ -298,7 +299,7 @@ def change_factor(
             for a, b, sign in ((here, there, 1), (there, here, -1))
         )
     name = known[key] if key in known else known.setdefault(key, context.steps.add("c", query))
-    return Factor(Source(cte(name, name), name, _columns(context, part)), "change", rows)
+    return Factor(Source(cte(name, name), name, part_columns(context.bound, part)), "change", rows)
 
 
 def _touched(
@@ -316,7 +317,7 @@ def _touched(
     name = context.steps.add("t", union_all(queries))
     query = exp.select("*").distinct().from_(cte(name))
     alias = f"i{context.steps.fresh()}"
-    return Source(subquery(query, alias), alias, _columns(context, group))
+    return Source(subquery(query, alias), alias, part_columns(context.bound, group))
 
 
 def reduced_factor(factor: Factor, change: Factor) -> Factor:
@@ -678,3 +679,23 @@ def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
         query = exp.select(*group, named(total, "n")).from_(subquery(union_all(terms), "terms"))
         query = query.group_by(*group) if group else query
     return context.steps.before(query)
+
+
+def summed_terms(terms: Sequence[exp.Query], keys: Sequence[str], kept: type[exp.Binary]) -> exp.Select:
+    """Add up the terms of a query by keys; sums stay that compare so with 0.
+
+    Examples
+    --------
+    >>> terms = [exp.select("atom", "n").from_("t")]
+    >>> print(summed_terms(terms, ["atom"], exp.NEQ).sql("duckdb").replace('"', ""))
+    SELECT atom, CAST(SUM(terms.n) AS INT128) AS n FROM (SELECT atom, n FROM t) AS terms GROUP BY atom
+    HAVING CAST(SUM(terms.n) AS INT128) <> 0
+    """
+    # Qualified, since Spark would take `n` for the sum where that is compared.
+    total = cast(exp.Sum(this=column("n", "terms")), "INT128")
+    if not terms:
+        nothing = [named(integer(0), key) for key in keys]
+        return exp.select(*nothing, named(cast(integer(0), "INT128"), "n")).where(exp.false())
+    query = exp.select(*map(column, keys), named(total, "n")).from_(subquery(union_all(terms), "terms"))
+    query = query.group_by(*map(column, keys))
+    return query.having(kept(this=total.copy(), expression=integer(0)))

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import integer, named, subquery
-from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, World, parameter_source, table, true_rows
 
 
@@ -83,3 +83,13 @@ def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: Wor
     info = bound.info(literal)
     relation = subquery(true_rows(info, world), alias) if info.open else table(info.facts, alias)
     return Source(relation, alias, bound.columns(literal))
+
+
+def group_source(
+    bound: BoundShape, body: Body, group: ShapeExists, world: World, *, examples: TableName | None = None
+) -> Source:
+    """Return the tuples of outer slots for which an existential group has a witness in a world, under a fresh alias."""
+    outer, inside = outer_slots(bound, group), [Slot(False, i) for i in group.variables]
+    query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=examples)
+    alias = body.alias("g")
+    return Source(subquery(query, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))

@@ -463,6 +463,13 @@ def completed(program: Program, network: Network, world: np.ndarray) -> np.ndarr
     return np.array([value[k + 1] for k in range(len(world))], dtype=bool)
 
 
+def random_worlds(program: Program, network: Network, seed: int) -> Iterator[np.ndarray]:
+    """A world of atoms that are true by chance, with helper atoms that fit."""
+    generator = np.random.default_rng(seed)
+    for _ in range(1):
+        yield completed(program, network, generator.random(len(network.atoms)) < 0.5)
+
+
 @contextmanager
 def world_table(program: Program, ids: np.ndarray) -> Iterator[TableName]:
     """Show the true atoms of a world to SQL."""

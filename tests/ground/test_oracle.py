@@ -33,6 +33,7 @@ from tests.ground.cases import (
     label_world,
     load,
     programs,
+    random_worlds,
     sentences,
     wide,
     world_table,
@@ -102,12 +103,6 @@ def check_completing(program: Program, network: Network, world: np.ndarray) -> N
         query = exp.select("atom").from_(table(shown.atoms)) if shown.atoms is not None else None
         found = program.engine.fetch(query, step="read").column(0).to_pylist()
     assert sorted(found) == sorted(network.atoms[world])
-
-
-def random_worlds(program, network, seed: int):
-    generator = np.random.default_rng(seed)
-    for _ in range(1):
-        yield completed(program, network, generator.random(len(network.atoms)) < 0.5)
 
 
 def check_blocks(case: Case, data: Data, network: Network, atoms: dict[int, Ground]) -> None:

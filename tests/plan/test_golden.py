@@ -26,6 +26,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
+from sqlrl.plan.flips import flip_differences
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.mentions import violated_by_evidence
 from sqlrl.plan.sources import OBSERVED, World
@@ -81,6 +82,15 @@ CASES = {
     "total_local": ("total", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "difference_path": ("difference", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "difference_exists": ("difference", PEOPLE, "1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "flips_chain": ("flips", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
+    "flips_given": ("flips", PEOPLE, "1 Smokes(x) => Cancer(x)"),
+    "flips_alike": ("flips in", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) ^ Cancer(y) => Cancer(z)"),
+    "flips_template": ("flips", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
+    "flips_world": ("flips in", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q) v p = q"),
+    "flips_exists": ("flips in", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "flips_apart": ("flips", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
+    "flips_rows_apart": ("flips", PEOPLE, "1 Cancer(x) v (Friends(y, Anna) <=> Friends(z, Bob))"),
+    "flips_enumerated": ("flips", PEOPLE, "1 Smokes(w) => Cancer(x) v Cancer(y) v Cancer(z) v Cancer(w)"),
     "difference_transitive": ("difference", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
 }
 
@@ -133,6 +143,8 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return count_factors(shape, layout, parameters=parameters)
         case "listed":
             return list_factors(shape, layout, parameters=parameters)
+        case "flips":
+            return flip_differences(shape, layout, OBSERVED, parameters=parameters)
         case "few":
             plan = few(shape, layout, parameters=parameters)
             assert plan is not None
@@ -148,6 +160,8 @@ def planned(kind: str, program: Program) -> exp.Expression:
             ).query
         case _:
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
+            if kind == "flips in":
+                return flip_differences(shape, layout, World(world), parameters=parameters)
             return count_difference(shape, layout, World(world), OBSERVED, parameters=parameters)
 
 
