@@ -92,7 +92,7 @@ def test_learners_are_found() -> None:
         "osl",
         "perceptron",
     } < WORDS.keys()
-    assert len(WORDS) == len(LEARNERS) == 13
+    assert len(WORDS) == len(LEARNERS) >= 13
 
 
 @every
