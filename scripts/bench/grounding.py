@@ -14,7 +14,8 @@ from graphs import graph
 from rounds import in_turns, publish, read_options, spread
 
 import sqlrl
-from sqlrl.ground.grounding import ROWS_PER_BATCH, ground_network
+from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.rows import ROWS_PER_BATCH
 
 MODEL = """
 Friends(person, person)

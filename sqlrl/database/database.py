@@ -35,10 +35,9 @@ from sqlrl.database.session import Query, Session
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.evaluate import Scores
-from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.network import Network
+from sqlrl.ground.network import GROUNDING_LIMIT, Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER

@@ -13,7 +13,8 @@ from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import TrainingStream
-from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
+from sqlrl.ground.counts import check_counts
+from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import OBSERVED
 

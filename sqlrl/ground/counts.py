@@ -31,9 +31,6 @@ from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
 from sqlrl.plan.terms import domain_size
 from sqlrl.wording import counted
 
-GROUNDING_LIMIT = 200_000_000
-"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
-
 ADVICE = "pass fewer examples=, or raise limit="
 
 Counts = npt.NDArray[np.object_]

@@ -25,6 +25,7 @@ from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.rows import (
     INT64_MAX,
+    ROWS_PER_BATCH,
     AtomIndex,
     Budget,
     Rows,
@@ -44,9 +45,6 @@ from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import POSSIBLE, table
 from sqlrl.wording import counted
-
-ROWS_PER_BATCH = 262_144
-
 
 # ---- the network -------------------------------------------------------------------------------------
 
@@ -519,7 +517,7 @@ def _violated_text(
     """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
     if clause is not None and use.parameters is None and clause not in use.clauses:
         return None
-    query = mentions.violated_by_evidence(
+    query = mentions.evidence_violations(
         shape, program.layout, parameters=use.parameters, examples=examples, unknown=frozenset(use.unknown)
     )
     if use.parameters is not None:
@@ -596,7 +594,7 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
             for clause, n in run_counts(program, use, counted):
                 found[clause] += n
             continue
-        query = mentions.violated_by_evidence(
+        query = mentions.evidence_violations(
             use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown
         )
         number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))

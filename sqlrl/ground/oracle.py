@@ -16,10 +16,10 @@ from sqlrl.engine.nodes import column, integer
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
 from sqlrl.ground.counts import Counts, check_count, limited, run_counts, violated_by_evidence
-from sqlrl.ground.grounding import ROWS_PER_BATCH, add_per_clause, assemble, check_evidence, passing, with_clause
+from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, passing, with_clause
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, narrowed, read_rows
+from sqlrl.ground.rows import ROWS_PER_BATCH, AtomIndex, Rows, by_clause, in_order, narrowed, read_rows
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery

@@ -22,6 +22,10 @@ from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.plan.grounding import GroundingQuery
 
+ROWS_PER_BATCH = 262_144
+"""Rows of the Arrow batches in which ground clauses and bindings leave the database."""
+
+
 # ---- budget: how many atoms and literals a network may hold --------------------------------------------
 
 

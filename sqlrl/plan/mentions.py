@@ -216,7 +216,7 @@ def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShap
     return query
 
 
-def violated_by_evidence(
+def evidence_violations(
     shape: Shape,
     layout: Layout,
     *,
@@ -247,7 +247,7 @@ def violated_by_evidence(
     ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
     ... )
     >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> violated_by_evidence(shape, layout).sql("duckdb")
+    >>> evidence_violations(shape, layout).sql("duckdb")
     'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'
     """
     bound = bind(shape, layout, unknown, parameters)

@@ -27,7 +27,7 @@ from sqlrl.plan.counting import count_difference, count_groundings, count_violat
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
-from sqlrl.plan.mentions import violated_by_evidence
+from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.sources import OBSERVED, World
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, unsatisfied
 from tests.spark import fetch, sorted_rows, unknown_functions
@@ -121,7 +121,7 @@ def planned(kind: str, program: Program) -> exp.Expression:
             some = {x.name: replace(x, full_scope=False) if x.open else x for x in layout.predicates.values()}
             return ground(shape, replace(layout, predicates=some), parameters=parameters).query
         case "violated":
-            return violated_by_evidence(shape, layout, parameters=parameters)
+            return evidence_violations(shape, layout, parameters=parameters)
         case "expand":
             bound = program.features[0]
             return expand(bound.instances[0], layout, plus=bound.feature.plus)
