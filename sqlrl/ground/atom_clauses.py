@@ -203,13 +203,7 @@ def _fetch(
     """Read the rows of each atom whose predicate the shape has; None if one has more than the limit, and counting helps."""
     fetched = []
     for number, key in enumerate(keys):
-        plans = [
-            touching(
-                use.shape, program.layout, key, parameters=use.parameters, examples=examples,
-                unknown=frozenset(use.unknown), count=counting,
-            )
-            for counting in (count, True)
-        ]  # fmt: skip
+        plans = [touching(use.bound, key, examples, count=counting) for counting in (count, True)]
         plan, other = plans
         if plan is None or other is None:
             continue

@@ -91,7 +91,7 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
     >>> from sqlrl.plan.sources import OBSERVED
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
-    >>> run_counts(program, use, count_violated(use.shape, program.layout, OBSERVED))
+    >>> run_counts(program, use, count_violated(use.bound, OBSERVED))
     [(0, 1)]
     """
     with overflow_named(program, use):
@@ -160,10 +160,9 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
     Traceback (most recent call last):
     sqlrl.errors.GroundingLimitError: <text>:4: Smokes(x) v Smokes(y) leaves 9 groundings to enumerate, more than the limit of 5 ...
     """
-    if domain_bound(use.shape, program.layout) * max(program.clauses_of(use), 1) <= limit:
+    if domain_bound(use.bound) * max(program.clauses_of(use), 1) <= limit:
         return
-    unknown = frozenset(use.unknown)
-    for bound in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown):
+    for bound in enumerated(use.bound, examples):
         found = run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:
@@ -173,7 +172,7 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
                 f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
                 f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
             )
-    if loose_literal(bind(use.shape, program.layout, unknown, use.parameters)) is not None:
+    if loose_literal(use.bound) is not None:
         check_count(program, use, limit, POSSIBLE, examples)
 
 
@@ -203,7 +202,7 @@ def check_count(program: Program, use: ShapeUse, limit: int, world: World, examp
     Traceback (most recent call last):
     sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
     """
-    for query in enumerated_by_count(use.shape, program.layout, world, parameters=use.parameters, examples=examples):
+    for query in enumerated_by_count(use.bound, world, examples):
         found = run_counts(program, use, query)
         size = sum(n for _, n in found)
         if size > limit:
@@ -245,7 +244,7 @@ def _shape(program: Program, use: ShapeUse) -> str:
 
 def _why(program: Program, use: ShapeUse, clause: int, size: int, limited: Enumerated) -> str:
     """Say which variables are to blame for the size of a clause, those that nothing joins or the others, and what to do."""
-    bound, remedy = bind(use.shape, program.layout), f"narrow a scope, {ADVICE}"
+    bound, remedy = use.bound, f"narrow a scope, {ADVICE}"
     instances = program.features[program.feature_of[clause]].instances
     called = next(x.variables for x in instances if x.shape == use.shape)
     names = [called[slot.index].replace("$", "") for slot in limited.free if domain_size(bound, slot) > 1]
@@ -296,7 +295,7 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     known: dict[int | tuple[object, ...], int] = {}
     of_feature: dict[int, int] = {}
     for use, features in _first_of(program):
-        alike = alike_groundings(use.shape, program.layout)
+        alike = alike_groundings(use.bound)
         if alike is None:
             for clause, n in _by_constants(program, use, examples):
                 if program.feature_of[clause] in features:
@@ -307,7 +306,7 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
                 raise _overflow(program, use)
             known[alike] = alike
         if alike not in known:
-            query = count_groundings(use.shape, program.layout, examples=examples)
+            query = count_groundings(use.bound.with_parameters(None), examples)
             with overflow_named(program, use):
                 found = program.engine.fetch(query, step=f"count {use.shape}").column("n").to_pylist()
             known[alike] = int(found[0] or 0) if found else 0
@@ -337,7 +336,7 @@ def _first_of(program: Program) -> Iterator[tuple[ShapeUse, set[int]]]:
 
 def _by_constants(program: Program, use: ShapeUse, examples: TableName | None) -> list[tuple[int, int]]:
     """Count the groundings of each clause of a shape on whose constants their number depends."""
-    plan = count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
+    plan = count_groundings(use.bound, examples)
     # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
     rows = [sum(x.shape == use.shape for x in bound.instances) for bound in program.features]
     return [(clause, n // rows[program.feature_of[clause]]) for clause, n in run_counts(program, use, plan)]
@@ -345,7 +344,7 @@ def _by_constants(program: Program, use: ShapeUse, examples: TableName | None) -
 
 def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:
     """Return the groundings of a formula that is true (or false) whatever its atoms are, and so has no clause."""
-    query = count_groundings(shape_of(program.features[feature]), program.layout, examples=examples)
+    query = count_groundings(bind(shape_of(program.features[feature]), program.layout), examples)
     data = program.engine.fetch(query, step="count groundings")
     return int(data.column("n").to_pylist()[0] or 0) if data.num_rows else 0
 
@@ -380,10 +379,7 @@ def violated(
     [1]
     """
     check_counts(program, (world,), examples, limit=limit)
-    return _sum(
-        program,
-        lambda use: count_violated(use.shape, program.layout, world, parameters=use.parameters, examples=examples),
-    )
+    return _sum(program, lambda use: count_violated(use.bound, world, examples))
 
 
 def true_counts(
@@ -443,12 +439,7 @@ def count_differences(
     [1]
     """
     check_counts(program, (first, second), examples, limit=limit)
-    change = _sum(
-        program,
-        lambda use: count_difference(
-            use.shape, program.layout, first, second, parameters=use.parameters, examples=examples
-        ),
-    )
+    change = _sum(program, lambda use: count_difference(use.bound, first, second, examples))
     difference: Counts = -program.signs().astype(object) * change
     return difference
 
@@ -528,12 +519,10 @@ def violated_by_evidence(program: Program, examples: TableName | None = None, *,
     """
     counts = _zeros(program)
     for use in program.shapes.values():
-        literals = (*use.shape.literals, *(x for group in use.shape.exists for x in group.literals))
-        if not any(program.layout.predicates[x.predicate].open for x in literals):
+        if not use.bound.opened:
             if limit is not None:
                 check_count(program, use, limit, OBSERVED, examples)
-            query = count_violated(use.shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)
-            for clause, n in run_counts(program, use, query):
+            for clause, n in run_counts(program, use, count_violated(use.bound, OBSERVED, examples)):
                 counts[clause] += n
     return counts
 

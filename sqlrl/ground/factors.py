@@ -113,7 +113,7 @@ def factor_counts(
     degrees, exact = np.zeros(program.clause_count, np.int64), np.ones(program.clause_count, np.bool_)
     tables = []
     for use in program.shapes.values():
-        number = degree(use.shape, program.layout)
+        number = degree(use.bound)
         if number == 0:
             continue
         for found, is_merged in _found(program, use, examples, limit, merged):
@@ -138,23 +138,21 @@ def _found(
     program: Program, use: ShapeUse, examples: TableName | None, limit: int | None, merged: int
 ) -> Iterator[tuple[pa.Table, bool]]:
     """Yield the counts of a shape by clause and example, and whether equal ground clauses are one."""
-    shape, layout = use.shape, program.layout
-    if is_countable(shape, layout):
-        counted = count_factors(shape, layout, parameters=use.parameters, examples=examples)
+    shape, planned = use.shape, use.bound
+    if is_countable(planned):
+        counted = count_factors(planned, examples)
         once = all(sum(i.shape == shape for i in bound.instances) < 2 for bound in program.features)
-        if once and is_exact(shape, layout, _distinct(program, shape)):
+        if once and is_exact(planned, _distinct(program, shape)):
             yield from _run(program, use, counted, exact=True)
             return
-        if domain_bound(shape, layout) * max(program.clauses_of(use), 1) > merged:
+        if domain_bound(planned) * max(program.clauses_of(use), 1) > merged:
             tables = list(_run(program, use, counted, exact=False))
             if sum(int(sum(t.column("factors").to_pylist())) for t, _ in tables) > merged:
                 yield from tables
                 return
     elif limit is not None:
         check_limit(program, use, limit, examples)
-    unknown = frozenset(use.unknown)
-    listed = list_factors(shape, layout, parameters=use.parameters, examples=examples, unknown=unknown)
-    yield from _run(program, use, listed, exact=True)
+    yield from _run(program, use, list_factors(planned, examples), exact=True)
 
 
 def _distinct(program: Program, shape: Shape) -> set[frozenset[int]]:

@@ -40,7 +40,7 @@ from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
 from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.slots import bind
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import atom_arguments, table
 
 NOWHERE = constant(2**31 - 1)
@@ -83,7 +83,7 @@ class ClauseBody:
     fixed: tuple[tuple[int, int], ...]
 
 
-def head_of(shape: Shape, layout: Layout) -> ShapeLiteral | None:
+def head_of(bound: BoundShape) -> ShapeLiteral | None:
     """Return the head of a non-recursive shape whose body components can be evaluated; None for other shapes.
 
     These have one open literal, only negative closed literals besides (a body that is a conjunction of atoms), no equality, no
@@ -92,17 +92,17 @@ def head_of(shape: Shape, layout: Layout) -> ShapeLiteral | None:
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> str(head_of(friends_smoke(), people()))
+    >>> str(head_of(bind(friends_smoke(), people())))
     'Smokes(v1)'
     """
+    shape = bound.shape
     if shape.equalities or shape.exists:
         return None
-    heads = [x for x in shape.literals if layout.predicates[x.predicate].open]
-    body = [x for x in shape.literals if not layout.predicates[x.predicate].open]
+    heads = [x for x in shape.literals if bound.info(x).open]
+    body = [x for x in shape.literals if not bound.info(x).open]
     if len(heads) != 1 or any(x.positive for x in body):
         return None
-    bound = bind(shape, layout)
-    if bound.hidden is not None and not layout.predicates[heads[0].predicate].example_column:
+    if bound.hidden is not None and not bound.info(heads[0]).example_column:
         return None
     mentioned = {slot for x in shape.literals for slot in x.terms}
     variables = [Slot(False, i) for i in range(len(shape.variables))]
@@ -122,7 +122,7 @@ def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
     ['!Friends(v0, v1) v Smokes(v1)']
     """
     templates = {x.shape for bound in program.features if bound.feature.plus for x in bound.instances}
-    found = {shape: head_of(shape, program.layout) for shape in program.shapes if shape not in templates}
+    found = {shape: head_of(use.bound) for shape, use in program.shapes.items() if shape not in templates}
     return {shape: head for shape, head in found.items() if head is not None}
 
 
@@ -492,7 +492,9 @@ def ground_together(
 def _heads_are_known(program: Program, shape: Shape, head: ShapeLiteral) -> bool:
     """Return whether all that is needed of a shape's heads can be known; see the module."""
     info, layout = program.layout.predicates[head.predicate], program.layout
-    if info.has_given or any(slot.parameter and slot.index in program.shapes[shape].unknown for slot in head.terms):
+    if info.has_given or any(
+        slot.parameter and slot.index in program.shapes[shape].bound.unknown for slot in head.terms
+    ):
         return False
     if info.full_scope or not head.positive:
         return True

@@ -38,9 +38,9 @@ from sqlrl.ground.rows import (
 )
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
-from sqlrl.plan import mentions
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
+from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import POSSIBLE, table
@@ -75,15 +75,8 @@ def plans(
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
     for shape, use in program.shapes.items():
-        if shape in without:
-            continue
-        bound = bind(shape, program.layout)
-        literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
-        if any(bound.info(x).open for x in literals):
-            unknown = frozenset(use.unknown)
-            yield ShapePlan(
-                use, ground(shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown)
-            )
+        if shape not in without and use.bound.opened:
+            yield ShapePlan(use, ground(use.bound, examples))
 
 
 def stream(
@@ -463,7 +456,7 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
     for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
         found = network.evidence_violated[clause]
         for use in program.shapes.values():
-            text = _violated_text(program, use.shape, use, examples, clause)
+            text = _violated_text(program, use, examples, clause)
             if text is not None:
                 raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
     for rule in program.blocks:
@@ -489,7 +482,7 @@ def _check_block(program: Program, rule: BlockRule, examples: TableName | None) 
     info = program.layout.predicates[rule.predicate]
     for clause, problem in _block_clauses(info, rule):
         shape = in_given_order(clause, lambda predicate, i: program.layout.predicates[predicate].types[i]).shape
-        text = _violated_text(program, shape, ShapeUse(shape, None), examples, None)
+        text = _violated_text(program, ShapeUse(bind(shape, program.layout)), examples, None)
         if text is not None:
             raise InfeasibleError(_message(text, problem))
 
@@ -511,15 +504,11 @@ def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Claus
         yield Clause(outside, (some,)), f"{none} of which one must be true"
 
 
-def _violated_text(
-    program: Program, shape: Shape, use: ShapeUse, examples: TableName | None, clause: int | None
-) -> str | None:
+def _violated_text(program: Program, use: ShapeUse, examples: TableName | None, clause: int | None) -> str | None:
     """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
     if clause is not None and use.parameters is None and clause not in use.clauses:
         return None
-    query = mentions.evidence_violations(
-        shape, program.layout, parameters=use.parameters, examples=examples, unknown=frozenset(use.unknown)
-    )
+    shape, query = use.shape, evidence_violations(use.bound, examples)
     if use.parameters is not None:
         query = query.where(exp.EQ(this=column("clause", "p"), expression=exp.convert(clause)))
     rows: pa.Table = program.engine.fetch(query.limit(1), step=f"look for what the evidence violates in {shape}")
@@ -588,15 +577,12 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
     """
     found = violated_by_evidence(program, examples, limit=limit)
     for shape_plan in plans(program, examples):
-        use, unknown = shape_plan.use, frozenset(shape_plan.use.unknown)
-        if loose_literal(bind(use.shape, program.layout, unknown, use.parameters)) is not None:
-            counted = count_violated(use.shape, program.layout, POSSIBLE, parameters=use.parameters, examples=examples)
-            for clause, n in run_counts(program, use, counted):
+        use = shape_plan.use
+        if loose_literal(use.bound) is not None:
+            for clause, n in run_counts(program, use, count_violated(use.bound, POSSIBLE, examples)):
                 found[clause] += n
             continue
-        query = mentions.evidence_violations(
-            use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown
-        )
+        query = evidence_violations(use.bound, examples)
         number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))
         if use.parameters is not None:
             number = number.select(column("clause", "q")).group_by(column("clause", "q"))

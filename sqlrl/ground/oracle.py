@@ -23,7 +23,6 @@ from sqlrl.ground.rows import ROWS_PER_BATCH, AtomIndex, Rows, by_clause, in_ord
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery
-from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import World, table
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, unsatisfied
 
@@ -93,13 +92,7 @@ class ProgramOracle:
         index, pieces = AtomIndex(atoms.ids), list[Rows]()
         evidence = violated_by_evidence(program, examples, limit=self.limit)
         for use in self._uses():
-            plan = few(
-                use.shape,
-                program.layout,
-                parameters=use.parameters,
-                examples=examples,
-                unknown=frozenset(use.unknown),
-            )
+            plan = few(use.bound, examples)
             if plan is not None:
                 pieces += self._rows(_Asked(use, plan, tuple(use.clauses)), index, evidence)
         network = assemble(program, atoms, pieces, evidence, examples)
@@ -189,10 +182,7 @@ class ProgramOracle:
         uses = self._asked_shapes(asked)
         self._check(uses)
         for use in uses:
-            query = count_violated(
-                use.shape, program.layout, World(self._world), parameters=use.parameters, examples=self.examples
-            )
-            for clause, n in run_counts(program, use, query):
+            for clause, n in run_counts(program, use, count_violated(use.bound, World(self._world), self.examples)):
                 violated[clause] += n
         found: Counts = np.where(program.signs() > 0, self._network.total - violated, violated)
         return np.where(asked, found, 0)
@@ -206,14 +196,8 @@ class ProgramOracle:
         """A bound on the number of ground clauses of two literals or more: what their joins enumerate, counted in SQL."""
         program, found = self.program, 0
         for use in self._uses():
-            if may_be_long(use.shape, program.layout):
-                query = enumerated(
-                    use.shape,
-                    program.layout,
-                    parameters=use.parameters,
-                    examples=self.examples,
-                    unknown=frozenset(use.unknown),
-                )[0].query
+            if may_be_long(use.bound):
+                query = enumerated(use.bound, self.examples)[0].query
                 found += sum(n for _, n in run_counts(program, use, query))
         return found
 
@@ -231,11 +215,7 @@ class ProgramOracle:
 
     def _uses(self) -> Iterator[ShapeUse]:
         """Yield the shapes that have an open literal."""
-        for shape, use in self.program.shapes.items():
-            bound = bind(shape, self.program.layout)
-            literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
-            if any(bound.info(x).open for x in literals):
-                yield use
+        yield from (use for use in self.program.shapes.values() if use.bound.opened)
 
     def _asked_shapes(self, asked: BoolArray) -> list[ShapeUse]:
         """Return the shapes of clauses."""
@@ -263,7 +243,7 @@ class ProgramOracle:
         return self._asked[key]
 
     def _plan(self, use: ShapeUse, wanted: npt.NDArray[np.int8]) -> Iterator[_Asked]:
-        if not may_be_long(use.shape, self.program.layout):
+        if not may_be_long(use.bound):
             return
         if use.parameters is not None:
             tables = self._by_wish(use.parameters, wanted)
@@ -276,10 +256,9 @@ class ProgramOracle:
                 yield self._both(use, {ought: None}, mine)
 
     def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Asked:
-        layout, examples, unknown = self.program.layout, self.examples, frozenset(use.unknown)
-        plan = unsatisfied(use.shape, layout, self._world, clauses=clauses, examples=examples, unknown=unknown)
-        pairs = among(use.shape, layout, self._world, clauses=clauses, examples=examples, unknown=unknown)
-        return _Asked(use, plan, ids, pairs)
+        tables = {ought: use.bound.with_parameters(parameters) for ought, parameters in clauses.items()}
+        plan = unsatisfied(tables, self._world, self.examples)
+        return _Asked(use, plan, ids, among(tables, self._world, self.examples))
 
     def _by_wish(self, parameters: TableName, wanted: npt.NDArray[np.int8]) -> dict[int, TableName | None]:
         """Split a parameter table into the clauses whose ground clauses ought to hold, and those whose ought to fail."""

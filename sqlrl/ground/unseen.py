@@ -124,12 +124,12 @@ class Touched:
         unknown : frozenset of int
             Parameters that hold a constant which the data do not have.
         """
-        layout, examples = self._program.layout, self._examples
+        bound, examples = bind(instance.shape, self._program.layout), self._examples
         if parameters is None:
-            self._read(instance, ground(instance.shape, layout, examples=examples))
+            self._read(instance, ground(bound, examples))
             return
         with self._program.shown(parameters) as rows:
-            self._read(instance, ground(instance.shape, layout, parameters=rows, examples=examples, unknown=unknown))
+            self._read(instance, ground(bound.with_parameters(rows, unknown), examples))
 
     def count(self) -> int:
         """Return the number of query atoms; a helper atom stands for those that its definition is about."""
@@ -145,10 +145,10 @@ class Touched:
         (clause,), (instance,) = definition.feature.clauses, definition.instances
         head = clause.literals[0]
         assert isinstance(head, Literal)
-        layout, parameters = self._program.layout, self._program.constants.single_row(instance)
-        plan = ground(instance.shape, layout, parameters=parameters, examples=self._examples)
-        place = [x.predicate for x in open_literals(bind(instance.shape, layout))].index(head.predicate)
-        self._read(instance, plan, head=f"l{place}")
+        parameters = self._program.constants.single_row(instance)
+        bound = bind(instance.shape, self._program.layout, parameters=parameters)
+        place = [x.predicate for x in open_literals(bound)].index(head.predicate)
+        self._read(instance, ground(bound, self._examples), head=f"l{place}")
 
     def _read(self, instance: Instance, plan: GroundingQuery, head: str | None = None) -> None:
         """Add the atoms of ground clauses; with `head` only of those whose atom in that column was found before."""

@@ -256,8 +256,9 @@ def adds_up(program: Program) -> bool:
     >>> [adds_up(bind_program(catalog.engine, catalog.bind(model, training=True), model)) for model in models]
     [True, False]
     """
-    counted = [*program.shapes, *(shape_of(bound) for bound in program.features if not bound.instances)]
-    return all(_of_one_example(bind(shape, program.layout)) for shape in counted)
+    empty = (shape_of(bound) for bound in program.features if not bound.instances)
+    counted = [*(use.bound for use in program.shapes.values()), *(bind(shape, program.layout) for shape in empty)]
+    return all(_of_one_example(bound) for bound in counted)
 
 
 def _of_one_example(bound: BoundShape) -> bool:

@@ -199,7 +199,7 @@ def test_no_join_holds_the_whole_of_a_clause() -> None:
     rule = "Less(x, y) ^ Less(y, z) ^ Is(x, +k) ^ Is(z, +k) => Is(y, +k)."
     with bound(parse_mln(CHAIN + rule, query=("Is",)), FACTS) as program:
         (use,) = program.shapes.values()
-        query = count_factors(use.shape, program.layout, parameters=use.parameters)
+        query = count_factors(use.bound)
         less = program.layout.predicates["Less"].facts.name
         for select in query.find_all(type(query)):
             joined = [join.this for join in select.args.get("joins") or []]
