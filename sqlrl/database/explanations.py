@@ -15,7 +15,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
 from sqlrl.ground.counts import run_counts
 from sqlrl.ground.grounding import plans
-from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
@@ -145,7 +145,7 @@ def explain(program: Program) -> Iterator[Explanation]:
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
     unlisted = _unlisted(program)
-    for shape_plan in plans(program):
+    for shape_plan in plans(Extent(program)):
         use, query = shape_plan.use, shape_plan.plan.query
         number = program.clauses_of(use)
         joined = enumerated(bind(use.shape, unlisted, use.bound.unknown, use.parameters))[0]

@@ -35,7 +35,7 @@ from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.counts import rule_place
 from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.program import UNKNOWN, Program
+from sqlrl.ground.program import UNKNOWN, Extent, Program
 from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
 from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
@@ -430,25 +430,14 @@ class Together:
     pieces: tuple[Rows, ...]
 
 
-def ground_together(
-    program: Program,
-    index: AtomIndex,
-    examples: TableName | None = None,
-    *,
-    limit: int | None = None,
-    least: int | None = None,
-) -> Together:
+def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = None) -> Together:
     r"""Ground the shapes of a program that can be grounded together, if they are many.
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
     index : AtomIndex
         Of the query atoms in the examples.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses allowed.
     least : int, optional
         How many shapes are many; `MANY_SHAPES` by default.
 
@@ -461,10 +450,11 @@ def ground_together(
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> found = ground_together(program, AtomIndex(np.array([1, 2, 3])), least=1)
+    >>> found = ground_together(Extent(program), AtomIndex(np.array([1, 2, 3])), least=1)
     >>> [str(shape) for shape in found.shapes], found.pieces[0].literals.tolist()
     (['!Friends(v0, v1) v Smokes(v1)'], [2, 3])
     """
+    program, limit = extent.program, extent.limit
     none, many = Together(frozenset(), ()), MANY_SHAPES if least is None else least
     if len(program.shapes) < many:
         # Most models: nothing is looked at in every window of a stream.
@@ -480,7 +470,7 @@ def ground_together(
     pieces: list[Rows] = []
     try:
         for name, clauses in sorted(_clause_bodies(program, heads).items()):
-            pieces += _ground(program, program.layout.predicates[name], clauses, index, examples, most)
+            pieces += _ground(program, program.layout.predicates[name], clauses, index, extent.examples, most)
     except (GroundingLimitError, CountOverflowError) as error:
         logger.info("%d shapes are grounded one by one: %s", len(heads), error)
         return none

@@ -14,7 +14,7 @@ import pyarrow as pa
 from scipy import sparse
 from sqlglot import exp
 
-from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import CountOverflowError, InfeasibleError
 from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
@@ -22,7 +22,7 @@ from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.counts import Counts, check_limit, groundings, limited, rule_place, run_counts, violated_by_evidence
 from sqlrl.ground.features import ground_together
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import (
     INT64_MAX,
     ROWS_PER_BATCH,
@@ -63,25 +63,21 @@ class ShapePlan:
     plan: GroundingQuery
 
 
-def plans(
-    program: Program, examples: TableName | None = None, *, without: Collection[Shape] = ()
-) -> Iterator[ShapePlan]:
+def plans(extent: Extent, *, without: Collection[Shape] = ()) -> Iterator[ShapePlan]:
     """Yield the grounding query of each shape that has an open literal, in the program's order; some shapes are left out.
 
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> [str(p.use.shape) for p in plans(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
+    >>> [str(p.use.shape) for p in plans(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))]
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
-    for shape, use in program.shapes.items():
+    for shape, use in extent.program.shapes.items():
         if shape not in without and use.bound.opened:
-            yield ShapePlan(use, ground(use.bound, examples))
+            yield ShapePlan(use, ground(use.bound, extent.examples))
 
 
-def stream(
-    program: Program, examples: TableName | None = None, *, rows: int = ROWS_PER_BATCH
-) -> Iterator[pa.RecordBatch]:
+def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
     """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
 
     Yields
@@ -92,32 +88,21 @@ def stream(
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> sum(batch.num_rows for batch in stream(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
+    >>> sum(batch.num_rows for batch in stream(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))))
     2
     """
-    for shape_plan in plans(program, examples):
-        yield from program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
+    for shape_plan in plans(extent):
+        yield from extent.program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
 
 
-def ground_network(
-    program: Program,
-    examples: TableName | None = None,
-    *,
-    limit: int | None = None,
-    check: bool = True,
-    budget: Budget | None = None,
-) -> Network:
+def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
     Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network.
 
     Parameters
     ----------
-    program : Program
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses allowed.
+    extent : Extent
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
     budget : Budget, optional
@@ -147,44 +132,40 @@ def ground_network(
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
     >>> model = parse_mln("Friends(p, p)\nSmokes(p)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=("Smokes",))
-    >>> network = ground_network(bind_program(catalog.engine, catalog.bind(model, training=True), model))
+    >>> network = ground_network(Extent(bind_program(catalog.engine, catalog.bind(model, training=True), model)))
     >>> network.literals.tolist(), network.total.tolist(), network.base.tolist()
     ([-1, 2, -2, 3], [9], [9])
     """
-    atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
+    atoms = read_atoms(extent)
     index = AtomIndex(atoms.ids)
     pieces: list[Rows] = []
     if budget is not None:
         budget.take(len(atoms.ids))
-    evidence = violated_by_evidence(program, examples, limit=limit)
-    together = ground_together(program, index, examples, limit=limit)
+    evidence = violated_by_evidence(extent)
+    together = ground_together(extent, index)
     pieces += together.pieces
     if budget is not None:
         budget.take(sum(len(rows.literals) for rows in together.pieces))
-    for shape_plan in plans(program, examples, without=together.shapes):
-        pieces += _rows(program, shape_plan, index, evidence, examples, limit, budget)
-    network = assemble(program, atoms, pieces, evidence, examples)
+    for shape_plan in plans(extent, without=together.shapes):
+        pieces += _rows(extent, shape_plan, index, evidence, budget)
+    network = assemble(extent, atoms, pieces, evidence)
     if check:
-        check_evidence(program, network, examples)
+        check_evidence(extent, network)
     return network
 
 
 def _rows(
-    program: Program,
+    extent: Extent,
     shape_plan: ShapePlan,
     index: AtomIndex,
     evidence: npt.NDArray[np.object_],
-    examples: TableName | None,
-    limit: int | None,
     budget: Budget | None,
 ) -> list[Rows]:
     """Return the rows of one shape; parameters as for `narrowed` and `ground_network`."""
-    use, plan = shape_plan.use, shape_plan.plan
-    if limit is not None:
-        check_limit(program, use, limit, examples)
+    program, use, plan = extent.program, shape_plan.use, shape_plan.plan
+    check_limit(extent, use)
     batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-    if limit is not None:
-        batches = limited(batches, program, use, limit)
+    batches = limited(batches, extent, use)
     if budget is not None:
         batches = budget.taken(batches, plan)
     batches = narrowed(batches, plan, program, use, evidence)
@@ -204,13 +185,7 @@ def with_clause(rows: Rows, clause: int) -> Rows:
     return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
 
 
-def assemble(
-    program: Program,
-    atoms: Atoms,
-    pieces: list[Rows],
-    evidence: npt.NDArray[np.object_],
-    examples: TableName | None,
-) -> Network:
+def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_]) -> Network:
     """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause.
 
     `evidence` has the groundings that the evidence violates, as far as they are not among the rows.
@@ -219,12 +194,13 @@ def assemble(
     --------
     >>> from sqlrl.ground.counts import violated_by_evidence
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> atoms = read_atoms(extent)
     >>> rows = Rows(*(np.array(x) for x in ([0], [-1, 2], [2], [1])))
-    >>> assemble(program, atoms, [rows], violated_by_evidence(program), None).literals.tolist()
+    >>> assemble(extent, atoms, [rows], violated_by_evidence(extent)).literals.tolist()
     [-1, 2]
     """
+    program = extent.program
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
     opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
@@ -240,7 +216,7 @@ def assemble(
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
     multi = by_clause(row_parts)
-    total = groundings(program, examples)
+    total = groundings(extent)
     signed = sign.astype(object)
     base = np.where(sign > 0, total, 0) - signed * (evidence + positive_units)
     return Network(
@@ -350,16 +326,13 @@ class Observed:
     violated: Counts
 
 
-def observed_counts(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Observed:
+def observed_counts(extent: Extent) -> Observed:
     r"""Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate.
 
     Parameters
     ----------
-    program : Program
-        m clauses.
-    examples : TableName, optional
-    limit : int, optional
-        The most groundings that counting clauses without an open literal may enumerate.
+    extent : Extent
+        The limit holds for counting clauses without an open literal; the ground clauses of the others pass by.
 
     Raises
     ------
@@ -369,15 +342,16 @@ def observed_counts(program: Program, examples: TableName | None = None, *, limi
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> found = observed_counts(sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS))
+    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS)
+    >>> found = observed_counts(Extent(program))
     >>> found.open.tolist(), found.evidence_violated.tolist(), found.violated.tolist()
     ([2, 0], [0, 2], [1, 2])
     """
-    atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names).ids
-    truth, _ = read_labels(program.engine, program.layout, atoms, examples)
-    evidence = violated_by_evidence(program, examples, limit=limit)
+    program, atoms = extent.program, read_atoms(extent).ids
+    truth, _ = read_labels(program.engine, program.layout, atoms, extent.examples)
+    evidence = violated_by_evidence(extent)
     opened, wrong = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
-    for rows in passing(program, atoms, examples, evidence):
+    for rows in passing(extent, atoms, evidence):
         some = rows.length > 0
         add_per_clause(evidence, rows.take(~some))
         left = rows.take(some)
@@ -386,16 +360,14 @@ def observed_counts(program: Program, examples: TableName | None = None, *, limi
     return Observed(opened, evidence, evidence + wrong)
 
 
-def passing(program: Program, atoms: IntArray, examples: TableName | None, evidence: Counts) -> Iterator[Rows]:
+def passing(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[Rows]:
     """Yield the ground clauses of a program that the evidence does not satisfy, batch by batch, in no order; equal ones may recur.
 
     Parameters
     ----------
-    program : Program
-        m clauses.
+    extent : Extent
     atoms : int64 array
         The ids of the query atoms, ascending.
-    examples : TableName or None
     evidence : object array of int, shape (m,)
         As for `sqlrl.ground.rows.narrowed`.
 
@@ -403,11 +375,11 @@ def passing(program: Program, atoms: IntArray, examples: TableName | None, evide
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> [rows.literals.tolist() for rows in passing(program, np.array([1, 2, 3]), None, np.zeros(1, object))]
+    >>> [rows.literals.tolist() for rows in passing(Extent(program), np.array([1, 2, 3]), np.zeros(1, object))]
     [[-1, 2, -2, 3]]
     """
-    index = AtomIndex(atoms)
-    for shape_plan in plans(program, examples):
+    program, index = extent.program, AtomIndex(atoms)
+    for shape_plan in plans(extent):
         use, plan = shape_plan.use, shape_plan.plan
         batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
         for batch in narrowed(batches, plan, program, use, evidence):
@@ -428,15 +400,14 @@ def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
 # ---- hard clauses and blocks that the evidence alone makes impossible --------------------------------
 
 
-def check_evidence(program: Program, network: Network, examples: TableName | None = None) -> None:
+def check_evidence(extent: Extent, network: Network) -> None:
     r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
     network : Network
-        Of the program over the same examples.
-    examples : TableName, optional
+        Of the same program and examples.
 
     Raises
     ------
@@ -449,19 +420,20 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
     >>> program = sample_program(
     ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
     ... )
-    >>> check_evidence(program, ground_network(program, check=False))
+    >>> check_evidence(Extent(program), ground_network(Extent(program), check=False))
     Traceback (most recent call last):
     sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 grounding, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
     """
+    program = extent.program
     for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
         found = network.evidence_violated[clause]
         for use in program.shapes.values():
-            text = _violated_text(program, use, examples, clause)
+            text = _violated_text(extent, use, clause)
             if text is not None:
                 raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
     for rule in program.blocks:
         if program.layout.predicates[rule.predicate].has_given or _may_be_empty(program, rule):
-            _check_block(program, rule, examples)
+            _check_block(extent, rule)
 
 
 def _message(text: str, problem: str) -> str:
@@ -477,12 +449,13 @@ def _may_be_empty(program: Program, rule: BlockRule) -> bool:
     return rule.exact and any(kind.local or not kind.size for kind in types)
 
 
-def _check_block(program: Program, rule: BlockRule, examples: TableName | None) -> None:
+def _check_block(extent: Extent, rule: BlockRule) -> None:
     """Raise if evidence makes two atoms of a block true, or all atoms of a block of which one must be true false."""
+    program = extent.program
     info = program.layout.predicates[rule.predicate]
     for clause, problem in _block_clauses(info, rule):
         shape = in_given_order(clause, lambda predicate, i: program.layout.predicates[predicate].types[i]).shape
-        text = _violated_text(program, ShapeUse(bind(shape, program.layout)), examples, None)
+        text = _violated_text(extent, ShapeUse(bind(shape, program.layout)), None)
         if text is not None:
             raise InfeasibleError(_message(text, problem))
 
@@ -504,11 +477,11 @@ def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Claus
         yield Clause(outside, (some,)), f"{none} of which one must be true"
 
 
-def _violated_text(program: Program, use: ShapeUse, examples: TableName | None, clause: int | None) -> str | None:
+def _violated_text(extent: Extent, use: ShapeUse, clause: int | None) -> str | None:
     """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
     if clause is not None and use.parameters is None and clause not in use.clauses:
         return None
-    shape, query = use.shape, evidence_violations(use.bound, examples)
+    program, shape, query = extent.program, use.shape, evidence_violations(use.bound, extent.examples)
     if use.parameters is not None:
         query = query.where(exp.EQ(this=column("clause", "p"), expression=exp.convert(clause)))
     rows: pa.Table = program.engine.fetch(query.limit(1), step=f"look for what the evidence violates in {shape}")
@@ -554,15 +527,10 @@ def _text(shape: Shape, names: dict[Slot, str]) -> str:
 # ---- what the evidence alone violates, counted in SQL ------------------------------------------------
 
 
-def decided_false(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
+def decided_false(extent: Extent) -> Counts:
     r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
 
     It is `Network.evidence_violated` without grounding.
-
-    Parameters
-    ----------
-    program, examples, limit
-        As for `sqlrl.ground.counts.violated_by_evidence`.
 
     Returns
     -------
@@ -572,11 +540,12 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
-    >>> decided_false(sample_program(text, ["Smokes"], FRIENDS)).tolist()
+    >>> decided_false(Extent(sample_program(text, ["Smokes"], FRIENDS))).tolist()
     [0, 2]
     """
-    found = violated_by_evidence(program, examples, limit=limit)
-    for shape_plan in plans(program, examples):
+    program, examples = extent.program, extent.examples
+    found = violated_by_evidence(extent)
+    for shape_plan in plans(extent):
         use = shape_plan.use
         if loose_literal(use.bound) is not None:
             for clause, n in run_counts(program, use, count_violated(use.bound, POSSIBLE, examples)):

@@ -121,7 +121,7 @@ class Network:
     --------
     >>> from sqlrl.ground.grounding import ground_network
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> network = ground_network(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> network = ground_network(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
     >>> [network.literals[a:b].tolist() for a, b in zip(network.indptr[:-1], network.indptr[1:])]
     [[-1, 2], [-2, 3]]
     """

@@ -18,7 +18,7 @@ from sqlrl.ground.clauses import describer
 from sqlrl.ground.counts import Counts, check_count, limited, run_counts, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, passing, with_clause
 from sqlrl.ground.network import BoolArray, Network
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import Extent, ShapeUse
 from sqlrl.ground.rows import ROWS_PER_BATCH, AtomIndex, Rows, by_clause, in_order, narrowed, read_rows
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
@@ -42,19 +42,15 @@ class ProgramOracle:
 
     Parameters
     ----------
-    program : Program
-        With its templates expanded.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses of one shape that a round may return, and the most groundings that counting may enumerate.
+    extent : Extent
+        The limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may enumerate.
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
 
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> oracle = ProgramOracle(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS))
+    >>> oracle = ProgramOracle(Extent(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS)))
     >>> network = oracle.start()
     >>> network.units.toarray().tolist(), network.literals.tolist()
     ([[0, 1], [0, 0], [0, 0]], [])
@@ -64,11 +60,9 @@ class ProgramOracle:
     [8, 1]
     """
 
-    def __init__(
-        self, program: Program, examples: TableName | None = None, *, limit: int | None = None, check: bool = True
-    ) -> None:
-        self.program, self.examples, self.limit, self.check = program, examples, limit, check
-        self._world = program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
+    def __init__(self, extent: Extent, *, check: bool = True) -> None:
+        self.extent, self.program, self.check = extent, extent.program, check
+        self._world = extent.program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
         self._asked: dict[bytes, list[_Asked]] = {}
 
     # ---- what cutting planes ask ----------------------------------------------------------------------------
@@ -87,17 +81,16 @@ class ProgramOracle:
 
     @cached_property
     def _network(self) -> Network:
-        program, examples = self.program, self.examples
-        atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
+        atoms = read_atoms(self.extent)
         index, pieces = AtomIndex(atoms.ids), list[Rows]()
-        evidence = violated_by_evidence(program, examples, limit=self.limit)
+        evidence = violated_by_evidence(self.extent)
         for use in self._uses():
-            plan = few(use.bound, examples)
+            plan = few(use.bound, self.extent.examples)
             if plan is not None:
                 pieces += self._rows(_Asked(use, plan, tuple(use.clauses)), index, evidence)
-        network = assemble(program, atoms, pieces, evidence, examples)
+        network = assemble(self.extent, atoms, pieces, evidence)
         if self.check:
-            check_evidence(program, network, examples)
+            check_evidence(self.extent, network)
         return network
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
@@ -182,7 +175,9 @@ class ProgramOracle:
         uses = self._asked_shapes(asked)
         self._check(uses)
         for use in uses:
-            for clause, n in run_counts(program, use, count_violated(use.bound, World(self._world), self.examples)):
+            for clause, n in run_counts(
+                program, use, count_violated(use.bound, World(self._world), self.extent.examples)
+            ):
                 violated[clause] += n
         found: Counts = np.where(program.signs() > 0, self._network.total - violated, violated)
         return np.where(asked, found, 0)
@@ -197,7 +192,7 @@ class ProgramOracle:
         program, found = self.program, 0
         for use in self._uses():
             if may_be_long(use.bound):
-                query = enumerated(use.bound, self.examples)[0].query
+                query = enumerated(use.bound, self.extent.examples)[0].query
                 found += sum(n for _, n in run_counts(program, use, query))
         return found
 
@@ -207,7 +202,7 @@ class ProgramOracle:
         All ground clauses pass by, batch by batch; none is kept.
         """
         none, opened = (np.zeros(self.program.clause_count, dtype=object) for _ in range(2))
-        for rows in passing(self.program, self._network.atoms, self.examples, none):
+        for rows in passing(self.extent, self._network.atoms, none):
             add_per_clause(opened, rows.take(rows.length > 0))
         return opened
 
@@ -226,9 +221,8 @@ class ProgramOracle:
 
     def _check(self, uses: Sequence[ShapeUse]) -> None:
         """Refuse to count shapes in the world that is shown if that would enumerate more groundings than the limit."""
-        if self.limit is not None:
-            for use in uses:
-                check_count(self.program, use, self.limit, World(self._world), self.examples)
+        for use in uses:
+            check_count(self.extent, use, World(self._world))
 
     def _show(self, world: BoolArray) -> None:
         """Show the true atoms of a world to SQL."""
@@ -257,8 +251,8 @@ class ProgramOracle:
 
     def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Asked:
         tables = {ought: use.bound.with_parameters(parameters) for ought, parameters in clauses.items()}
-        plan = unsatisfied(tables, self._world, self.examples)
-        return _Asked(use, plan, ids, among(tables, self._world, self.examples))
+        plan = unsatisfied(tables, self._world, self.extent.examples)
+        return _Asked(use, plan, ids, among(tables, self._world, self.extent.examples))
 
     def _by_wish(self, parameters: TableName, wanted: npt.NDArray[np.int8]) -> dict[int, TableName | None]:
         """Split a parameter table into the clauses whose ground clauses ought to hold, and those whose ought to fail."""
@@ -283,8 +277,7 @@ class ProgramOracle:
         """Run a query and return its rows, for a shape without parameters once for each clause."""
         program, use, plan = self.program, asked.use, asked.plan
         batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-        if self.limit is not None:
-            batches = limited(batches, program, use, self.limit)
+        batches = limited(batches, self.extent, use)
         batches = narrowed(batches, plan, program, use, evidence)
         first = asked.clauses[0] if asked.clauses else 0
         rows = read_rows(batches, plan, index, first, program.clause_count)

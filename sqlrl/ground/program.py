@@ -560,5 +560,43 @@ class Program:
                 use.bound = use.bound.with_parameters(use.parameters, unknown)
 
 
+# ---- over which examples, and how much at the most ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What of a program is grounded or counted: over which examples, and how much of it at the most.
+
+    It is no *scope*, which says what tuples of an open predicate have atoms, and no slice, which is a part of a network's arrays
+    (`sqlrl.learn.slices`). A budget is no part of it: that counts while one network grows.
+
+    Parameters
+    ----------
+    program : Program
+        m clauses; expanded over the examples.
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+    limit : int, optional
+        The most ground clauses of one shape, and the most groundings that counting may enumerate.
+
+    Examples
+    --------
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS), limit=1000)
+    >>> with extent.only(np.array([0])) as one:
+    ...     one.examples is None, one.limit
+    (False, 1000)
+    """
+
+    program: Program
+    examples: TableName | None = None
+    limit: int | None = None
+
+    @contextmanager
+    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:
+        """Show examples as a scratch table while the context is open, and yield the extent of these alone."""
+        with self.program.only(examples) as name:
+            yield replace(self, examples=name)
+
+
 def _parameter_columns(shape: Shape) -> list[str]:
     return ["clause", *(f"k{k}" for k in range(len(shape.parameters)))]

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.counts import shape_of
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
 from sqlrl.plan.slots import BoundShape, bind
 
@@ -55,14 +54,13 @@ class Windows:
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
+        Of the passes; a window has the extent of its examples alone.
     passes : sequence of int64 arrays
         For each pass its examples in order.
     size : int, optional
         Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
         most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
-    limit : int, optional
-        The most ground clauses of one shape in a window.
 
     Attributes
     ----------
@@ -78,16 +76,15 @@ class Windows:
     >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
-    >>> for number, window in Windows(sample_program(text, ["Topic"], facts), [np.array([0])] * 2, size=10):
+    >>> extent = Extent(sample_program(text, ["Topic"], facts))
+    >>> for number, window in Windows(extent, [np.array([0])] * 2, size=10):
     ...     number, len(window.network.clauses), window.truth.tolist()
     (0, 2, [True, False])
     (1, 2, [True, False])
     """
 
-    def __init__(
-        self, program: Program, passes: Sequence[IntArray], size: int | None = None, limit: int | None = None
-    ) -> None:
-        self.program, self.passes, self.size, self.limit = program, passes, size, limit
+    def __init__(self, extent: Extent, passes: Sequence[IntArray], size: int | None = None) -> None:
+        self.extent, self.passes, self.size = extent, passes, size
         self.first, self.later = FIRST if size is None else size, size
 
     def __len__(self) -> int:
@@ -133,8 +130,8 @@ class Windows:
         return self.first if (number == 0 and begin == 0) or self.later is None else self.later
 
     def _expand(self, examples: IntArray) -> None:
-        with self.program.only(examples) as table:
-            self.program.expand(table)
+        with self.extent.only(examples) as some:
+            some.program.expand(some.examples)
 
     def _first_window(self, examples: IntArray) -> Window:
         # As many of these examples as the budget allows; says how many later windows have.
@@ -150,11 +147,11 @@ class Windows:
         return window
 
     def _window(self, examples: IntArray, budget: Budget | None = None) -> Window:
-        program = self.program
-        with program.only(examples) as table:
-            program.expand(table)
-            network = ground_network(program, table, limit=self.limit, budget=budget)
-            truth, labelled = read_labels(program.engine, program.layout, network.atoms, table)
+        program = self.extent.program
+        with self.extent.only(examples) as some:
+            program.expand(some.examples)
+            network = ground_network(some, budget=budget)
+            truth, labelled = read_labels(program.engine, program.layout, network.atoms, some.examples)
         return Window(examples, network, truth, labelled)
 
 
@@ -168,24 +165,16 @@ def _fitting(network: Network) -> int:
 
 
 def divided(
-    program: Program,
-    examples: IntArray,
-    chosen: TableName | None = None,
-    *,
-    limit: int | None = None,
-    entries: int | None = MOST_ENTRIES,
+    extent: Extent, examples: IntArray, *, entries: int | None = MOST_ENTRIES
 ) -> Iterator[tuple[IntArray, Network]]:
     r"""Ground examples window by window, each window as large as the budget allows; all at once if counts do not add up over windows.
 
     Parameters
     ----------
-    program : Program
-        Expanded over all these examples.
+    extent : Extent
+        A window with more ground clauses of one shape than the limit is divided, too.
     examples : int64 array
-    chosen : TableName, optional
-        A table of the same examples; without it they are all there are.
-    limit : int, optional
-        The most ground clauses of one shape in a window; a window with more is divided, too.
+        Those of the extent.
     entries : int or None
         The most atoms and literals of a window; a window of one example may have more. None: one window for all.
 
@@ -213,18 +202,21 @@ def divided(
     >>> catalog.load("Word", [("W", "D1"), ("V", "D2"), ("W", "D3")], types=["word", "doc"], example="doc")
     >>> model = parse_mln("Word(word, doc)\nGood(doc)\n1 Word(W, d) => Good(d)", query=["Good"])
     >>> program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    >>> [(window.tolist(), network.atoms.tolist()) for window, network in divided(program, np.arange(3), entries=8)]
+    >>> [
+    ...     (window.tolist(), network.atoms.tolist())
+    ...     for window, network in divided(Extent(program), np.arange(3), entries=8)
+    ... ]
     [([0, 1], [1, 2]), ([2], [3])]
     """
-    if entries is None or len(examples) <= 1 or not adds_up(program):
-        yield examples, ground_network(program, chosen, limit=limit)
+    if entries is None or len(examples) <= 1 or not adds_up(extent.program):
+        yield examples, ground_network(extent)
         return
-    begin, size = 0, _first(program, len(examples), entries)
+    begin, size = 0, _first(extent.program, len(examples), entries)
     while begin < len(examples):
         window = examples[begin : begin + size]
         budget = Budget(entries if len(window) > 1 else None)
         try:
-            network = _network(program, window, chosen, limit, budget, whole=len(window) == len(examples))
+            network = _network(extent, window, budget, whole=len(window) == len(examples))
         except (BudgetError, GroundingLimitError):
             if len(window) == 1:
                 raise
@@ -272,10 +264,8 @@ def _first(program: Program, examples: int, entries: int) -> int:
     return max(min(examples, int(entries / FEWER / max(each, 1))), 1)
 
 
-def _network(
-    program: Program, window: IntArray, chosen: TableName | None, limit: int | None, budget: Budget, *, whole: bool
-) -> Network:
+def _network(extent: Extent, window: IntArray, budget: Budget, *, whole: bool) -> Network:
     if whole:
-        return ground_network(program, chosen, limit=limit, budget=budget)
-    with program.only(window) as table:
-        return ground_network(program, table, limit=limit, budget=budget)
+        return ground_network(extent, budget=budget)
+    with extent.only(window) as some:
+        return ground_network(some, budget=budget)

@@ -10,6 +10,7 @@ from sqlrl.engine.connection import connect
 from sqlrl.errors import UnseenConstantWarning
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network, plans
+from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.terms import Constant
 from sqlrl.plan.slots import bind
@@ -30,14 +31,14 @@ def test_a_shape_follows_the_parameter_table_of_its_clauses() -> None:
         assert program.expand(one) == 2
     first = {shape: use.bound for shape, use in program.shapes.items()}
     assert all(bound.parameters is not None and not bound.unknown for bound in first.values())
-    before = [str(each.plan.query) for each in plans(program)]
-    rows = len(ground_network(program).units.nonzero()[0])
+    before = [str(each.plan.query) for each in plans(Extent(program))]
+    rows = len(ground_network(Extent(program)).units.nonzero()[0])
 
     # More rows of the same tables: the shapes and their plans are what they were, and the plans find the new clauses.
     assert program.expand() == 1
     assert {shape: use.bound for shape, use in program.shapes.items()} == first
-    assert [str(each.plan.query) for each in plans(program)] == before
-    assert len(ground_network(program).units.nonzero()[0]) == rows + 1
+    assert [str(each.plan.query) for each in plans(Extent(program))] == before
+    assert len(ground_network(Extent(program)).units.nonzero()[0]) == rows + 1
     program.close()
     catalog.engine.close()
 
@@ -56,6 +57,6 @@ def test_a_clause_with_an_unknown_constant_binds_its_shape_anew() -> None:
     named = program.features[1].instances[0].arguments
     assert use.bound.unknown == {k for k, term in enumerate(named) if term == Constant("W9")} != set()
     assert use.bound == bind(use.shape, program.layout, use.bound.unknown, use.parameters)
-    assert ground_network(program).open.tolist() == [1, 1, 1, 1]
+    assert ground_network(Extent(program)).open.tolist() == [1, 1, 1, 1]
     program.close()
     catalog.engine.close()
