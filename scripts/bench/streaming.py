@@ -15,7 +15,7 @@ from graphs import graph
 from rounds import peak_memory_mb, publish, read_options
 
 import sqlrl
-from sqlrl.ground.grounding import stream
+from sqlrl.ground.pipeline import stream
 from sqlrl.ground.program import Extent
 
 MODEL = """

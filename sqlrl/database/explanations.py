@@ -14,7 +14,7 @@ from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
 from sqlrl.ground.counts import run_counts
-from sqlrl.ground.grounding import plans
+from sqlrl.ground.pipeline import plans
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Variable

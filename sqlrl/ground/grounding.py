@@ -5,8 +5,8 @@ One query a shape is streamed; many non-recursive shapes are grounded together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,27 +19,22 @@ from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import CountOverflowError, InfeasibleError
 from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
 from sqlrl.ground.blocks import BlockRule
-from sqlrl.ground.counts import Counts, check_limit, groundings, limited, rule_place, run_counts, violated_by_evidence
+from sqlrl.ground.counts import Counts, check_limit, groundings, rule_place, run_counts, violated_by_evidence
 from sqlrl.ground.features import ground_together
 from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.pipeline import Pipeline, plans
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import (
     INT64_MAX,
-    ROWS_PER_BATCH,
     AtomIndex,
     Budget,
     Rows,
     by_clause,
-    narrowed,
-    read_batch,
-    read_rows,
-    repeated,
     single,
 )
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
 from sqlrl.plan.counting import count_violated
-from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
@@ -47,52 +42,6 @@ from sqlrl.plan.sources import POSSIBLE, table
 from sqlrl.wording import counted
 
 # ---- the network -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ShapePlan:
-    """The grounding query of one shape of a program.
-
-    Parameters
-    ----------
-    use : ShapeUse
-    plan : GroundingQuery
-    """
-
-    use: ShapeUse
-    plan: GroundingQuery
-
-
-def plans(extent: Extent, *, without: Collection[Shape] = ()) -> Iterator[ShapePlan]:
-    """Yield the grounding query of each shape that has an open literal, in the program's order; some shapes are left out.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> [str(p.use.shape) for p in plans(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))]
-    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
-    """
-    for shape, use in extent.program.shapes.items():
-        if shape not in without and use.bound.opened:
-            yield ShapePlan(use, ground(use.bound, extent.examples))
-
-
-def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
-    """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        The columns of `plan.grounding.GroundingQuery`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> sum(batch.num_rows for batch in stream(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))))
-    2
-    """
-    for shape_plan in plans(extent):
-        yield from extent.program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
 
 
 def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None) -> Network:
@@ -138,51 +87,21 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
     """
     atoms = read_atoms(extent)
     index = AtomIndex(atoms.ids)
-    pieces: list[Rows] = []
     if budget is not None:
         budget.take(len(atoms.ids))
     evidence = violated_by_evidence(extent)
     together = ground_together(extent, index)
-    pieces += together.pieces
+    pieces = list(together.pieces)
     if budget is not None:
         budget.take(sum(len(rows.literals) for rows in together.pieces))
-    for shape_plan in plans(extent, without=together.shapes):
-        pieces += _rows(extent, shape_plan, index, evidence, budget)
+    pipeline = Pipeline(extent, index, evidence, budget)
+    for each in plans(extent, without=together.shapes):
+        check_limit(extent, each.use)
+        pieces += pipeline.rows(each)
     network = assemble(extent, atoms, pieces, evidence)
     if check:
         check_evidence(extent, network)
     return network
-
-
-def _rows(
-    extent: Extent,
-    shape_plan: ShapePlan,
-    index: AtomIndex,
-    evidence: npt.NDArray[np.object_],
-    budget: Budget | None,
-) -> list[Rows]:
-    """Return the rows of one shape; parameters as for `narrowed` and `ground_network`."""
-    program, use, plan = extent.program, shape_plan.use, shape_plan.plan
-    check_limit(extent, use)
-    batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-    batches = limited(batches, extent, use)
-    if budget is not None:
-        batches = budget.taken(batches, plan)
-    batches = narrowed(batches, plan, program, use, evidence)
-    first = use.clauses[0] if use.clauses else 0
-    rows = read_rows(batches, plan, index, first, program.clause_count)
-    return [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
-
-
-def with_clause(rows: Rows, clause: int) -> Rows:
-    """Return the rows of a shape without parameters as those of one of its clauses.
-
-    Examples
-    --------
-    >>> with_clause(Rows(*(np.array(x) for x in ([0, 0], [-1, 2], [1, 1], [1, 1]))), 7).clause.tolist()
-    [7, 7]
-    """
-    return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
 
 
 def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_]) -> Network:
@@ -351,7 +270,7 @@ def observed_counts(extent: Extent) -> Observed:
     truth, _ = read_labels(program.engine, program.layout, atoms, extent.examples)
     evidence = violated_by_evidence(extent)
     opened, wrong = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
-    for rows in passing(extent, atoms, evidence):
+    for rows in ground_clauses(extent, atoms, evidence):
         some = rows.length > 0
         add_per_clause(evidence, rows.take(~some))
         left = rows.take(some)
@@ -360,32 +279,20 @@ def observed_counts(extent: Extent) -> Observed:
     return Observed(opened, evidence, evidence + wrong)
 
 
-def passing(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[Rows]:
-    """Yield the ground clauses of a program that the evidence does not satisfy, batch by batch, in no order; equal ones may recur.
+def ground_clauses(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[Rows]:
+    """Yield the ground clauses that the evidence does not satisfy, batch by batch, in no order; none is kept, so there is no limit.
 
-    Parameters
-    ----------
-    extent : Extent
-    atoms : int64 array
-        The ids of the query atoms, ascending.
-    evidence : object array of int, shape (m,)
-        As for `sqlrl.ground.rows.narrowed`.
+    `atoms` are the ids of the query atoms, ascending; `evidence` is as for `Pipeline`.
 
     Examples
     --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> [rows.literals.tolist() for rows in passing(Extent(program), np.array([1, 2, 3]), np.zeros(1, object))]
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [rows.literals.tolist() for rows in ground_clauses(extent, np.array([1, 2, 3]), np.zeros(1, object))]
     [[-1, 2, -2, 3]]
     """
-    program, index = extent.program, AtomIndex(atoms)
-    for shape_plan in plans(extent):
-        use, plan = shape_plan.use, shape_plan.plan
-        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-        for batch in narrowed(batches, plan, program, use, evidence):
-            if batch.num_rows:
-                rows = read_batch(batch, plan, index, 0)
-                yield from [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
+    pipeline = Pipeline(replace(extent, limit=None), AtomIndex(atoms), evidence)
+    for each in plans(extent):
+        yield from pipeline.unordered(each)
 
 
 def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
@@ -545,8 +452,8 @@ def decided_false(extent: Extent) -> Counts:
     """
     program, examples = extent.program, extent.examples
     found = violated_by_evidence(extent)
-    for shape_plan in plans(extent):
-        use = shape_plan.use
+    for each in plans(extent):
+        use = each.use
         if loose_literal(use.bound) is not None:
             for clause, n in run_counts(program, use, count_violated(use.bound, POSSIBLE, examples)):
                 found[clause] += n

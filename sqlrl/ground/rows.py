@@ -585,6 +585,17 @@ def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes:
     return rows.take(~true)
 
 
+def with_clause(rows: Rows, clause: int) -> Rows:
+    """Return the rows of a shape without parameters as those of one of its clauses.
+
+    Examples
+    --------
+    >>> with_clause(Rows(*(np.array(x) for x in ([0, 0], [-1, 2], [1, 1], [1, 1]))), 7).clause.tolist()
+    [7, 7]
+    """
+    return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
+
+
 def in_order(rows: Rows, *, merge: bool) -> Rows:
     """Put rows in order of (clause, length, literals); add up the multiplicities of identical ones if asked.
 

@@ -9,7 +9,8 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.errors import UnseenConstantWarning
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.grounding import ground_network, plans
+from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.pipeline import plans
 from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.terms import Constant
