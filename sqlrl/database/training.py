@@ -24,7 +24,7 @@ from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
-from sqlrl.ground.windows import Window, Windows
+from sqlrl.ground.windows import Window, Windows, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
@@ -141,7 +141,7 @@ class TrainingStream:
         self._program, self._console, self.run = program, session.console, Run(session.records, provisional)
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
         self.drawing = ExitStack()
-        self._windows = Windows(self._extent, passes, size)
+        self._windows = Windows(self._extent, passes, size, ground=grounded)
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
         self._clauses: pa.Table | None = None
@@ -168,7 +168,7 @@ class TrainingStream:
 
     def window(self, examples: IntArray) -> Window:
         """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""
-        ((_, found),) = Windows(self._extent, [examples], len(examples))
+        ((_, found),) = Windows(self._extent, [examples], len(examples), ground=grounded)
         return found
 
     def clause_text(self, clause: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, Protocol, TypeVar
 
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.atoms import read_labels
@@ -48,9 +49,57 @@ class Window:
     truth: BoolArray
     labelled: BoolArray
 
+    @property
+    def entries(self) -> int:
+        """Atoms and literals of the network."""
+        return len(self.network.atoms) + len(self.network.literals) + int(self.network.units.nnz)
 
-class Windows:
-    r"""Grounds a program over passes of examples, window by window; templates grow as their constants are met.
+
+@dataclass(frozen=True, eq=False)
+class ExampleWindow:
+    """Some examples of a stream, of which nothing is grounded: `Windows.extent.only(examples)` is what to count over.
+
+    Parameters
+    ----------
+    examples : int64 array
+        In the order in which they are to be learned from.
+    """
+
+    examples: IntArray
+
+    @property
+    def entries(self) -> int:
+        """Nothing is held."""
+        return 0
+
+
+class Sized(Protocol):
+    """What is held of a window."""
+
+    @property
+    def entries(self) -> int:
+        """How many atoms and literals, or numbers like them, it holds: later windows are as large as keeps that below `ENTRIES`."""
+
+
+Held = TypeVar("Held", bound=Sized)
+MakeWindow = Callable[[Extent, IntArray, Budget | None], Held]
+"""Makes a window of its extent, whose table of examples is there meanwhile, and its examples in order; stops when a budget is spent, if there is one."""
+
+
+def grounded(extent: Extent, examples: IntArray, budget: Budget | None) -> Window:
+    """Ground a window, and read its labels."""
+    network = ground_network(extent, budget=budget)
+    truth, labelled = read_labels(extent.program.engine, extent.program.layout, network.atoms, extent.examples)
+    return Window(examples, network, truth, labelled)
+
+
+def ungrounded(extent: Extent, examples: IntArray, budget: Budget | None) -> ExampleWindow:  # noqa: ARG001
+    """Take the examples of a window as they are."""
+    return ExampleWindow(examples)
+
+
+class Windows(Generic[Held]):
+    r"""Divides passes of examples into windows and makes something of each; templates grow as their constants are met.
 
     Parameters
     ----------
@@ -61,13 +110,15 @@ class Windows:
     size : int, optional
         Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
         most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
+    ground : callable
+        What is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone.
 
     Attributes
     ----------
     first : int
         Examples in the first window.
     later : int or None
-        Examples in a window after the first; None until that was grounded, if nobody says. A run that goes on sets both to what they
+        Examples in a window after the first; None until that was made, if nobody says. A run that goes on sets both to what they
         were.
 
     Examples
@@ -77,14 +128,18 @@ class Windows:
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
     >>> extent = Extent(sample_program(text, ["Topic"], facts))
-    >>> for number, window in Windows(extent, [np.array([0])] * 2, size=10):
+    >>> for number, window in Windows(extent, [np.array([0])] * 2, size=10, ground=grounded):
     ...     number, len(window.network.clauses), window.truth.tolist()
     (0, 2, [True, False])
     (1, 2, [True, False])
+    >>> [window.examples.tolist() for _, window in Windows(extent, [np.array([0])] * 2, ground=ungrounded)]
+    [[0], [0]]
     """
 
-    def __init__(self, extent: Extent, passes: Sequence[IntArray], size: int | None = None) -> None:
-        self.extent, self.passes, self.size = extent, passes, size
+    def __init__(
+        self, extent: Extent, passes: Sequence[IntArray], size: int | None = None, *, ground: MakeWindow[Held]
+    ) -> None:
+        self.extent, self.passes, self.size, self._ground = extent, passes, size, ground
         self.first, self.later = FIRST if size is None else size, size
 
     def __len__(self) -> int:
@@ -93,16 +148,16 @@ class Windows:
         beyond = [max(len(examples) - (number == 0) * self.first, 0) for number, examples in enumerate(self.passes)]
         return sum(-(-size // later) for size in beyond) + any(len(examples) > 0 for examples in self.passes[:1])
 
-    def __iter__(self) -> Iterator[tuple[int, Window]]:
+    def __iter__(self) -> Iterator[tuple[int, Held]]:
         return self.after(0)
 
-    def after(self, count: int) -> Iterator[tuple[int, Window]]:
-        """Ground the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
+    def after(self, count: int) -> Iterator[tuple[int, Held]]:
+        """Make the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
 
         Yields
         ------
-        tuple of int and Window
-            The pass, from 0, and the window.
+        tuple of int and window
+            The pass, from 0, and what was made of the window.
         """
         if count and self.size is None and self.first < FIRST:
             # So many examples were tried first, and their constants got their clauses together.
@@ -133,7 +188,7 @@ class Windows:
         with self.extent.only(examples) as some:
             some.program.expand(some.examples)
 
-    def _first_window(self, examples: IntArray) -> Window:
+    def _first_window(self, examples: IntArray) -> Held:
         # As many of these examples as the budget allows; says how many later windows have.
         budget = Budget(MOST_ENTRIES if len(examples) > 1 else None)
         try:
@@ -143,21 +198,17 @@ class Windows:
                 raise
             self.first = max(len(examples) // FEWER, 1)
             return self._first_window(examples[: self.first])
-        self.later = _fitting(window.network) if self.first == FIRST else self.first
+        self.later = _fitting(window.entries) if self.first == FIRST else self.first
         return window
 
-    def _window(self, examples: IntArray, budget: Budget | None = None) -> Window:
-        program = self.extent.program
+    def _window(self, examples: IntArray, budget: Budget | None = None) -> Held:
         with self.extent.only(examples) as some:
-            program.expand(some.examples)
-            network = ground_network(some, budget=budget)
-            truth, labelled = read_labels(program.engine, program.layout, network.atoms, some.examples)
-        return Window(examples, network, truth, labelled)
+            some.program.expand(some.examples)
+            return self._ground(some, examples, budget)
 
 
-def _fitting(network: Network) -> int:
-    # How many examples a later window shall have, by the network of the first: a multiple of it, which pools divide.
-    entries = len(network.atoms) + len(network.literals) + int(network.units.nnz)
+def _fitting(entries: int) -> int:
+    # How many examples a later window shall have, by what the first holds: a multiple of it, which pools divide.
     return min(max(ENTRIES // max(entries, 1), 1) * FIRST, MOST)
 
 

@@ -19,7 +19,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
-from sqlrl.ground.windows import Windows
+from sqlrl.ground.windows import ExampleWindow, Window, Windows, grounded, ungrounded
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Expansions, Rule
 from sqlrl.solve.counts import counts, violated_rows
@@ -270,7 +270,36 @@ def test_templates_grow_window_by_window() -> None:
     catalog.load("Token", facts["Token"], example="bib")
     catalog.load("Topic", facts["Topic"], example="bib", target=True)
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    found = [(len(w.network.clauses), w.truth.tolist()) for _, w in Windows(Extent(program), [np.arange(3)], 1)]
+    found = [
+        (len(w.network.clauses), w.truth.tolist())
+        for _, w in Windows(Extent(program), [np.arange(3)], 1, ground=grounded)
+    ]
     assert found == [(2, [True]), (2, [False]), (3, [False])]
     assert program.expand() == 0
     catalog.engine.close()
+
+
+def test_windows_that_are_not_grounded_have_the_same_examples_and_clauses(caplog: pytest.LogCaptureFixture) -> None:
+    model = parse_mln("Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)", query=("Topic",))
+    facts: Facts = {"Token": [("a", "B1"), ("b", "B1"), ("b", "B2"), ("c", "B3")], "Topic": [("B1",)]}
+    passes, found = [np.array([2, 0, 1]), np.array([1, 2, 0])], []
+    for ground in (grounded, ungrounded):
+        catalog = Catalog(connect(":memory:", threads=1))
+        catalog.declare(model)
+        catalog.load("Token", facts["Token"], example="bib")
+        catalog.load("Topic", facts["Topic"], example="bib", target=True)
+        program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
+        windows: Windows[Window] | Windows[ExampleWindow] = Windows(Extent(program), passes, 2, ground=ground)
+        caplog.clear()
+        with caplog.at_level("DEBUG", logger="sqlrl.engine"):
+            seen = [(number, window.examples.tolist(), program.clause_count) for number, window in windows]
+        atoms = [x for x in caplog.messages if x.startswith(("ground ", "read the query atoms"))]
+        assert (len(atoms) > 0) == (ground is grounded)
+        # The table of its examples is there for whoever counts over a window.
+        with windows.extent.only(np.array([0])) as extent:
+            found.append((seen, sql.true_counts(extent).tolist()))
+        catalog.engine.close()
+    assert found[0] == found[1]
+    assert [(number, examples) for number, examples, _ in found[0][0]] == [(0, [2, 0]), (0, [1]), (1, [1, 2]), (1, [0])]
+    assert [clauses for *_, clauses in found[0][0]] == [3, 3, 3, 3]
+    assert found[0][1] == [1, 1, 1]
