@@ -19,6 +19,7 @@ SHARED = {
     "sqlrl.engine.nodes": ("column",),
     "sqlrl.ground.binding": ("bind_program",),
     "sqlrl.ground.grounding": ("ground_network",),
+    "sqlrl.ground.program": ("Extent",),
     "sqlrl.ground.sample_programs": ("FRIENDS", "PEOPLE", "sample_program"),
     "sqlrl.learn.labels": ("Names",),
     "sqlrl.logic.bias_parser": ("parse_bias",),

@@ -28,6 +28,7 @@ from scipy import sparse
 import sqlrl
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
+from sqlrl.ground.program import Extent
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Formula
 from sqlrl.solve.marginal import marginals
@@ -221,7 +222,7 @@ class Asked:
         """Return how many groundings each clause has at each pair, and the weights of the clauses."""
         with self.db.program(model) as program:
             program.expand(None)
-            network = ground_network(program, None)
+            network = ground_network(Extent(program))
             assert not len(network.row_clause), "a grounding has two query atoms"
             return network.units.tocsr()[self._order].tocsc(), program.weights()
 

@@ -41,8 +41,8 @@ def measure(nodes: int, edges: int, *, skewed: bool, seed: int, rounds: int) -> 
             literals = " v ".join(f"!Edge(x{i}, x{i + 1})" for i in range(length))
             model = sqlrl.parse_mln(f"Edge(node, node)\nMarked(node)\n1 {literals}\n", query=("Marked",))
             with db.program(model) as program:
-                (shape,) = program.shapes
-                ours = count_violated(shape, program.layout, OBSERVED).sql("duckdb")
+                (use,) = program.shapes.values()
+                ours = count_violated(use.bound, OBSERVED).sql("duckdb")
             queries = {"ours": ours, "by hand": BY_HAND[length], "enumerated": ENUMERATED[length]}
             counts = {
                 name: int(db.sql(query).fetchall()[0][0]) for name, query in queries.items() if name != "enumerated"

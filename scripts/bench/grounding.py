@@ -14,7 +14,9 @@ from graphs import graph
 from rounds import in_turns, publish, read_options, spread
 
 import sqlrl
-from sqlrl.ground.grounding import ROWS_PER_BATCH, ground_network
+from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
+from sqlrl.ground.rows import ROWS_PER_BATCH
 
 MODEL = """
 Friends(person, person)
@@ -40,8 +42,8 @@ def main() -> None:
                 cursor = db.engine.connection.cursor()
                 return sum(batch.num_rows for batch in cursor.sql(JOIN).to_arrow_reader(ROWS_PER_BATCH))
 
-            network = ground_network(program)
-            systems = {"join to Arrow": stream, "network": lambda: ground_network(program)}
+            network = ground_network(Extent(program))
+            systems = {"join to Arrow": stream, "network": lambda: ground_network(Extent(program))}
             times = in_turns(systems, rounds=rounds)
     ratio = statistics.median(times["network"]) / statistics.median(times["join to Arrow"])
     row = {

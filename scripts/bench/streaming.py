@@ -15,7 +15,8 @@ from graphs import graph
 from rounds import peak_memory_mb, publish, read_options
 
 import sqlrl
-from sqlrl.ground.grounding import stream
+from sqlrl.ground.pipeline import stream
+from sqlrl.ground.program import Extent
 
 MODEL = """
 Friends(person, person)
@@ -37,7 +38,7 @@ def main() -> None:
         with db.program(model) as program:
             before = peak_memory_mb()
             start = time.perf_counter()
-            rows = sum(batch.num_rows for batch in stream(program))
+            rows = sum(batch.num_rows for batch in stream(Extent(program)))
             seconds = time.perf_counter() - start
     row = {
         "ground_clauses": rows,

@@ -17,6 +17,7 @@ from rounds import peak_memory_mb, publish, read_options, run_jobs, spread
 import sqlrl
 from sqlrl.demo import MODEL, generate
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.solve.mpe import mpe
 
 TRAINING = 300
@@ -27,7 +28,7 @@ def at_once(db: sqlrl.Database, model: sqlrl.Model) -> tuple[float, int]:
     """Ground all examples, and solve their network; return the objective and the number of query atoms."""
     with db.program(model) as program:
         program.expand()
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         return mpe(network, program.weights()).objective, len(network.atoms)
 
 

@@ -29,10 +29,11 @@ def ground(
     with inputs.open(output, examples=examples, read_only=read_only) as job:
         from sqlrl.database.session import Query
         from sqlrl.ground.grounding import ground_network
+        from sqlrl.ground.program import Extent
 
         asked = Query(job.model, job.examples, limit=limit)
         with job.run.working("grounding"), job.db.session.expanded(asked) as (program, chosen):
-            network = ground_network(program, chosen, limit=limit)
+            network = ground_network(Extent(program, chosen, limit))
             summary = summarise(program, network)
         job.run.show(summary)
         atoms = int((~network.helper).sum())

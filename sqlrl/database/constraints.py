@@ -21,7 +21,7 @@ from sqlrl.ground.factors import (
     growth_exponent,
     is_inexpensive,
 )
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
@@ -78,7 +78,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
     working, hard = session.console.progress("counting"), _hard_program(session, asked, places)
     with working, hard as (program, rules), session.only(asked.examples) as chosen:
         program.expand(chosen)
-        counts = factor_counts(program, chosen, limit=asked.limit)
+        counts = factor_counts(Extent(program, chosen, asked.limit))
         return list(_costs(program, counts, rules, chosen, growth, density))
 
 

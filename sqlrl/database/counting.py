@@ -22,7 +22,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import argument_names, clause_table
 from sqlrl.ground.completion import completed_world
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows, table
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
@@ -36,9 +36,10 @@ def count(session: Session, asked: Query, world: Any) -> Table:
     """Count the true groundings of every clause in a world; `Database.count` explains it."""
     check_limit_option(asked.limit)
     with _counting(session, asked, [world]) as (program, chosen, worlds):
+        extent = Extent(program, chosen, asked.limit)
         with worlds.shown(world) as shown:
-            n = counts.true_counts(program, shown, chosen, limit=asked.limit)
-        total = counts.groundings(program, chosen)
+            n = counts.true_counts(extent, shown)
+        total = counts.groundings(extent)
         columns = {"n": n, "groundings": total}
         return _count_table(program, columns, f"true groundings in {_world_name(world)}")
 
@@ -49,7 +50,7 @@ def count_difference(session: Session, asked: Query, world: Any, other: Any) -> 
     check_limit_option(asked.limit)
     with _counting(session, asked, [world, other]) as (program, chosen, worlds):
         with worlds.shown(world) as first, worlds.shown(other) as second:
-            change = counts.count_differences(program, first, second, chosen, limit=asked.limit)
+            change = counts.count_differences(Extent(program, chosen, asked.limit), first, second)
         title = f"n in {_world_name(world)} minus n in {_world_name(other)}"
         return _count_table(program, {"delta_n": change}, title)
 

@@ -35,11 +35,10 @@ from sqlrl.database.session import Query, Session
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.evaluate import Scores
-from sqlrl.ground.counts import GROUNDING_LIMIT
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.network import GROUNDING_LIMIT, Network
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER
 from sqlrl.logic.model import Model
@@ -895,7 +894,7 @@ class Database:
         asked.check()
         working = self.console.progress("grounding")
         with self.session.verb(), working, self.session.expanded(asked) as (program, chosen):
-            return ground_network(program, chosen, limit=limit)
+            return ground_network(Extent(program, chosen, limit))
 
     def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> Explanations:
         r"""Say how a model would be grounded, before any work.

@@ -14,13 +14,13 @@ from sqlrl import markup
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
 from sqlrl.ground.counts import run_counts
-from sqlrl.ground.grounding import plans
-from sqlrl.ground.program import BoundFeature, Program
-from sqlrl.logic.shapes import Instance, Shape
+from sqlrl.ground.pipeline import plans
+from sqlrl.ground.program import BoundFeature, Extent, Program
+from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
 from sqlrl.plan.expansion import expand
-from sqlrl.plan.slots import bind
+from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.terms import domain_size
 from sqlrl.report import Table
 from sqlrl.wording import counted
@@ -145,14 +145,14 @@ def explain(program: Program) -> Iterator[Explanation]:
     ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
     unlisted = _unlisted(program)
-    for shape_plan in plans(program):
+    for shape_plan in plans(Extent(program)):
         use, query = shape_plan.use, shape_plan.plan.query
-        number, unknown = program.clauses_of(use), frozenset(use.unknown)
-        joined = enumerated(use.shape, unlisted, parameters=use.parameters, unknown=unknown)[0]
+        number = program.clauses_of(use)
+        joined = enumerated(bind(use.shape, unlisted, use.bound.unknown, use.parameters))[0]
         bounds = []
-        if _is_counted(joined, number * domain_bound(use.shape, program.layout)):
+        if _is_counted(joined, number * domain_bound(use.bound)):
             bounds.append(sum(n for _, n in run_counts(program, use, joined.query)))
-        helpers = _most_by_helpers(program, use.shape)
+        helpers = _most_by_helpers(program, use.bound)
         if helpers is not None and number * helpers < 2**127:
             bounds.append(number * helpers)
         most = min(bounds, default=None)
@@ -174,7 +174,9 @@ def _explain_template(program: Program, bound: BoundFeature, instance: Instance)
     missing = [kinds[name] for name in bound.feature.plus if Variable(name, plus=True) not in instance.arguments]
     times = prod(layout.types[kind].size for kind in missing)
     joined, most = template_rows(instance, _unlisted(program), constants=constants), None
-    domain = domain_bound(instance.shape, layout) * prod(layout.types[kind].size for kind in instance.shape.parameters)
+    domain = domain_bound(bind(instance.shape, layout)) * prod(
+        layout.types[kind].size for kind in instance.shape.parameters
+    )
     if _is_counted(joined, domain * times):
         counts = program.engine.fetch(joined.query, step=f"count {shape}").column("n").to_pylist()
         most = times * sum(int(n or 0) for n in counts)
@@ -187,11 +189,11 @@ def _unlisted(program: Program) -> Layout:
     return replace(program.layout, predicates={**program.layout.predicates, **helpers})
 
 
-def _most_by_helpers(program: Program, shape: Shape) -> int | None:
+def _most_by_helpers(program: Program, bound: BoundShape) -> int | None:
     """Bound the ground clauses of a shape by the atoms or facts of a negative helper literal; None if it has none."""
-    bound, helpers = bind(shape, program.layout), {info.name: info for info in program.helpers}
+    helpers = {info.name: info for info in program.helpers}
     found = []
-    for literal in (x for x in shape.literals if not x.positive and x.predicate in helpers):
+    for literal in (x for x in bound.shape.literals if not x.positive and x.predicate in helpers):
         others = set(bound.variables) - {slot for _, slot in bound.columns(literal)}
         info = helpers[literal.predicate]
         size = info.atom_count if info.open else info.rows

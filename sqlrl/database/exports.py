@@ -15,7 +15,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def export(session: Session, asked: Query, path: str | Path, *, format: Format |
         raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")
     asked.check(weighted=True)
     with session.console.progress("exporting"), session.expanded(asked) as (program, chosen):
-        network = ground_network(program, chosen, limit=asked.limit)
+        network = ground_network(Extent(program, chosen, asked.limit))
         names, weighted = names_of(program, network), weigh(network, program.weights())
         if kind == "wcnf":
             wcnf.write_wcnf(weighted, path, dialect=dialect, names=names)
@@ -83,7 +83,7 @@ def names_of(program: Program, network: Network) -> Names:
     Examples
     --------
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> names_of(program, ground_network(program)).texts(np.array([2]))
+    >>> names_of(program, ground_network(Extent(program))).texts(np.array([2]))
     [('Smokes', 'Bob')]
     """
     from sqlrl.solve.exchange.text import Names

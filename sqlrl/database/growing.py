@@ -21,7 +21,7 @@ from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, shape_table
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.modes import Modes, format_modes
 from sqlrl.logic.shapes import Shape, parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
@@ -140,8 +140,8 @@ class GrowingStream(TrainingStream):
             delta_n = np.zeros(added.clause_count, dtype=np.int64)
             delta_n[own] = support.column("delta_n").to_numpy()[ids]
             counted = pa.table({"clause": np.arange(added.clause_count), "delta_n": delta_n})
-            with added.only(self.examples) as chosen:
-                found = added_statistics(added, chosen, counted, own, limit=self._limit)
+            with Extent(added, limit=self._extent.limit).only(self.examples) as extent:
+                found = added_statistics(extent, counted, own)
             shapes = shape_table(added)
         steps = pa.array([self.additions[i].step for i in order], pa.int64())
         listed = _replaced(listed, clause=ids, rule=listed.column("rule").to_numpy() + len(base.model.rules))

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import unique_name
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -22,7 +22,7 @@ from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
-from sqlrl.ground.program import Program, shown_rows
+from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.plan.sources import table
 from sqlrl.report.console import Progress
@@ -187,19 +187,23 @@ class Destination:
 class Inference:
     """A model held against some examples, of whose query atoms something is to be found.
 
-    `program` is expanded over the examples. `chosen` are the examples, None for all, and `ids` (int64) their ids, in their
-    order. `start` is when it began, by `time.perf_counter`.
+    `extent` has the model's program, expanded over the examples, and the query's limit; `ids` (int64) are the ids of the examples,
+    in their order. `start` is when it began, by `time.perf_counter`.
     """
 
     session: Session
     asked: Query
     destination: Destination
-    program: Program
-    chosen: TableName | None
+    extent: Extent
     ids: IntArray
     unseen: Unseen
     task: Progress
     start: float
+
+    @property
+    def program(self) -> Program:
+        """The program of the extent."""
+        return self.extent.program
 
     def found(self, atoms: NetworkAtoms, **seconds: float) -> dict[str, Any]:
         """Return the fields of `Inferred`; `seconds` are those of the stage that was not grounding."""
@@ -251,8 +255,8 @@ def inference(
             session.engine.check_free(names, replace=destination.replace)
         with session.only(asked.examples) as chosen:
             program.expand(chosen)
-            missing, ids = unseen(program, chosen), session.ids(chosen)
-            yield Inference(session, asked, destination, program, chosen, ids, missing, task, start)
+            extent = Extent(program, chosen, asked.limit)
+            yield Inference(session, asked, destination, extent, session.ids(chosen), unseen(extent), task, start)
 
 
 def collected(

@@ -13,7 +13,9 @@ from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import TrainingStream
-from sqlrl.ground.counts import GROUNDING_LIMIT, check_counts
+from sqlrl.ground.counts import check_counts
+from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.program import Extent
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import OBSERVED
 
@@ -63,7 +65,7 @@ class Learning:
             ids = session.example_ids(examples)
             with program.only(ids) as chosen:
                 # At the end of a run all clauses are counted: what cannot be is refused before the first step.
-                check_counts(program, [OBSERVED], chosen, limit=limit)
+                check_counts(Extent(program, chosen, limit), [OBSERVED])
                 warn_empty(program.engine, program.public_layout, chosen)
                 warn_alike(program.engine, program.public_layout, chosen)
             random = np.random.default_rng(seed)

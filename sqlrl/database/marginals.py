@@ -231,7 +231,7 @@ def marginals(
         program, done = asking.program, 0
         # A sampled world is one of all examples, so that it needs them together.
         entries = None if streamed else MOST_ENTRIES
-        for window, network in divided(program, np.sort(asking.ids), asking.chosen, limit=asked.limit, entries=entries):
+        for window, network in divided(asking.extent, np.sort(asking.ids), entries=entries):
             with _sink(program, network, samples_into, means_into) as sink:
                 result = probabilities(
                     network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,

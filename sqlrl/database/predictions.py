@@ -25,7 +25,7 @@ from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_mo
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network, NetworkAtoms
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
 from sqlrl.report.console import Progress
@@ -237,7 +237,7 @@ class Prediction(Inferred):
             kind[self.of_predicate(name)[real]] = i
         if self.run is not None and labelled.all():
             with self.held() as (program, chosen):
-                add_observed(self.session.records, self.run, program, chosen, limit=self.asked.limit)
+                add_observed(self.session.records, self.run, Extent(program, chosen, self.asked.limit))
         none = np.zeros(len(outside), bool)
         return score(
             np.concatenate([truth[labelled], ~none]),
@@ -301,7 +301,7 @@ def predict(
         """Ground and solve window by window."""
         assert method != "cutting-plane"
         program = asking.program
-        for window, network in divided(program, np.sort(asking.ids), asking.chosen, limit=asked.limit):
+        for window, network in divided(asking.extent, np.sort(asking.ids)):
             result = mpe(
                 network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
                 describe=describer(program, network),
@@ -311,7 +311,7 @@ def predict(
 
     def cut(asking: Inference) -> Iterator[Window]:
         """Ground and solve by cutting planes."""
-        oracle = ProgramOracle(asking.program, asking.chosen, limit=asked.limit)
+        oracle = ProgramOracle(asking.extent)
         found = cutting_planes(oracle, asking.program.weights(), deterministic_limit=deterministic_limit, seed=seed)
         yield asking.ids, recounted(oracle, found) if destination.keep else found.network, found.result
 
@@ -339,7 +339,7 @@ def read_solution(
     def read(asking: Inference) -> Iterator[Window]:
         """Take the world that the file names."""
         program = asking.program
-        network = ground_network(program, asking.chosen, limit=asked.limit)
+        network = ground_network(asking.extent)
         yield asking.ids, network, solutions.read_solution(
             weigh(network, program.weights()), path, format, names=names_of(program, network), exported=exported,
             describe=describer(program, network), bound=bound,
@@ -360,7 +360,7 @@ def _predicted(
     """Write and keep the world that `solve` finds for some examples; with `partial` it grounds only what it needs."""
     with inference(session, asked, destination, "predicting", listed=not partial) as asking:
         if destination.keep:
-            check_any_world(asking.program, asking.chosen, limit=asked.limit)
+            check_any_world(asking.extent)
         found = put_together(solve(asking), asking.task, examples=len(asking.ids), counted=destination.keep)
         stages = found.result.report.seconds
         solving = sum(taken for stage, taken in stages.items() if stage != "ground")

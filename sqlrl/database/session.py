@@ -20,7 +20,7 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.binding import CompiledRules, bind_program
-from sqlrl.ground.counts import GROUNDING_LIMIT
+from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model

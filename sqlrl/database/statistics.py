@@ -8,56 +8,45 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.grounding import decided_false, observed_counts
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.solve.counts import counts as counts_in
 
 Counts = npt.NDArray[np.object_]
 """Exact counts of clauses."""
 
 
-def add_observed(
-    records: Records, run: int, program: Program, examples: TableName | None, *, limit: int | None
-) -> None:
+def add_observed(records: Records, run: int, extent: Extent) -> None:
     """Add n in the observed world, and delta n, to the statistics of a kept prediction; reads labels.
 
-    `program` is the same model, held against the same data and expanded over the same examples, so that its clauses have the
-    same ids. `examples` are those of the prediction, None for all; `limit` is the most groundings that counting may enumerate.
+    The program of `extent` is the same model, held against the same data and expanded over the same examples, which are those of
+    the prediction, so that its clauses have the same ids.
     """
-    shown = clause_table(program).column("clause").to_numpy()
-    observed, change = counts.true_counts(program, examples=examples, limit=limit), np.full(program.clause_count, None)
+    shown = clause_table(extent.program).column("clause").to_numpy()
+    observed, change = counts.true_counts(extent), np.full(extent.program.clause_count, None)
     predicted = records.column("clause_statistics", run, "n_predicted", order="clause")
     change[shown] = observed[shown] - np.array([int(n) for n in predicted], dtype=object)
     data = statistics_table(shown, {"n_observed": observed, "delta_n": change})
     records.fill("clause_statistics", run, data, key="clause")
 
 
-def learned_statistics(
-    program: Program,
-    examples: TableName,
-    opened: Counts,
-    support: pa.Table,
-    shown: npt.NDArray[np.int64],
-    *,
-    limit: int | None,
-) -> pa.Table:
+def learned_statistics(extent: Extent, opened: Counts, support: pa.Table, shown: npt.NDArray[np.int64]) -> pa.Table:
     """Return the statistics that a learner knows when it is done.
 
-    The program has m clauses; `examples` are those of training. `opened`, an object array of int of shape (k,) with k <= m, has
+    The program has m clauses; the examples are those of training. `opened`, an object array of int of shape (k,) with k <= m, has
     the open groundings over them; clauses that occur in no window have none. `support` has the columns `clause` and `delta_n`
-    (summed over the steps), which a batch learner does not have. `shown` (int64) are the clauses that users see; `limit` is the
-    most groundings that counting may enumerate.
+    (summed over the steps), which a batch learner does not have. `shown` (int64) are the clauses that users see.
     """
+    program = extent.program
     open_ = np.full(program.clause_count, 0, dtype=object)
     open_[: len(opened)] = opened
-    total, violated = counts.groundings(program, examples), decided_false(program, examples, limit=limit)
+    total, violated = counts.groundings(extent), decided_false(extent)
     found = by_evidence(program, total, open_, violated)
-    observed = counts.true_counts(program, examples=examples, limit=limit)
+    observed = counts.true_counts(extent)
     found["n_observed"] = observed
     if "delta_n" in support.column_names:
         found["delta_n"] = _by_clause(support, program)
@@ -79,19 +68,13 @@ def window_statistics(
     return statistics_table(shown, found)
 
 
-def added_statistics(
-    program: Program,
-    examples: TableName,
-    support: pa.Table,
-    shown: npt.NDArray[np.int64],
-    *,
-    limit: int | None,
-) -> pa.Table:
+def added_statistics(extent: Extent, support: pa.Table, shown: npt.NDArray[np.int64]) -> pa.Table:
     """Return the statistics of clauses that no window had grounded, from one pass over their ground clauses.
 
-    The arguments are as for `learned_statistics`; `limit` holds for counting clauses without an open literal.
+    The arguments are as for `learned_statistics`; the limit holds for counting clauses without an open literal.
     """
-    seen, total = observed_counts(program, examples, limit=limit), counts.groundings(program, examples)
+    program = extent.program
+    seen, total = observed_counts(extent), counts.groundings(extent)
     found = by_evidence(program, total, seen.open, seen.evidence_violated)
     found["n_observed"] = np.where(program.signs() > 0, total - seen.violated, seen.violated)
     found["delta_n"] = _by_clause(support, program)

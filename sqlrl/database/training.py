@@ -23,8 +23,8 @@ from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.ground.program import Program
-from sqlrl.ground.windows import Window, Windows
+from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import Window, Windows, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
@@ -137,11 +137,11 @@ class TrainingStream:
         limit: int | None,
         provisional: Provisional | None = None,
     ) -> None:
+        self._extent = Extent(program, limit=limit)
         self._program, self._console, self.run = program, session.console, Run(session.records, provisional)
-        self._limit = limit
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
         self.drawing = ExitStack()
-        self._windows = Windows(program, passes, size, limit)
+        self._windows = Windows(self._extent, passes, size, ground=grounded)
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
         self._clauses: pa.Table | None = None
@@ -168,7 +168,7 @@ class TrainingStream:
 
     def window(self, examples: IntArray) -> Window:
         """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""
-        ((_, found),) = Windows(self._program, [examples], len(examples), self._limit)
+        ((_, found),) = Windows(self._extent, [examples], len(examples), ground=grounded)
         return found
 
     def clause_text(self, clause: int) -> str:
@@ -264,8 +264,8 @@ class TrainingStream:
         if whole is not None and len(whole.network.clauses) == program.clause_count:
             statistics = window_statistics(program, whole.network, whole.truth, support, shown)
         else:
-            with program.only(self.examples) as chosen:
-                statistics = learned_statistics(program, chosen, self._open, support, shown, limit=self._limit)
+            with self._extent.only(self.examples) as extent:
+                statistics = learned_statistics(extent, self._open, support, shown)
         return CountedModel(learned_model(program, full), clauses, shape_table(program), statistics)
 
     def _count_open(self, window: Window) -> None:

@@ -19,7 +19,7 @@ from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.mentions import AtomKey
 from sqlrl.plan.sources import argument_columns, table
 from sqlrl.report import Table
@@ -128,8 +128,8 @@ def why(prediction: Prediction, atom: str, *, example: str | None, neutral: bool
     with session.console.progress("explaining"), prediction.held() as (program, chosen):
         if network is None or prediction.partial:
             # Examples are independent: its own says all that there is to say.
-            with program.only(np.array([key.columns["example"]])) as one:
-                network = ground_network(program, one)
+            with Extent(program).only(np.array([key.columns["example"]])) as one:
+                network = ground_network(one)
             world = world[np.searchsorted(atoms.ids, network.atoms)]
         options = Options(deterministic_limit=limit, seed=seed)
         found = reasons(
@@ -162,7 +162,7 @@ def reasons(
     after = with_helpers(network, defining, world, atom)
     changed = network.atoms[(after != world) & network.helper].tolist()
     keys = [key, *_helper_keys(program, changed)]
-    found = clauses_of_atoms(program, keys, TwoWorlds(network.atoms, world, after), examples)
+    found = clauses_of_atoms(Extent(program, examples), keys, TwoWorlds(network.atoms, world, after))
     weights = program.weights()
     listed = clause_table(program)
     texts = dict(zip(listed.column("clause").to_pylist(), listed.column("text").to_pylist(), strict=True))

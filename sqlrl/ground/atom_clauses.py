@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.ground.clauses import ClauseWriter
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.plan.mentions import AtomKey, TouchingQuery, touching
 
 ENUMERATED = 100
@@ -45,7 +44,7 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
     >>> from sqlrl.ground.grounding import ground_network
     >>> from sqlrl.ground.sample_programs import sample_program
     >>> program = sample_program("H(t)\nS(t)\nt = {A}\n1 !(EXIST y (H(y) ^ S(y)))", ["H", "S"], {"H": [("A",)]})
-    >>> network = ground_network(program)
+    >>> network = ground_network(Extent(program))
     >>> defining = np.array([program.features[f].rule is None for f in program.feature_of])
     >>> true = network.helper.copy()  # both helper atoms: H(A) ^ S(A), and some witness
     >>> true[:2] = True
@@ -118,22 +117,18 @@ class GroundClause:
     after: bool
 
 
-def clauses_of_atoms(
-    program: Program, keys: Sequence[AtomKey], worlds: TwoWorlds, examples: TableName | None = None
-) -> list[GroundClause]:
+def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds) -> list[GroundClause]:
     """Return the ground clauses that the evidence leaves open and that mention some atoms.
 
     One query for each shape and atom. Definitions of helper predicates are left out.
 
     Parameters
     ----------
-    program : Program
-        Expanded over the examples.
+    extent : Extent
     keys : sequence of AtomKey
         Query atoms.
     worlds : TwoWorlds
         Of all atoms that these clauses mention.
-    examples : TableName, optional
 
     Returns
     -------
@@ -147,14 +142,14 @@ def clauses_of_atoms(
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> bob = AtomKey("Smokes", 2, {"example": 0, "a0": 1})
     >>> worlds = TwoWorlds(np.array([1, 2, 3]), np.array([True, True, False]), np.array([True, False, False]))
-    >>> for each in clauses_of_atoms(program, [bob], worlds):
+    >>> for each in clauses_of_atoms(Extent(program), [bob], worlds):
     ...     print(each.text, each.times, each.before, each.after)
     !Friends(Anna, Bob) v !Smokes(Anna) v Smokes(Bob) 1 True False
     !Friends(Bob, Chris) v !Smokes(Bob) v Smokes(Chris) 1 False True
     """
     found: dict[tuple[int, str, bool, bool], int] = {}
-    for use in program.shapes.values():
-        for each in _of_shape(program, use, keys, worlds, examples):
+    for use in extent.program.shapes.values():
+        for each in _of_shape(extent, use, keys, worlds):
             key = (each.clause, each.text, each.before, each.after)
             found[key] = found.get(key, 0) + each.times
     return [
@@ -163,15 +158,14 @@ def clauses_of_atoms(
     ]
 
 
-def _of_shape(
-    program: Program, use: ShapeUse, keys: Sequence[AtomKey], worlds: TwoWorlds, examples: TableName | None
-) -> Iterator[GroundClause]:
+def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: TwoWorlds) -> Iterator[GroundClause]:
     """Yield the ground clauses of one shape; equal texts may come more than once."""
+    program = extent.program
     if all(bound.rule is None for bound in program.features if any(x.shape == use.shape for x in bound.instances)):
         return
-    fetched = _fetch(program, use, keys, examples, count=False, limit=ENUMERATED)
+    fetched = _fetch(extent, use, keys, count=False, most=ENUMERATED)
     if fetched is None:
-        fetched = _fetch(program, use, keys, examples, count=True)
+        fetched = _fetch(extent, use, keys, count=True)
         assert fetched is not None
     writers: dict[int, ClauseWriter | None] = {}
     for number, plan, data in fetched:
@@ -192,31 +186,19 @@ def _of_shape(
 
 
 def _fetch(
-    program: Program,
-    use: ShapeUse,
-    keys: Sequence[AtomKey],
-    examples: TableName | None,
-    *,
-    count: bool,
-    limit: int | None = None,
+    extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], *, count: bool, most: int | None = None
 ) -> list[tuple[int, TouchingQuery, pa.Table]] | None:
-    """Read the rows of each atom whose predicate the shape has; None if one has more than the limit, and counting helps."""
+    """Read the rows of each atom whose predicate the shape has; None if one has more than `most`, and counting helps."""
     fetched = []
     for number, key in enumerate(keys):
-        plans = [
-            touching(
-                use.shape, program.layout, key, parameters=use.parameters, examples=examples,
-                unknown=frozenset(use.unknown), count=counting,
-            )
-            for counting in (count, True)
-        ]  # fmt: skip
+        plans = [touching(use.bound, key, extent.examples, count=counting) for counting in (count, True)]
         plan, other = plans
         if plan is None or other is None:
             continue
-        most = limit if other.counted else None
-        query = plan.query if most is None else plan.query.limit(most + 1)
-        data = program.engine.fetch(query, step=f"find the ground clauses of {use.shape} with an atom")
-        if most is not None and data.num_rows > most:
+        allowed = most if other.counted else None
+        query = plan.query if allowed is None else plan.query.limit(allowed + 1)
+        data = extent.program.engine.fetch(query, step=f"find the ground clauses of {use.shape} with an atom")
+        if allowed is not None and data.num_rows > allowed:
             return None
         fetched.append((number, plan, data))
     return fetched

@@ -15,7 +15,7 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, table, true_atoms
 
 
@@ -42,7 +42,7 @@ class Atoms:
     >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "thing = {T}\nkind = {A, B}\nIs(thing, kind!)\n1 Is(t, A)"
     >>> program = sample_program(text, ["Is"], {})
-    >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
+    >>> atoms = read_atoms(Extent(program))
     >>> atoms.ids.tolist(), atoms.block.tolist(), atoms.block_exact.tolist()
     ([1, 2], [0, 0], [True])
     """
@@ -56,27 +56,23 @@ class Atoms:
     helper: npt.NDArray[np.bool_]
 
 
-def read_atoms(
-    engine: QueryEngine,
-    layout: Layout,
-    blocks: Sequence[BlockRule],
-    examples: TableName | None,
-    helpers: frozenset[str] = frozenset(),
-) -> Atoms:
+def read_atoms(extent: Extent) -> Atoms:
     """Read the query atoms of all open predicates, one query a predicate.
 
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> read_atoms(program.engine, program.layout, program.blocks, None).ids.tolist()
+    >>> read_atoms(Extent(program)).ids.tolist()
     [1, 2, 3]
     """
-    rule_of = {rule.predicate: rule for rule in reversed(blocks)}
+    program, helpers = extent.program, extent.program.helper_names
+    rule_of = {rule.predicate: rule for rule in reversed(program.blocks)}
     parts, exact = [], [np.zeros(0, bool)]
-    for info in _open(layout):
+    for info in _open(program.layout):
         rule = rule_of.get(info.name)
-        data = engine.fetch(_atoms_query(info, rule, examples), step=f"read the query atoms of {info.name}")
+        query = _atoms_query(info, rule, extent.examples)
+        data = program.engine.fetch(query, step=f"read the query atoms of {info.name}")
         block, decided, count = _blocks(data, rule, sum(map(len, exact)))
         exact.append(np.full(count, rule is not None and rule.exact))
         prior = data.column("prior").fill_null(0.0).to_numpy()

@@ -14,7 +14,7 @@ from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program
-from sqlrl.ground.rows import AtomIndex
+from sqlrl.ground.rows import ROWS_PER_BATCH, AtomIndex
 from sqlrl.kernels import inlined, kernel
 from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.plan.bindings import ClosedPart, ClosedParts, PatternPart, bindings_query
@@ -246,8 +246,6 @@ class Bindings:
 
 # ---- queries -----------------------------------------------------------------------------------------
 
-
-ROWS_PER_BATCH = 262_144
 
 MOST_BINDINGS = 10_000_000
 """Bindings of one closed part in a window: more than that fill the memory."""

@@ -348,7 +348,7 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
     >>> from sqlrl.ground.grounding import ground_network
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> describer(program, ground_network(program))(0, [-1, 2])
+    >>> describer(program, ground_network(Extent(program)))(0, [-1, 2])
     '!Smokes(Anna) v Smokes(Bob) (from Friends(x, y) ^ Smokes(x) => Smokes(y))'
     """
 

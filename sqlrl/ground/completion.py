@@ -42,7 +42,7 @@ def completed_world(program: Program, world: World) -> Iterator[World]:
     >>> text = "t = {A, B}\nH(t)\nS(t)\n1 EXIST y (H(y) ^ S(y))"
     >>> program = sample_program(text, ["H", "S"], {"H": [("A",)], "S": [("B",)]})
     >>> with program.shown(pa.table({"atom": [1, 3]})) as chosen, completed_world(program, World(chosen)) as world:
-    ...     true_counts(program, world).tolist()[0]
+    ...     true_counts(Extent(program), world).tolist()[0]
     1
     """
     if world.atoms is None or not program.helper_names:

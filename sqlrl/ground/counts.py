@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.errors import CountOverflowError, GroundingLimitError, OverflowEngineError
-from sqlrl.ground.program import BoundFeature, Program, ShapeUse
+from sqlrl.ground.program import BoundFeature, Extent, Program, ShapeUse
 from sqlrl.logic.compile import clause_text
 from sqlrl.logic.printer import format_formula, placed
 from sqlrl.logic.shapes import Shape, in_given_order
@@ -30,9 +29,6 @@ from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
 from sqlrl.plan.terms import domain_size
 from sqlrl.wording import counted
-
-GROUNDING_LIMIT = 200_000_000
-"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
 
 ADVICE = "pass fewer examples=, or raise limit="
 
@@ -94,7 +90,7 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
     >>> from sqlrl.plan.sources import OBSERVED
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
-    >>> run_counts(program, use, count_violated(use.shape, program.layout, OBSERVED))
+    >>> run_counts(program, use, count_violated(use.bound, OBSERVED))
     [(0, 1)]
     """
     with overflow_named(program, use):
@@ -138,15 +134,8 @@ def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
 # ---- the limit on the number of ground clauses -------------------------------------------------------
 
 
-def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName | None = None) -> None:
-    r"""Refuse a shape whose joins would enumerate more groundings than a limit, which is counted without enumerating them.
-
-    Parameters
-    ----------
-    program : Program
-    use : ShapeUse
-    limit : int
-    examples : TableName, optional
+def check_limit(extent: Extent, use: ShapeUse) -> None:
+    r"""Refuse a shape whose joins would enumerate more groundings than the limit, which is counted without enumerating them.
 
     Raises
     ------
@@ -159,14 +148,14 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Smokes(x) v Smokes(y)", ["Smokes"], FRIENDS)
     >>> for use in program.shapes.values():
-    ...     check_limit(program, use, 5)
+    ...     check_limit(Extent(program, limit=5), use)
     Traceback (most recent call last):
     sqlrl.errors.GroundingLimitError: <text>:4: Smokes(x) v Smokes(y) leaves 9 groundings to enumerate, more than the limit of 5 ...
     """
-    if domain_bound(use.shape, program.layout) * max(program.clauses_of(use), 1) <= limit:
+    program, limit = extent.program, extent.limit
+    if limit is None or domain_bound(use.bound) * max(program.clauses_of(use), 1) <= limit:
         return
-    unknown = frozenset(use.unknown)
-    for bound in enumerated(use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown):
+    for bound in enumerated(use.bound, extent.examples):
         found = run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:
@@ -176,20 +165,12 @@ def check_limit(program: Program, use: ShapeUse, limit: int, examples: TableName
                 f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
                 f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
             )
-    if loose_literal(bind(use.shape, program.layout, unknown, use.parameters)) is not None:
-        check_count(program, use, limit, POSSIBLE, examples)
+    if loose_literal(use.bound) is not None:
+        check_count(extent, use, POSSIBLE)
 
 
-def check_count(program: Program, use: ShapeUse, limit: int, world: World, examples: TableName | None = None) -> None:
-    r"""Refuse to count a shape in a world if that would enumerate more groundings than a limit.
-
-    Parameters
-    ----------
-    program : Program
-    use : ShapeUse
-    limit : int
-    world : World
-    examples : TableName, optional
+def check_count(extent: Extent, use: ShapeUse, world: World) -> None:
+    r"""Refuse to count a shape in a world if that would enumerate more groundings than the limit.
 
     Raises
     ------
@@ -201,23 +182,20 @@ def check_count(program: Program, use: ShapeUse, limit: int, world: World, examp
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> from sqlrl.plan.sources import OBSERVED
     >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
-    >>> for use in sample_program(text, ["Smokes"], FRIENDS).shapes.values():
-    ...     check_count(sample_program(text, ["Smokes"], FRIENDS), use, 5, OBSERVED)
+    >>> extent = Extent(sample_program(text, ["Smokes"], FRIENDS), limit=5)
+    >>> for use in extent.program.shapes.values():
+    ...     check_count(extent, use, OBSERVED)
     Traceback (most recent call last):
     sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
     """
-    queries = enumerated_by_count(use.shape, program.layout, world, parameters=use.parameters, examples=examples)
-    check_enumerated(program, use, queries, limit)
+    check_enumerated(extent, use, enumerated_by_count(use.bound, world, extent.examples))
 
 
-def check_enumerated(program: Program, use: ShapeUse, queries: Iterable[exp.Select], limit: int) -> None:
-    """Refuse to count a shape if that would enumerate more groundings, which queries count, than a limit.
-
-    Raises
-    ------
-    GroundingLimitError
-        As `check_count`.
-    """
+def check_enumerated(extent: Extent, use: ShapeUse, queries: Iterable[exp.Select]) -> None:
+    """Refuse to count a shape if that would enumerate more groundings, which queries count, than the limit: GroundingLimitError."""
+    program, limit = extent.program, extent.limit
+    if limit is None:
+        return
     for query in queries:
         found = run_counts(program, use, query)
         size = sum(n for _, n in found)
@@ -230,17 +208,17 @@ def check_enumerated(program: Program, use: ShapeUse, queries: Iterable[exp.Sele
             )
 
 
-def limited(batches: Iterator[pa.RecordBatch], program: Program, use: ShapeUse, limit: int) -> Iterator[pa.RecordBatch]:
-    """Pass batches on until they hold more rows than a limit.
+def limited(batches: Iterator[pa.RecordBatch], extent: Extent, use: ShapeUse) -> Iterator[pa.RecordBatch]:
+    """Pass batches on until they hold more rows than the limit.
 
     Raises
     ------
     GroundingLimitError
     """
-    seen = 0
+    program, limit, seen = extent.program, extent.limit, 0
     for batch in batches:
         seen += batch.num_rows
-        if seen > limit:
+        if limit is not None and seen > limit:
             clause = batch.column("clause")[0].as_py() if use.parameters is not None else use.clauses[0]
             raise GroundingLimitError(
                 f"{_place(program, clause)} has more than {counted(limit, 'ground clause')} ({_shape(program, use)}), "
@@ -260,7 +238,7 @@ def _shape(program: Program, use: ShapeUse) -> str:
 
 def _why(program: Program, use: ShapeUse, clause: int, size: int, limited: Enumerated) -> str:
     """Say which variables are to blame for the size of a clause, those that nothing joins or the others, and what to do."""
-    bound, remedy = bind(use.shape, program.layout), f"narrow a scope, {ADVICE}"
+    bound, remedy = use.bound, f"narrow a scope, {ADVICE}"
     instances = program.features[program.feature_of[clause]].instances
     called = next(x.variables for x in instances if x.shape == use.shape)
     names = [called[slot.index].replace("$", "") for slot in limited.free if domain_size(bound, slot) > 1]
@@ -294,7 +272,7 @@ def unjoined(names: Sequence[str], remedy: str) -> str:
 # ---- counts ------------------------------------------------------------------------------------------
 
 
-def groundings(program: Program, examples: TableName | None = None) -> Counts:
+def groundings(extent: Extent) -> Counts:
     """Return the number of groundings of each clause: the product of its variables' domain sizes, over the examples.
 
     Returns
@@ -304,16 +282,17 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> groundings(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
+    >>> groundings(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).tolist()
     [9]
     """
+    program, examples = extent.program, extent.examples
     total = _zeros(program)
     known: dict[int | tuple[object, ...], int] = {}
     of_feature: dict[int, int] = {}
     for use, features in _first_of(program):
-        alike = alike_groundings(use.shape, program.layout)
+        alike = alike_groundings(use.bound)
         if alike is None:
-            for clause, n in _by_constants(program, use, examples):
+            for clause, n in _by_constants(extent, use):
                 if program.feature_of[clause] in features:
                     total[clause] = n
             continue
@@ -322,14 +301,14 @@ def groundings(program: Program, examples: TableName | None = None) -> Counts:
                 raise _overflow(program, use)
             known[alike] = alike
         if alike not in known:
-            query = count_groundings(use.shape, program.layout, examples=examples)
+            query = count_groundings(use.bound.with_parameters(None), examples)
             with overflow_named(program, use):
                 found = program.engine.fetch(query, step=f"count {use.shape}").column("n").to_pylist()
             known[alike] = int(found[0] or 0) if found else 0
         of_feature.update(dict.fromkeys(features, known[alike]))
     for feature, bound in enumerate(program.features):
         if not bound.instances:
-            of_feature[feature] = _without_clauses(program, feature, examples)
+            of_feature[feature] = _without_clauses(extent, feature)
     for clause, feature in enumerate(program.feature_of):
         if feature in of_feature:
             total[clause] = of_feature[feature]
@@ -350,17 +329,18 @@ def _first_of(program: Program) -> Iterator[tuple[ShapeUse, set[int]]]:
         seen |= new
 
 
-def _by_constants(program: Program, use: ShapeUse, examples: TableName | None) -> list[tuple[int, int]]:
+def _by_constants(extent: Extent, use: ShapeUse) -> list[tuple[int, int]]:
     """Count the groundings of each clause of a shape on whose constants their number depends."""
-    plan = count_groundings(use.shape, program.layout, parameters=use.parameters, examples=examples)
+    program, plan = extent.program, count_groundings(use.bound, extent.examples)
     # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
     rows = [sum(x.shape == use.shape for x in bound.instances) for bound in program.features]
     return [(clause, n // rows[program.feature_of[clause]]) for clause, n in run_counts(program, use, plan)]
 
 
-def _without_clauses(program: Program, feature: int, examples: TableName | None) -> int:
+def _without_clauses(extent: Extent, feature: int) -> int:
     """Return the groundings of a formula that is true (or false) whatever its atoms are, and so has no clause."""
-    query = count_groundings(shape_of(program.features[feature]), program.layout, examples=examples)
+    program = extent.program
+    query = count_groundings(bind(shape_of(program.features[feature]), program.layout), extent.examples)
     data = program.engine.fetch(query, step="count groundings")
     return int(data.column("n").to_pylist()[0] or 0) if data.num_rows else 0
 
@@ -371,18 +351,8 @@ def shape_of(bound: BoundFeature) -> Shape:
     return in_given_order(Clause(variables), lambda *_: "").shape
 
 
-def violated(
-    program: Program, world: World = OBSERVED, examples: TableName | None = None, *, limit: int | None = None
-) -> Counts:
-    """Return the number of violated groundings of each clause in a world.
-
-    Parameters
-    ----------
-    program : Program
-    world : World
-    examples : TableName, optional
-    limit : int, optional
-        The most groundings that counting may enumerate, which it does where many positive literals share variables.
+def violated(extent: Extent, world: World = OBSERVED) -> Counts:
+    """Return the number of violated groundings of each clause in a world; many positive literals that share variables are enumerated.
 
     Returns
     -------
@@ -391,25 +361,15 @@ def violated(
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> violated(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
+    >>> violated(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).tolist()
     [1]
     """
-    check_counts(program, (world,), examples, limit=limit)
-    return _sum(
-        program,
-        lambda use: count_violated(use.shape, program.layout, world, parameters=use.parameters, examples=examples),
-    )
+    check_counts(extent, (world,))
+    return _sum(extent.program, lambda use: count_violated(use.bound, world, extent.examples))
 
 
-def true_counts(
-    program: Program, world: World = OBSERVED, examples: TableName | None = None, *, limit: int | None = None
-) -> Counts:
+def true_counts(extent: Extent, world: World = OBSERVED) -> Counts:
     """Return n of each clause in a world: the groundings in which its formula as written is true.
-
-    Parameters
-    ----------
-    program, world, examples, limit
-        As for `violated`.
 
     Returns
     -------
@@ -418,31 +378,17 @@ def true_counts(
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> true_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS)).tolist()
+    >>> true_counts(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).tolist()
     [8]
     """
-    wrong = violated(program, world, examples, limit=limit)
-    sign = program.signs()
-    counts: Counts = np.where(sign > 0, groundings(program, examples) - wrong, wrong)
+    wrong = violated(extent, world)
+    sign = extent.program.signs()
+    counts: Counts = np.where(sign > 0, groundings(extent) - wrong, wrong)
     return counts
 
 
-def count_differences(
-    program: Program,
-    first: World,
-    second: World = OBSERVED,
-    examples: TableName | None = None,
-    *,
-    limit: int | None = None,
-) -> Counts:
+def count_differences(extent: Extent, first: World, second: World = OBSERVED) -> Counts:
     """Return n of each clause in the first world minus n in the second, touching only groundings of changed atoms.
-
-    Parameters
-    ----------
-    program : Program
-    first, second : World
-    examples, limit
-        As for `violated`.
 
     Returns
     -------
@@ -454,31 +400,17 @@ def count_differences(
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> with program.shown(pa.table({"atom": [1, 2, 3]})) as everyone:
-    ...     count_differences(program, World(everyone)).tolist()
+    ...     count_differences(Extent(program), World(everyone)).tolist()
     [1]
     """
-    check_counts(program, (first, second), examples, limit=limit)
-    change = _sum(
-        program,
-        lambda use: count_difference(
-            use.shape, program.layout, first, second, parameters=use.parameters, examples=examples
-        ),
-    )
-    difference: Counts = -program.signs().astype(object) * change
+    check_counts(extent, (first, second))
+    change = _sum(extent.program, lambda use: count_difference(use.bound, first, second, extent.examples))
+    difference: Counts = -extent.program.signs().astype(object) * change
     return difference
 
 
-def check_counts(
-    program: Program, worlds: Iterable[World], examples: TableName | None = None, *, limit: int | None
-) -> None:
-    """Refuse to count the clauses in some worlds if that would enumerate more groundings than a limit.
-
-    Parameters
-    ----------
-    program : Program
-    worlds : iterable of World
-    examples : TableName, optional
-    limit : int or None
+def check_counts(extent: Extent, worlds: Iterable[World]) -> None:
+    """Refuse to count the clauses in some worlds if that would enumerate more groundings than the limit.
 
     Raises
     ------
@@ -488,24 +420,19 @@ def check_counts(
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> check_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS), [OBSERVED], limit=0)
+    >>> check_counts(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS), limit=0), [OBSERVED])
     """
-    if limit is None:
+    if extent.limit is None:
         return
-    for use in program.shapes.values():
+    for use in extent.program.shapes.values():
         for world in worlds:
-            check_count(program, use, limit, world, examples)
+            check_count(extent, use, world)
 
 
-def check_any_world(program: Program, examples: TableName | None = None, *, limit: int | None) -> None:
+def check_any_world(extent: Extent) -> None:
     r"""Refuse, before there is a world, to count what in every world would enumerate more groundings than a limit.
 
     The fewer query atoms are true, the less is enumerated: so this looks at the world in which none is, and reads no label.
-
-    Parameters
-    ----------
-    program, examples, limit
-        As for `check_counts`.
 
     Raises
     ------
@@ -516,39 +443,32 @@ def check_any_world(program: Program, examples: TableName | None = None, *, limi
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
-    >>> check_any_world(sample_program(text, ["Smokes"], FRIENDS), limit=5)
+    >>> check_any_world(Extent(sample_program(text, ["Smokes"], FRIENDS), limit=5))
     Traceback (most recent call last):
     sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
     """
-    if limit is None:
+    if extent.limit is None:
         return
-    with program.shown(pa.table({"atom": pa.array([], pa.int64())})) as none:
-        check_counts(program, [World(none)], examples, limit=limit)
+    with extent.program.shown(pa.table({"atom": pa.array([], pa.int64())})) as none:
+        check_counts(extent, [World(none)])
 
 
-def violated_by_evidence(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
+def violated_by_evidence(extent: Extent) -> Counts:
     r"""Return the violated groundings of shapes that have no open literal; those of others come with their grounding.
-
-    Parameters
-    ----------
-    program, examples, limit
-        As for `violated`.
 
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
-    >>> violated_by_evidence(sample_program(text, ["Smokes"], FRIENDS)).tolist()
+    >>> violated_by_evidence(Extent(sample_program(text, ["Smokes"], FRIENDS))).tolist()
     [0, 2]
     """
+    program = extent.program
     counts = _zeros(program)
     for use in program.shapes.values():
-        literals = (*use.shape.literals, *(x for group in use.shape.exists for x in group.literals))
-        if not any(program.layout.predicates[x.predicate].open for x in literals):
-            if limit is not None:
-                check_count(program, use, limit, OBSERVED, examples)
-            query = count_violated(use.shape, program.layout, OBSERVED, parameters=use.parameters, examples=examples)
-            for clause, n in run_counts(program, use, query):
+        if not use.bound.opened:
+            check_count(extent, use, OBSERVED)
+            for clause, n in run_counts(program, use, count_violated(use.bound, OBSERVED, extent.examples)):
                 counts[clause] += n
     return counts
 

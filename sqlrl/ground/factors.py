@@ -22,11 +22,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.errors import CountOverflowError, InputError
 from sqlrl.ground.counts import check_limit, overflow_named, rule_place
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.bounds import domain_bound
@@ -79,19 +78,13 @@ class FactorCounts:
         return slice(int(first), int(end))
 
 
-def factor_counts(
-    program: Program, examples: TableName | None = None, *, limit: int | None = None, merged: int = MERGED
-) -> FactorCounts:
+def factor_counts(extent: Extent, *, merged: int = MERGED) -> FactorCounts:
     r"""Count nodes and factors of every clause of a program in every example.
 
     Parameters
     ----------
-    program : Program
-        Expanded.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses of one shape that may be listed, which is needed for quantifiers over query atoms alone.
+    extent : Extent
+        The limit is one of the ground clauses of a shape that are listed, which is needed for quantifiers over query atoms alone.
     merged : int
         The most ground clauses of one shape that are compared with each other.
 
@@ -106,17 +99,18 @@ def factor_counts(
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> found = factor_counts(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> found = factor_counts(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
     >>> found.nodes.tolist(), found.factors.tolist(), found.edges.tolist(), found.degree.tolist()
     ([3], [2], [4], [2])
     """
+    program = extent.program
     degrees, exact = np.zeros(program.clause_count, np.int64), np.ones(program.clause_count, np.bool_)
     tables = []
     for use in program.shapes.values():
-        number = degree(use.shape, program.layout)
+        number = degree(use.bound)
         if number == 0:
             continue
-        for found, is_merged in _found(program, use, examples, limit, merged):
+        for found, is_merged in _found(extent, use, merged):
             tables.append(found)
             clauses = found.column("clause").to_numpy()
             exact[clauses] &= is_merged
@@ -134,27 +128,23 @@ def _clauses(program: Program, shape: Shape) -> Iterator[int]:
     yield from (clause for clause, feature in enumerate(program.feature_of) if having[feature])
 
 
-def _found(
-    program: Program, use: ShapeUse, examples: TableName | None, limit: int | None, merged: int
-) -> Iterator[tuple[pa.Table, bool]]:
+def _found(extent: Extent, use: ShapeUse, merged: int) -> Iterator[tuple[pa.Table, bool]]:
     """Yield the counts of a shape by clause and example, and whether equal ground clauses are one."""
-    shape, layout = use.shape, program.layout
-    if is_countable(shape, layout):
-        counted = count_factors(shape, layout, parameters=use.parameters, examples=examples)
+    program, shape, planned = extent.program, use.shape, use.bound
+    if is_countable(planned):
+        counted = count_factors(planned, extent.examples)
         once = all(sum(i.shape == shape for i in bound.instances) < 2 for bound in program.features)
-        if once and is_exact(shape, layout, _distinct(program, shape)):
+        if once and is_exact(planned, _distinct(program, shape)):
             yield from _run(program, use, counted, exact=True)
             return
-        if domain_bound(shape, layout) * max(program.clauses_of(use), 1) > merged:
+        if domain_bound(planned) * max(program.clauses_of(use), 1) > merged:
             tables = list(_run(program, use, counted, exact=False))
             if sum(int(sum(t.column("factors").to_pylist())) for t, _ in tables) > merged:
                 yield from tables
                 return
-    elif limit is not None:
-        check_limit(program, use, limit, examples)
-    unknown = frozenset(use.unknown)
-    listed = list_factors(shape, layout, parameters=use.parameters, examples=examples, unknown=unknown)
-    yield from _run(program, use, listed, exact=True)
+    else:
+        check_limit(extent, use)
+    yield from _run(program, use, list_factors(planned, extent.examples), exact=True)
 
 
 def _distinct(program: Program, shape: Shape) -> set[frozenset[int]]:

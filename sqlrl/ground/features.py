@@ -35,12 +35,12 @@ from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.counts import rule_place
 from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.program import UNKNOWN, Program
+from sqlrl.ground.program import UNKNOWN, Extent, Program
 from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
 from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.slots import bind
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import atom_arguments, table
 
 NOWHERE = constant(2**31 - 1)
@@ -83,7 +83,7 @@ class ClauseBody:
     fixed: tuple[tuple[int, int], ...]
 
 
-def head_of(shape: Shape, layout: Layout) -> ShapeLiteral | None:
+def head_of(bound: BoundShape) -> ShapeLiteral | None:
     """Return the head of a non-recursive shape whose body components can be evaluated; None for other shapes.
 
     These have one open literal, only negative closed literals besides (a body that is a conjunction of atoms), no equality, no
@@ -92,17 +92,17 @@ def head_of(shape: Shape, layout: Layout) -> ShapeLiteral | None:
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> str(head_of(friends_smoke(), people()))
+    >>> str(head_of(bind(friends_smoke(), people())))
     'Smokes(v1)'
     """
+    shape = bound.shape
     if shape.equalities or shape.exists:
         return None
-    heads = [x for x in shape.literals if layout.predicates[x.predicate].open]
-    body = [x for x in shape.literals if not layout.predicates[x.predicate].open]
+    heads = [x for x in shape.literals if bound.info(x).open]
+    body = [x for x in shape.literals if not bound.info(x).open]
     if len(heads) != 1 or any(x.positive for x in body):
         return None
-    bound = bind(shape, layout)
-    if bound.hidden is not None and not layout.predicates[heads[0].predicate].example_column:
+    if bound.hidden is not None and not bound.info(heads[0]).example_column:
         return None
     mentioned = {slot for x in shape.literals for slot in x.terms}
     variables = [Slot(False, i) for i in range(len(shape.variables))]
@@ -122,7 +122,7 @@ def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
     ['!Friends(v0, v1) v Smokes(v1)']
     """
     templates = {x.shape for bound in program.features if bound.feature.plus for x in bound.instances}
-    found = {shape: head_of(shape, program.layout) for shape in program.shapes if shape not in templates}
+    found = {shape: head_of(use.bound) for shape, use in program.shapes.items() if shape not in templates}
     return {shape: head for shape, head in found.items() if head is not None}
 
 
@@ -430,25 +430,14 @@ class Together:
     pieces: tuple[Rows, ...]
 
 
-def ground_together(
-    program: Program,
-    index: AtomIndex,
-    examples: TableName | None = None,
-    *,
-    limit: int | None = None,
-    least: int | None = None,
-) -> Together:
+def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = None) -> Together:
     r"""Ground the shapes of a program that can be grounded together, if they are many.
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
     index : AtomIndex
         Of the query atoms in the examples.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses allowed.
     least : int, optional
         How many shapes are many; `MANY_SHAPES` by default.
 
@@ -461,10 +450,11 @@ def ground_together(
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> found = ground_together(program, AtomIndex(np.array([1, 2, 3])), least=1)
+    >>> found = ground_together(Extent(program), AtomIndex(np.array([1, 2, 3])), least=1)
     >>> [str(shape) for shape in found.shapes], found.pieces[0].literals.tolist()
     (['!Friends(v0, v1) v Smokes(v1)'], [2, 3])
     """
+    program, limit = extent.program, extent.limit
     none, many = Together(frozenset(), ()), MANY_SHAPES if least is None else least
     if len(program.shapes) < many:
         # Most models: nothing is looked at in every window of a stream.
@@ -480,7 +470,7 @@ def ground_together(
     pieces: list[Rows] = []
     try:
         for name, clauses in sorted(_clause_bodies(program, heads).items()):
-            pieces += _ground(program, program.layout.predicates[name], clauses, index, examples, most)
+            pieces += _ground(program, program.layout.predicates[name], clauses, index, extent.examples, most)
     except (GroundingLimitError, CountOverflowError) as error:
         logger.info("%d shapes are grounded one by one: %s", len(heads), error)
         return none
@@ -492,7 +482,9 @@ def ground_together(
 def _heads_are_known(program: Program, shape: Shape, head: ShapeLiteral) -> bool:
     """Return whether all that is needed of a shape's heads can be known; see the module."""
     info, layout = program.layout.predicates[head.predicate], program.layout
-    if info.has_given or any(slot.parameter and slot.index in program.shapes[shape].unknown for slot in head.terms):
+    if info.has_given or any(
+        slot.parameter and slot.index in program.shapes[shape].bound.unknown for slot in head.terms
+    ):
         return False
     if info.full_scope or not head.positive:
         return True

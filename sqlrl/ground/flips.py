@@ -11,40 +11,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, conjunction, subquery
 from sqlrl.errors import CountOverflowError
 from sqlrl.ground.completion import Definition, completed_world, definitions
 from sqlrl.ground.counts import check_enumerated, overflow_named, rule_place
 from sqlrl.ground.helpers import held
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.plan import flips as plan
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, table
 
 INT64_MAX = 2**63 - 1
 
 
-def flip_differences(
-    program: Program,
-    world: World = OBSERVED,
-    examples: TableName | None = None,
-    *,
-    limit: int | None = None,
-) -> pa.Table:
+def flip_differences(extent: Extent, world: World = OBSERVED) -> pa.Table:
     r"""Return for each clause and query atom n after the flip of that atom alone minus n before, touching only what it changes.
 
     Helper atoms, which no atom table shows, follow the atom that flips; blocks do not hold it back.
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
     world : World
         What is true before; an atom without a label is false in the observed world. Helper atoms that it lists are ignored.
-    examples : TableName, optional
-        Table with a column `example`: groundings of these alone count.
-    limit : int, optional
-        The most groundings of a shape that may be enumerated, which is done where many literals with query atoms are positive.
 
     Returns
     -------
@@ -63,23 +52,17 @@ def flip_differences(
     --------
     Anna and her friend Bob smoke, Bob's friend Chris does not, which violates one grounding:
 
-    >>> flip_differences(sample_program(PEOPLE, ["Smokes"], FRIENDS)).to_pydict()
+    >>> flip_differences(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).to_pydict()
     {'clause': [0], 'atom': [3], 'delta': [1]}
     """
-    none = np.zeros(0, np.int64)
+    program, none = extent.program, np.zeros(0, np.int64)
     found = [(none, none, none)]
     with completed_world(program, world) as complete, _helper_flips(program, complete) as helpers:
         for use in program.shapes.values():
-            if not plan.changes(use.shape, program.layout):
+            if not use.bound.opened:
                 continue
-            if limit is not None:
-                queries = plan.enumerated_by_flips(
-                    use.shape, program.layout, parameters=use.parameters, examples=examples, helpers=helpers
-                )
-                check_enumerated(program, use, queries, limit)
-            query = plan.flip_differences(
-                use.shape, program.layout, complete, parameters=use.parameters, examples=examples, helpers=helpers
-            )
+            check_enumerated(extent, use, plan.enumerated_by_flips(use.bound, extent.examples, helpers=helpers))
+            query = plan.flip_differences(use.bound, complete, extent.examples, helpers=helpers)
             found.append(_run(program, use, query))
     clause, atom, violated = map(np.concatenate, zip(*found, strict=True))
     return _added(program, clause, atom, -program.signs()[clause] * violated)

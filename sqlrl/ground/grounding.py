@@ -5,8 +5,8 @@ One query a shape is streamed; many non-recursive shapes are grounded together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,119 +14,44 @@ import pyarrow as pa
 from scipy import sparse
 from sqlglot import exp
 
-from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import CountOverflowError, InfeasibleError
 from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
 from sqlrl.ground.blocks import BlockRule
-from sqlrl.ground.counts import Counts, check_limit, groundings, limited, rule_place, run_counts, violated_by_evidence
+from sqlrl.ground.counts import Counts, check_limit, groundings, rule_place, run_counts, violated_by_evidence
 from sqlrl.ground.features import ground_together
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.ground.program import Program, ShapeUse
+from sqlrl.ground.pipeline import Pipeline, plans
+from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import (
     INT64_MAX,
     AtomIndex,
     Budget,
     Rows,
     by_clause,
-    narrowed,
-    read_batch,
-    read_rows,
-    repeated,
     single,
 )
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
-from sqlrl.plan import mentions
 from sqlrl.plan.counting import count_violated
-from sqlrl.plan.grounding import GroundingQuery, ground
+from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import POSSIBLE, table
 from sqlrl.wording import counted
 
-ROWS_PER_BATCH = 262_144
-
-
 # ---- the network -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ShapePlan:
-    """The grounding query of one shape of a program.
-
-    Parameters
-    ----------
-    use : ShapeUse
-    plan : GroundingQuery
-    """
-
-    use: ShapeUse
-    plan: GroundingQuery
-
-
-def plans(
-    program: Program, examples: TableName | None = None, *, without: Collection[Shape] = ()
-) -> Iterator[ShapePlan]:
-    """Yield the grounding query of each shape that has an open literal, in the program's order; some shapes are left out.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> [str(p.use.shape) for p in plans(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
-    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
-    """
-    for shape, use in program.shapes.items():
-        if shape in without:
-            continue
-        bound = bind(shape, program.layout)
-        literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
-        if any(bound.info(x).open for x in literals):
-            unknown = frozenset(use.unknown)
-            yield ShapePlan(
-                use, ground(shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown)
-            )
-
-
-def stream(
-    program: Program, examples: TableName | None = None, *, rows: int = ROWS_PER_BATCH
-) -> Iterator[pa.RecordBatch]:
-    """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        The columns of `plan.grounding.GroundingQuery`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> sum(batch.num_rows for batch in stream(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
-    2
-    """
-    for shape_plan in plans(program, examples):
-        yield from program.engine.stream(shape_plan.plan.query, step=f"ground {shape_plan.use.shape}", rows=rows)
-
-
-def ground_network(
-    program: Program,
-    examples: TableName | None = None,
-    *,
-    limit: int | None = None,
-    check: bool = True,
-    budget: Budget | None = None,
-) -> Network:
+def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
     Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network.
 
     Parameters
     ----------
-    program : Program
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses allowed.
+    extent : Extent
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
     budget : Budget, optional
@@ -156,70 +81,30 @@ def ground_network(
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
     >>> model = parse_mln("Friends(p, p)\nSmokes(p)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=("Smokes",))
-    >>> network = ground_network(bind_program(catalog.engine, catalog.bind(model, training=True), model))
+    >>> network = ground_network(Extent(bind_program(catalog.engine, catalog.bind(model, training=True), model)))
     >>> network.literals.tolist(), network.total.tolist(), network.base.tolist()
     ([-1, 2, -2, 3], [9], [9])
     """
-    atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
+    atoms = read_atoms(extent)
     index = AtomIndex(atoms.ids)
-    pieces: list[Rows] = []
     if budget is not None:
         budget.take(len(atoms.ids))
-    evidence = violated_by_evidence(program, examples, limit=limit)
-    together = ground_together(program, index, examples, limit=limit)
-    pieces += together.pieces
+    evidence = violated_by_evidence(extent)
+    together = ground_together(extent, index)
+    pieces = list(together.pieces)
     if budget is not None:
         budget.take(sum(len(rows.literals) for rows in together.pieces))
-    for shape_plan in plans(program, examples, without=together.shapes):
-        pieces += _rows(program, shape_plan, index, evidence, examples, limit, budget)
-    network = assemble(program, atoms, pieces, evidence, examples)
+    pipeline = Pipeline(extent, index, evidence, budget)
+    for each in plans(extent, without=together.shapes):
+        check_limit(extent, each.use)
+        pieces += pipeline.rows(each)
+    network = assemble(extent, atoms, pieces, evidence)
     if check:
-        check_evidence(program, network, examples)
+        check_evidence(extent, network)
     return network
 
 
-def _rows(
-    program: Program,
-    shape_plan: ShapePlan,
-    index: AtomIndex,
-    evidence: npt.NDArray[np.object_],
-    examples: TableName | None,
-    limit: int | None,
-    budget: Budget | None,
-) -> list[Rows]:
-    """Return the rows of one shape; parameters as for `narrowed` and `ground_network`."""
-    use, plan = shape_plan.use, shape_plan.plan
-    if limit is not None:
-        check_limit(program, use, limit, examples)
-    batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-    if limit is not None:
-        batches = limited(batches, program, use, limit)
-    if budget is not None:
-        batches = budget.taken(batches, plan)
-    batches = narrowed(batches, plan, program, use, evidence)
-    first = use.clauses[0] if use.clauses else 0
-    rows = read_rows(batches, plan, index, first, program.clause_count)
-    return [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
-
-
-def with_clause(rows: Rows, clause: int) -> Rows:
-    """Return the rows of a shape without parameters as those of one of its clauses.
-
-    Examples
-    --------
-    >>> with_clause(Rows(*(np.array(x) for x in ([0, 0], [-1, 2], [1, 1], [1, 1]))), 7).clause.tolist()
-    [7, 7]
-    """
-    return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
-
-
-def assemble(
-    program: Program,
-    atoms: Atoms,
-    pieces: list[Rows],
-    evidence: npt.NDArray[np.object_],
-    examples: TableName | None,
-) -> Network:
+def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_]) -> Network:
     """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause.
 
     `evidence` has the groundings that the evidence violates, as far as they are not among the rows.
@@ -228,12 +113,13 @@ def assemble(
     --------
     >>> from sqlrl.ground.counts import violated_by_evidence
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> atoms = read_atoms(program.engine, program.layout, program.blocks, None)
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> atoms = read_atoms(extent)
     >>> rows = Rows(*(np.array(x) for x in ([0], [-1, 2], [2], [1])))
-    >>> assemble(program, atoms, [rows], violated_by_evidence(program), None).literals.tolist()
+    >>> assemble(extent, atoms, [rows], violated_by_evidence(extent)).literals.tolist()
     [-1, 2]
     """
+    program = extent.program
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
     opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
@@ -249,7 +135,7 @@ def assemble(
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
     multi = by_clause(row_parts)
-    total = groundings(program, examples)
+    total = groundings(extent)
     signed = sign.astype(object)
     base = np.where(sign > 0, total, 0) - signed * (evidence + positive_units)
     return Network(
@@ -359,16 +245,13 @@ class Observed:
     violated: Counts
 
 
-def observed_counts(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Observed:
+def observed_counts(extent: Extent) -> Observed:
     r"""Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate.
 
     Parameters
     ----------
-    program : Program
-        m clauses.
-    examples : TableName, optional
-    limit : int, optional
-        The most groundings that counting clauses without an open literal may enumerate.
+    extent : Extent
+        The limit holds for counting clauses without an open literal; the ground clauses of the others pass by.
 
     Raises
     ------
@@ -378,15 +261,16 @@ def observed_counts(program: Program, examples: TableName | None = None, *, limi
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> found = observed_counts(sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS))
+    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS)
+    >>> found = observed_counts(Extent(program))
     >>> found.open.tolist(), found.evidence_violated.tolist(), found.violated.tolist()
     ([2, 0], [0, 2], [1, 2])
     """
-    atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names).ids
-    truth, _ = read_labels(program.engine, program.layout, atoms, examples)
-    evidence = violated_by_evidence(program, examples, limit=limit)
+    program, atoms = extent.program, read_atoms(extent).ids
+    truth, _ = read_labels(program.engine, program.layout, atoms, extent.examples)
+    evidence = violated_by_evidence(extent)
     opened, wrong = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
-    for rows in passing(program, atoms, examples, evidence):
+    for rows in ground_clauses(extent, atoms, evidence):
         some = rows.length > 0
         add_per_clause(evidence, rows.take(~some))
         left = rows.take(some)
@@ -395,34 +279,20 @@ def observed_counts(program: Program, examples: TableName | None = None, *, limi
     return Observed(opened, evidence, evidence + wrong)
 
 
-def passing(program: Program, atoms: IntArray, examples: TableName | None, evidence: Counts) -> Iterator[Rows]:
-    """Yield the ground clauses of a program that the evidence does not satisfy, batch by batch, in no order; equal ones may recur.
+def ground_clauses(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[Rows]:
+    """Yield the ground clauses that the evidence does not satisfy, batch by batch, in no order; none is kept, so there is no limit.
 
-    Parameters
-    ----------
-    program : Program
-        m clauses.
-    atoms : int64 array
-        The ids of the query atoms, ascending.
-    examples : TableName or None
-    evidence : object array of int, shape (m,)
-        As for `sqlrl.ground.rows.narrowed`.
+    `atoms` are the ids of the query atoms, ascending; `evidence` is as for `Pipeline`.
 
     Examples
     --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> [rows.literals.tolist() for rows in passing(program, np.array([1, 2, 3]), None, np.zeros(1, object))]
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [rows.literals.tolist() for rows in ground_clauses(extent, np.array([1, 2, 3]), np.zeros(1, object))]
     [[-1, 2, -2, 3]]
     """
-    index = AtomIndex(atoms)
-    for shape_plan in plans(program, examples):
-        use, plan = shape_plan.use, shape_plan.plan
-        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-        for batch in narrowed(batches, plan, program, use, evidence):
-            if batch.num_rows:
-                rows = read_batch(batch, plan, index, 0)
-                yield from [rows] if plan.has_clause else [with_clause(rows, clause) for clause in use.clauses]
+    pipeline = Pipeline(replace(extent, limit=None), AtomIndex(atoms), evidence)
+    for each in plans(extent):
+        yield from pipeline.unordered(each)
 
 
 def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
@@ -437,15 +307,14 @@ def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
 # ---- hard clauses and blocks that the evidence alone makes impossible --------------------------------
 
 
-def check_evidence(program: Program, network: Network, examples: TableName | None = None) -> None:
+def check_evidence(extent: Extent, network: Network) -> None:
     r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
     network : Network
-        Of the program over the same examples.
-    examples : TableName, optional
+        Of the same program and examples.
 
     Raises
     ------
@@ -458,19 +327,20 @@ def check_evidence(program: Program, network: Network, examples: TableName | Non
     >>> program = sample_program(
     ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
     ... )
-    >>> check_evidence(program, ground_network(program, check=False))
+    >>> check_evidence(Extent(program), ground_network(Extent(program), check=False))
     Traceback (most recent call last):
     sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 grounding, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
     """
+    program = extent.program
     for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
         found = network.evidence_violated[clause]
         for use in program.shapes.values():
-            text = _violated_text(program, use.shape, use, examples, clause)
+            text = _violated_text(extent, use, clause)
             if text is not None:
                 raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
     for rule in program.blocks:
         if program.layout.predicates[rule.predicate].has_given or _may_be_empty(program, rule):
-            _check_block(program, rule, examples)
+            _check_block(extent, rule)
 
 
 def _message(text: str, problem: str) -> str:
@@ -486,12 +356,13 @@ def _may_be_empty(program: Program, rule: BlockRule) -> bool:
     return rule.exact and any(kind.local or not kind.size for kind in types)
 
 
-def _check_block(program: Program, rule: BlockRule, examples: TableName | None) -> None:
+def _check_block(extent: Extent, rule: BlockRule) -> None:
     """Raise if evidence makes two atoms of a block true, or all atoms of a block of which one must be true false."""
+    program = extent.program
     info = program.layout.predicates[rule.predicate]
     for clause, problem in _block_clauses(info, rule):
         shape = in_given_order(clause, lambda predicate, i: program.layout.predicates[predicate].types[i]).shape
-        text = _violated_text(program, shape, ShapeUse(shape, None), examples, None)
+        text = _violated_text(extent, ShapeUse(bind(shape, program.layout)), None)
         if text is not None:
             raise InfeasibleError(_message(text, problem))
 
@@ -513,15 +384,11 @@ def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Claus
         yield Clause(outside, (some,)), f"{none} of which one must be true"
 
 
-def _violated_text(
-    program: Program, shape: Shape, use: ShapeUse, examples: TableName | None, clause: int | None
-) -> str | None:
+def _violated_text(extent: Extent, use: ShapeUse, clause: int | None) -> str | None:
     """Return a ground clause of a shape that the evidence violates, as text; None if there is none."""
     if clause is not None and use.parameters is None and clause not in use.clauses:
         return None
-    query = mentions.violated_by_evidence(
-        shape, program.layout, parameters=use.parameters, examples=examples, unknown=frozenset(use.unknown)
-    )
+    program, shape, query = extent.program, use.shape, evidence_violations(use.bound, extent.examples)
     if use.parameters is not None:
         query = query.where(exp.EQ(this=column("clause", "p"), expression=exp.convert(clause)))
     rows: pa.Table = program.engine.fetch(query.limit(1), step=f"look for what the evidence violates in {shape}")
@@ -567,15 +434,10 @@ def _text(shape: Shape, names: dict[Slot, str]) -> str:
 # ---- what the evidence alone violates, counted in SQL ------------------------------------------------
 
 
-def decided_false(program: Program, examples: TableName | None = None, *, limit: int | None = None) -> Counts:
+def decided_false(extent: Extent) -> Counts:
     r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
 
     It is `Network.evidence_violated` without grounding.
-
-    Parameters
-    ----------
-    program, examples, limit
-        As for `sqlrl.ground.counts.violated_by_evidence`.
 
     Returns
     -------
@@ -585,20 +447,18 @@ def decided_false(program: Program, examples: TableName | None = None, *, limit:
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
-    >>> decided_false(sample_program(text, ["Smokes"], FRIENDS)).tolist()
+    >>> decided_false(Extent(sample_program(text, ["Smokes"], FRIENDS))).tolist()
     [0, 2]
     """
-    found = violated_by_evidence(program, examples, limit=limit)
-    for shape_plan in plans(program, examples):
-        use, unknown = shape_plan.use, frozenset(shape_plan.use.unknown)
-        if loose_literal(bind(use.shape, program.layout, unknown, use.parameters)) is not None:
-            counted = count_violated(use.shape, program.layout, POSSIBLE, parameters=use.parameters, examples=examples)
-            for clause, n in run_counts(program, use, counted):
+    program, examples = extent.program, extent.examples
+    found = violated_by_evidence(extent)
+    for each in plans(extent):
+        use = each.use
+        if loose_literal(use.bound) is not None:
+            for clause, n in run_counts(program, use, count_violated(use.bound, POSSIBLE, examples)):
                 found[clause] += n
             continue
-        query = mentions.violated_by_evidence(
-            use.shape, program.layout, parameters=use.parameters, examples=examples, unknown=unknown
-        )
+        query = evidence_violations(use.bound, examples)
         number = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))
         if use.parameters is not None:
             number = number.select(column("clause", "q")).group_by(column("clause", "q"))

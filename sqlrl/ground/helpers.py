@@ -119,12 +119,13 @@ def most_atoms(
         Clause(tuple(below.items()), (head, *map(_negated, helper.definition.conjunction))),
     ):
         instance = in_given_order(clause, lambda predicate, i: known.predicates[predicate].types[i])
+        planned = bind(instance.shape, known)
         if size is None:
-            size = domain_bound(instance.shape, known)
+            size = domain_bound(planned)
         if size <= enough:
             break
-        bound = enumerated(instance.shape, known, parameters=constants(instance))[0]
-        if joined is not None and not bound.cheap and domain_bound(instance.shape, known) > joined:
+        bound = enumerated(planned.with_parameters(constants(instance)))[0]
+        if joined is not None and not bound.cheap and domain_bound(planned) > joined:
             continue
         free = tuple(called[list(below)[slot.index]] for slot in bound.free)
         try:

@@ -16,6 +16,9 @@ FloatArray = npt.NDArray[np.float64]
 BLOCK = -2
 """In place of a local clause, where words for a ground clause are asked for: the atoms are those of a block, and are only named."""
 
+GROUNDING_LIMIT = 200_000_000
+"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkAtoms:
@@ -118,7 +121,7 @@ class Network:
     --------
     >>> from sqlrl.ground.grounding import ground_network
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> network = ground_network(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> network = ground_network(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
     >>> [network.literals[a:b].tolist() for a, b in zip(network.indptr[:-1], network.indptr[1:])]
     [[-1, 2], [-2, 3]]
     """

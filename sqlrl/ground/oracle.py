@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,27 +15,24 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
-from sqlrl.ground.counts import Counts, check_count, limited, run_counts, violated_by_evidence
-from sqlrl.ground.grounding import ROWS_PER_BATCH, add_per_clause, assemble, check_evidence, passing, with_clause
+from sqlrl.ground.counts import Counts, check_count, run_counts, violated_by_evidence
+from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, ground_clauses
 from sqlrl.ground.network import BoolArray, Network
-from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order, narrowed, read_rows
+from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
+from sqlrl.ground.program import Extent, ShapeUse
+from sqlrl.ground.rows import AtomIndex, by_clause, in_order
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.counting import count_violated
-from sqlrl.plan.grounding import GroundingQuery
-from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import World, table
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, unsatisfied
 
 
 @dataclass(frozen=True)
-class _Asked:
-    # The queries of a shape: what a world does not meet, and all pairs among chosen atoms. For a shape without parameters
-    # the clauses whose ground clauses their rows are.
-    use: ShapeUse
-    plan: GroundingQuery
-    clauses: tuple[int, ...]
-    pairs: GroundingQuery | None = None
+class _Queries:
+    """What a round asks of a shape: the ground clauses that a world does not meet, and all pairs among chosen atoms."""
+
+    unsatisfied: ShapePlan
+    pairs: ShapePlan | None
 
 
 class ProgramOracle:
@@ -43,19 +40,15 @@ class ProgramOracle:
 
     Parameters
     ----------
-    program : Program
-        With its templates expanded.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses of one shape that a round may return, and the most groundings that counting may enumerate.
+    extent : Extent
+        The limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may enumerate.
     check : bool
         Whether to refuse evidence that violates a hard clause or a block by itself.
 
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> oracle = ProgramOracle(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS))
+    >>> oracle = ProgramOracle(Extent(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS)))
     >>> network = oracle.start()
     >>> network.units.toarray().tolist(), network.literals.tolist()
     ([[0, 1], [0, 0], [0, 0]], [])
@@ -65,12 +58,10 @@ class ProgramOracle:
     [8, 1]
     """
 
-    def __init__(
-        self, program: Program, examples: TableName | None = None, *, limit: int | None = None, check: bool = True
-    ) -> None:
-        self.program, self.examples, self.limit, self.check = program, examples, limit, check
-        self._world = program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
-        self._asked: dict[bytes, list[_Asked]] = {}
+    def __init__(self, extent: Extent, *, check: bool = True) -> None:
+        self.extent, self.program, self.check = extent, extent.program, check
+        self._world = extent.program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
+        self._planned: dict[bytes, list[_Queries]] = {}
 
     # ---- what cutting planes ask ----------------------------------------------------------------------------
 
@@ -88,23 +79,13 @@ class ProgramOracle:
 
     @cached_property
     def _network(self) -> Network:
-        program, examples = self.program, self.examples
-        atoms = read_atoms(program.engine, program.layout, program.blocks, examples, program.helper_names)
-        index, pieces = AtomIndex(atoms.ids), list[Rows]()
-        evidence = violated_by_evidence(program, examples, limit=self.limit)
-        for use in self._uses():
-            plan = few(
-                use.shape,
-                program.layout,
-                parameters=use.parameters,
-                examples=examples,
-                unknown=frozenset(use.unknown),
-            )
-            if plan is not None:
-                pieces += self._rows(_Asked(use, plan, tuple(use.clauses)), index, evidence)
-        network = assemble(program, atoms, pieces, evidence, examples)
+        atoms = read_atoms(self.extent)
+        evidence = violated_by_evidence(self.extent)
+        pipeline = Pipeline(self.extent, AtomIndex(atoms.ids), evidence)
+        pieces = [rows for each in plans(self.extent, few) for rows in pipeline.rows(each)]
+        network = assemble(self.extent, atoms, pieces, evidence)
         if self.check:
-            check_evidence(program, network, examples)
+            check_evidence(self.extent, network)
         return network
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
@@ -128,7 +109,7 @@ class ProgramOracle:
             If a shape returns more ground clauses than the limit.
         """
         self._show(world)
-        return self._long_rows(self._plans(wanted))
+        return self._long_rows(x.unsatisfied for x in self._round(wanted))
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network whose rows are the ground clauses of two literals whose atoms are all chosen.
@@ -145,13 +126,13 @@ class ProgramOracle:
             As `unsatisfied`. Ground clauses of shapes with other literals, that the evidence makes false, are left out.
         """
         self._show(chosen)
-        return self._long_rows([replace(x, plan=x.pairs) for x in self._plans(wanted) if x.pairs is not None])
+        return self._long_rows(x.pairs for x in self._round(wanted) if x.pairs is not None)
 
-    def _long_rows(self, queries: Sequence[_Asked]) -> Network:
+    def _long_rows(self, queries: Iterable[ShapePlan]) -> Network:
         """Return the network whose rows are those of some queries with two literals or more."""
         network = self._network
-        index, none = AtomIndex(network.atoms), np.zeros(len(network.clauses), dtype=object)
-        pieces = [rows.split()[2] for asked in queries for rows in self._rows(asked, index, none)]
+        pipeline = Pipeline(self.extent, AtomIndex(network.atoms), np.zeros(len(network.clauses), dtype=object))
+        pieces = [rows.split()[2] for each in queries for rows in pipeline.rows(each)]
         rows = in_order(by_clause(pieces), merge=True)
         return replace(
             network,
@@ -189,10 +170,9 @@ class ProgramOracle:
         uses = self._asked_shapes(asked)
         self._check(uses)
         for use in uses:
-            query = count_violated(
-                use.shape, program.layout, World(self._world), parameters=use.parameters, examples=self.examples
-            )
-            for clause, n in run_counts(program, use, query):
+            for clause, n in run_counts(
+                program, use, count_violated(use.bound, World(self._world), self.extent.examples)
+            ):
                 violated[clause] += n
         found: Counts = np.where(program.signs() > 0, self._network.total - violated, violated)
         return np.where(asked, found, 0)
@@ -206,14 +186,8 @@ class ProgramOracle:
         """A bound on the number of ground clauses of two literals or more: what their joins enumerate, counted in SQL."""
         program, found = self.program, 0
         for use in self._uses():
-            if may_be_long(use.shape, program.layout):
-                query = enumerated(
-                    use.shape,
-                    program.layout,
-                    parameters=use.parameters,
-                    examples=self.examples,
-                    unknown=frozenset(use.unknown),
-                )[0].query
+            if may_be_long(use.bound):
+                query = enumerated(use.bound, self.extent.examples)[0].query
                 found += sum(n for _, n in run_counts(program, use, query))
         return found
 
@@ -223,7 +197,7 @@ class ProgramOracle:
         All ground clauses pass by, batch by batch; none is kept.
         """
         none, opened = (np.zeros(self.program.clause_count, dtype=object) for _ in range(2))
-        for rows in passing(self.program, self._network.atoms, self.examples, none):
+        for rows in ground_clauses(self.extent, self._network.atoms, none):
             add_per_clause(opened, rows.take(rows.length > 0))
         return opened
 
@@ -231,11 +205,7 @@ class ProgramOracle:
 
     def _uses(self) -> Iterator[ShapeUse]:
         """Yield the shapes that have an open literal."""
-        for shape, use in self.program.shapes.items():
-            bound = bind(shape, self.program.layout)
-            literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
-            if any(bound.info(x).open for x in literals):
-                yield use
+        yield from (use for use in self.program.shapes.values() if use.bound.opened)
 
     def _asked_shapes(self, asked: BoolArray) -> list[ShapeUse]:
         """Return the shapes of clauses."""
@@ -246,24 +216,23 @@ class ProgramOracle:
 
     def _check(self, uses: Sequence[ShapeUse]) -> None:
         """Refuse to count shapes in the world that is shown if that would enumerate more groundings than the limit."""
-        if self.limit is not None:
-            for use in uses:
-                check_count(self.program, use, self.limit, World(self._world), self.examples)
+        for use in uses:
+            check_count(self.extent, use, World(self._world))
 
     def _show(self, world: BoolArray) -> None:
         """Show the true atoms of a world to SQL."""
         name, true = self._world, pa.table({"atom": pa.array(self._network.atoms[world], pa.int64())})
         self.program.engine.create_table(name, true, step="show a world to SQL")
 
-    def _plans(self, wanted: npt.NDArray[np.int8]) -> list[_Asked]:
+    def _round(self, wanted: npt.NDArray[np.int8]) -> list[_Queries]:
         """Return the queries of a round; they are planned once for all rounds."""
         key = wanted.tobytes()
-        if key not in self._asked:
-            self._asked[key] = [x for use in self._uses() for x in self._plan(use, wanted)]
-        return self._asked[key]
+        if key not in self._planned:
+            self._planned[key] = [x for use in self._uses() for x in self._plan(use, wanted)]
+        return self._planned[key]
 
-    def _plan(self, use: ShapeUse, wanted: npt.NDArray[np.int8]) -> Iterator[_Asked]:
-        if not may_be_long(use.shape, self.program.layout):
+    def _plan(self, use: ShapeUse, wanted: npt.NDArray[np.int8]) -> Iterator[_Queries]:
+        if not may_be_long(use.bound):
             return
         if use.parameters is not None:
             tables = self._by_wish(use.parameters, wanted)
@@ -275,11 +244,11 @@ class ProgramOracle:
             if mine:
                 yield self._both(use, {ought: None}, mine)
 
-    def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Asked:
-        layout, examples, unknown = self.program.layout, self.examples, frozenset(use.unknown)
-        plan = unsatisfied(use.shape, layout, self._world, clauses=clauses, examples=examples, unknown=unknown)
-        pairs = among(use.shape, layout, self._world, clauses=clauses, examples=examples, unknown=unknown)
-        return _Asked(use, plan, ids, pairs)
+    def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Queries:
+        tables = {ought: use.bound.with_parameters(parameters) for ought, parameters in clauses.items()}
+        plan = unsatisfied(tables, self._world, self.extent.examples)
+        pairs = among(tables, self._world, self.extent.examples)
+        return _Queries(ShapePlan(use, plan, ids), None if pairs is None else ShapePlan(use, pairs, ids))
 
     def _by_wish(self, parameters: TableName, wanted: npt.NDArray[np.int8]) -> dict[int, TableName | None]:
         """Split a parameter table into the clauses whose ground clauses ought to hold, and those whose ought to fail."""
@@ -299,14 +268,3 @@ class ProgramOracle:
                     mine = mine.where(exp.EQ(this=column("wanted", "s"), expression=integer(ought)))
                     tables[ought] = program.constants.scratch("wanted", mine)
         return tables
-
-    def _rows(self, asked: _Asked, index: AtomIndex, evidence: npt.NDArray[np.object_]) -> list[Rows]:
-        """Run a query and return its rows, for a shape without parameters once for each clause."""
-        program, use, plan = self.program, asked.use, asked.plan
-        batches = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
-        if self.limit is not None:
-            batches = limited(batches, program, use, self.limit)
-        batches = narrowed(batches, plan, program, use, evidence)
-        first = asked.clauses[0] if asked.clauses else 0
-        rows = read_rows(batches, plan, index, first, program.clause_count)
-        return [rows] if plan.has_clause else [with_clause(rows, clause) for clause in asked.clauses]

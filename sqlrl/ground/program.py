@@ -26,6 +26,7 @@ from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
+from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import table
 
 UNKNOWN = -1
@@ -264,22 +265,28 @@ class ShapeUse:
 
     Parameters
     ----------
-    shape : Shape
-    parameters : TableName or None
-        The parameter table `clause, k0, k1, ...`; None for a shape without parameters.
+    bound : BoundShape
+        The shape, bound once, with its parameter table; another one takes its place when the first clauses get that table, and
+        when a clause with an unknown constant joins them.
     clauses : list of int
         The clauses of a shape without parameters; one that occurs twice counts twice.
-    unknown : set of int
-        Parameters for which some clause has a constant that the data do not have.
     rows : int
         Rows of the parameter table.
     """
 
-    shape: Shape
-    parameters: TableName | None
+    bound: BoundShape
     clauses: list[int] = field(default_factory=list)
-    unknown: set[int] = field(default_factory=set)
     rows: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        """The shape itself."""
+        return self.bound.shape
+
+    @property
+    def parameters(self) -> TableName | None:
+        """The parameter table `clause, k0, k1, ...`; None for a shape without parameters."""
+        return self.bound.parameters
 
 
 class Program:
@@ -445,7 +452,7 @@ class Program:
 
     def _use(self, shape: Shape) -> ShapeUse:
         if shape not in self.shapes:
-            self.shapes[shape] = ShapeUse(shape, None)
+            self.shapes[shape] = ShapeUse(bind(shape, self.layout))
         return self.shapes[shape]
 
     def _new_clauses(self, feature: int, weights: Iterable[float]) -> None:
@@ -513,15 +520,16 @@ class Program:
             use = self._use(shape)
             columns = [np.concatenate([clauses for clauses, _ in pieces])]
             columns += [np.concatenate([ids[k] for _, ids in pieces]) for k in range(len(shape.parameters))]
-            use.unknown |= {k for k, ids in enumerate(columns[1:]) if (ids < 0).any()}
+            unknown = use.bound.unknown | {k for k, ids in enumerate(columns[1:]) if (ids < 0).any()}
             use.rows += len(columns[0])
             data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
             if use.parameters is None:
-                use.parameters = self.constants.scratch("parameter", data)
+                use.bound = use.bound.with_parameters(self.constants.scratch("parameter", data), unknown)
             else:
                 with self.shown(data) as name:
                     more = exp.select(*map(column, data.column_names)).from_(table(name))
                     self.engine.append(use.parameters, more, step="add parameter rows")
+                use.bound = use.bound.with_parameters(use.parameters, unknown)
 
     def _expand_template(self, i: int, examples: TableName | None) -> None:
         """Find new combinations for a template and add their rows."""
@@ -588,6 +596,7 @@ class Program:
             shape = instance.shape
             use = self._use(shape)
             select: list[exp.Expression] = [column("clause")]
+            unknown = use.bound.unknown
             for k, (kind, term) in enumerate(zip(shape.parameters, instance.arguments, strict=True)):
                 if isinstance(term, Variable):
                     value: exp.Expression = column(f"plus{bound.feature.plus.index(term.name)}")
@@ -595,7 +604,7 @@ class Program:
                     identity = self.constants.of(kind)[term.name]
                     value = exp.cast(integer(identity), exp.DataType.build("INT"))
                     if identity < 0:
-                        use.unknown.add(k)
+                        unknown |= {k}
                 select.append(named(value, f"k{k}"))
             rows = exp.select(*select).from_(table(self.expansions[i]))
             rows = rows.where(exp.GTE(this=column("clause"), expression=integer(first)))
@@ -604,9 +613,48 @@ class Program:
                 ids = self.engine.fetch(rows, step="read clauses").column(0).to_pylist()
                 use.clauses.extend(ids)
             elif use.parameters is None:
-                use.parameters = self.constants.scratch("parameter", rows)
+                use.bound = use.bound.with_parameters(self.constants.scratch("parameter", rows), unknown)
             else:
                 self.engine.append(use.parameters, rows, step="add parameter rows")
+                use.bound = use.bound.with_parameters(use.parameters, unknown)
+
+
+# ---- over which examples, and how much at the most ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What of a program is grounded or counted: over which examples, and how much of it at the most.
+
+    It is no *scope*, which says what tuples of an open predicate have atoms, and no slice, which is a part of a network's arrays
+    (`sqlrl.learn.slices`). A budget is no part of it: that counts while one network grows.
+
+    Parameters
+    ----------
+    program : Program
+        m clauses; expanded over the examples.
+    examples : TableName, optional
+        Table with a column `example`; all examples by default.
+    limit : int, optional
+        The most ground clauses of one shape, and the most groundings that counting may enumerate.
+
+    Examples
+    --------
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS), limit=1000)
+    >>> with extent.only(np.array([0])) as one:
+    ...     one.examples is None, one.limit
+    (False, 1000)
+    """
+
+    program: Program
+    examples: TableName | None = None
+    limit: int | None = None
+
+    @contextmanager
+    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:
+        """Show examples as a scratch table while the context is open, and yield the extent of these alone."""
+        with self.program.only(examples) as name:
+            yield replace(self, examples=name)
 
 
 def _parameter_columns(shape: Shape) -> list[str]:

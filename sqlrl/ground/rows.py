@@ -22,6 +22,10 @@ from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.plan.grounding import GroundingQuery
 
+ROWS_PER_BATCH = 262_144
+"""Rows of the Arrow batches in which ground clauses and bindings leave the database."""
+
+
 # ---- budget: how many atoms and literals a network may hold --------------------------------------------
 
 
@@ -123,7 +127,7 @@ def narrowed(
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> (use,) = program.shapes.values()
     >>> batch = pa.record_batch({"l0": [1], "l1": [0], "multiplicity": pa.array([Decimal(2)], pa.decimal128(38))})
-    >>> plan = ground(use.shape, program.layout)
+    >>> plan = ground(use.bound)
     >>> [
     ...     str(b.schema.field("multiplicity").type)
     ...     for b in narrowed(iter([batch]), plan, program, use, np.zeros(1, object))
@@ -471,7 +475,7 @@ def read_rows(
     >>> from sqlrl.plan.grounding import ground
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
-    >>> rows = read_rows([batch], ground(friends_smoke(), people()), AtomIndex(np.array([5, 6, 7])), 0, 1)
+    >>> rows = read_rows([batch], ground(bind(friends_smoke(), people())), AtomIndex(np.array([5, 6, 7])), 0, 1)
     >>> rows.literals.tolist(), rows.multiplicity.tolist()
     ([1, 3], [2, 1])
     """
@@ -526,7 +530,7 @@ def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, cl
     >>> from sqlrl.plan.grounding import ground
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
-    >>> read_batch(batch, ground(friends_smoke(), people()), AtomIndex(np.array([5, 6, 7])), 0).literals.tolist()
+    >>> read_batch(batch, ground(bind(friends_smoke(), people())), AtomIndex(np.array([5, 6, 7])), 0).literals.tolist()
     [3, 1]
     """
     size = batch.num_rows
@@ -579,6 +583,17 @@ def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes:
     true = np.zeros(len(clauses), bool)
     true[owner[1:][opposed]] = True
     return rows.take(~true)
+
+
+def with_clause(rows: Rows, clause: int) -> Rows:
+    """Return the rows of a shape without parameters as those of one of its clauses.
+
+    Examples
+    --------
+    >>> with_clause(Rows(*(np.array(x) for x in ([0, 0], [-1, 2], [1, 1], [1, 1]))), 7).clause.tolist()
+    [7, 7]
+    """
+    return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
 
 
 def in_order(rows: Rows, *, merge: bool) -> Rows:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer, named
-from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.ground.rows import AtomIndex, read_batch
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Constant, Literal
@@ -39,15 +39,14 @@ class Unseen:
     atoms: int
 
 
-def unseen(program: Program, examples: TableName | None = None) -> Unseen:
+def unseen(extent: Extent) -> Unseen:
     """Count the combinations of template constants that have no clause, and the query atoms that they touch.
 
     Parameters
     ----------
-    program : Program
+    extent : Extent
         Templates whose clauses the model lists are looked at; others grow by themselves, and those of a structure learner are
         no templates that examples grow.
-    examples : TableName, optional
 
     Returns
     -------
@@ -56,19 +55,19 @@ def unseen(program: Program, examples: TableName | None = None) -> Unseen:
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> unseen(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> unseen(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
     Unseen(combinations=0, atoms=0)
     """
-    combinations, touched = 0, None
+    program, combinations, touched = extent.program, 0, None
     for i, bound in enumerate(program.features):
         if bound.expansions is None or bound.expansions.found or not bound.instances:
             continue
-        with program.shown(program.new_combinations(i, examples)) as new:
+        with program.shown(program.new_combinations(i, extent.examples)) as new:
             size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(new))
             count = int(program.engine.fetch(size, step="count unseen combinations").column(0)[0].as_py())
             if not count:
                 continue
-            combinations, touched = combinations + count, touched or Touched(program, examples)
+            combinations, touched = combinations + count, touched or Touched(extent)
             for instance in bound.instances:
                 touched.add(instance, *_parameters(program, bound.feature.plus, instance, new))
     return Unseen(combinations, touched.count() if touched is not None else 0)
@@ -100,13 +99,12 @@ class Touched:
 
     Parameters
     ----------
-    program : Program
-    examples : TableName or None
-        Ground only these.
+    extent : Extent
     """
 
-    def __init__(self, program: Program, examples: TableName | None) -> None:
-        self._program, self._examples = program, examples
+    def __init__(self, extent: Extent) -> None:
+        program = extent.program
+        self._program, self._examples = program, extent.examples
         self._atoms = sum(info.atom_count for info in program.public_layout.predicates.values())
         # Helper atoms have the ids after those of query atoms.
         size = sum(info.atom_count for info in program.layout.predicates.values())
@@ -124,12 +122,12 @@ class Touched:
         unknown : frozenset of int
             Parameters that hold a constant which the data do not have.
         """
-        layout, examples = self._program.layout, self._examples
+        bound, examples = bind(instance.shape, self._program.layout), self._examples
         if parameters is None:
-            self._read(instance, ground(instance.shape, layout, examples=examples))
+            self._read(instance, ground(bound, examples))
             return
         with self._program.shown(parameters) as rows:
-            self._read(instance, ground(instance.shape, layout, parameters=rows, examples=examples, unknown=unknown))
+            self._read(instance, ground(bound.with_parameters(rows, unknown), examples))
 
     def count(self) -> int:
         """Return the number of query atoms; a helper atom stands for those that its definition is about."""
@@ -145,10 +143,10 @@ class Touched:
         (clause,), (instance,) = definition.feature.clauses, definition.instances
         head = clause.literals[0]
         assert isinstance(head, Literal)
-        layout, parameters = self._program.layout, self._program.constants.single_row(instance)
-        plan = ground(instance.shape, layout, parameters=parameters, examples=self._examples)
-        place = [x.predicate for x in open_literals(bind(instance.shape, layout))].index(head.predicate)
-        self._read(instance, plan, head=f"l{place}")
+        parameters = self._program.constants.single_row(instance)
+        bound = bind(instance.shape, self._program.layout, parameters=parameters)
+        place = [x.predicate for x in open_literals(bound)].index(head.predicate)
+        self._read(instance, ground(bound, self._examples), head=f"l{place}")
 
     def _read(self, instance: Instance, plan: GroundingQuery, head: str | None = None) -> None:
         """Add the atoms of ground clauses; with `head` only of those whose atom in that column was found before."""

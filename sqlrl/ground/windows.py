@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, Protocol, TypeVar
 
-from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.counts import shape_of
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
 from sqlrl.plan.slots import BoundShape, bind
 
@@ -49,27 +49,76 @@ class Window:
     truth: BoolArray
     labelled: BoolArray
 
+    @property
+    def entries(self) -> int:
+        """Atoms and literals of the network."""
+        return len(self.network.atoms) + len(self.network.literals) + int(self.network.units.nnz)
 
-class Windows:
-    r"""Grounds a program over passes of examples, window by window; templates grow as their constants are met.
+
+@dataclass(frozen=True, eq=False)
+class ExampleWindow:
+    """Some examples of a stream, of which nothing is grounded: `Windows.extent.only(examples)` is what to count over.
 
     Parameters
     ----------
-    program : Program
+    examples : int64 array
+        In the order in which they are to be learned from.
+    """
+
+    examples: IntArray
+
+    @property
+    def entries(self) -> int:
+        """Nothing is held."""
+        return 0
+
+
+class Sized(Protocol):
+    """What is held of a window."""
+
+    @property
+    def entries(self) -> int:
+        """How many atoms and literals, or numbers like them, it holds: later windows are as large as keeps that below `ENTRIES`."""
+
+
+Held = TypeVar("Held", bound=Sized)
+MakeWindow = Callable[[Extent, IntArray, Budget | None], Held]
+"""Makes a window of its extent, whose table of examples is there meanwhile, and its examples in order; stops when a budget is spent, if there is one."""
+
+
+def grounded(extent: Extent, examples: IntArray, budget: Budget | None) -> Window:
+    """Ground a window, and read its labels."""
+    network = ground_network(extent, budget=budget)
+    truth, labelled = read_labels(extent.program.engine, extent.program.layout, network.atoms, extent.examples)
+    return Window(examples, network, truth, labelled)
+
+
+def ungrounded(extent: Extent, examples: IntArray, budget: Budget | None) -> ExampleWindow:  # noqa: ARG001
+    """Take the examples of a window as they are."""
+    return ExampleWindow(examples)
+
+
+class Windows(Generic[Held]):
+    r"""Divides passes of examples into windows and makes something of each; templates grow as their constants are met.
+
+    Parameters
+    ----------
+    extent : Extent
+        Of the passes; a window has the extent of its examples alone.
     passes : sequence of int64 arrays
         For each pass its examples in order.
     size : int, optional
         Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
         most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
-    limit : int, optional
-        The most ground clauses of one shape in a window.
+    ground : callable
+        What is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone.
 
     Attributes
     ----------
     first : int
         Examples in the first window.
     later : int or None
-        Examples in a window after the first; None until that was grounded, if nobody says. A run that goes on sets both to what they
+        Examples in a window after the first; None until that was made, if nobody says. A run that goes on sets both to what they
         were.
 
     Examples
@@ -78,16 +127,19 @@ class Windows:
     >>> from sqlrl.ground.sample_programs import sample_program
     >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
     >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
-    >>> for number, window in Windows(sample_program(text, ["Topic"], facts), [np.array([0])] * 2, size=10):
+    >>> extent = Extent(sample_program(text, ["Topic"], facts))
+    >>> for number, window in Windows(extent, [np.array([0])] * 2, size=10, ground=grounded):
     ...     number, len(window.network.clauses), window.truth.tolist()
     (0, 2, [True, False])
     (1, 2, [True, False])
+    >>> [window.examples.tolist() for _, window in Windows(extent, [np.array([0])] * 2, ground=ungrounded)]
+    [[0], [0]]
     """
 
     def __init__(
-        self, program: Program, passes: Sequence[IntArray], size: int | None = None, limit: int | None = None
+        self, extent: Extent, passes: Sequence[IntArray], size: int | None = None, *, ground: MakeWindow[Held]
     ) -> None:
-        self.program, self.passes, self.size, self.limit = program, passes, size, limit
+        self.extent, self.passes, self.size, self._ground = extent, passes, size, ground
         self.first, self.later = FIRST if size is None else size, size
 
     def __len__(self) -> int:
@@ -96,16 +148,16 @@ class Windows:
         beyond = [max(len(examples) - (number == 0) * self.first, 0) for number, examples in enumerate(self.passes)]
         return sum(-(-size // later) for size in beyond) + any(len(examples) > 0 for examples in self.passes[:1])
 
-    def __iter__(self) -> Iterator[tuple[int, Window]]:
+    def __iter__(self) -> Iterator[tuple[int, Held]]:
         return self.after(0)
 
-    def after(self, count: int) -> Iterator[tuple[int, Window]]:
-        """Ground the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
+    def after(self, count: int) -> Iterator[tuple[int, Held]]:
+        """Make the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
 
         Yields
         ------
-        tuple of int and Window
-            The pass, from 0, and the window.
+        tuple of int and window
+            The pass, from 0, and what was made of the window.
         """
         if count and self.size is None and self.first < FIRST:
             # So many examples were tried first, and their constants got their clauses together.
@@ -133,10 +185,10 @@ class Windows:
         return self.first if (number == 0 and begin == 0) or self.later is None else self.later
 
     def _expand(self, examples: IntArray) -> None:
-        with self.program.only(examples) as table:
-            self.program.expand(table)
+        with self.extent.only(examples) as some:
+            some.program.expand(some.examples)
 
-    def _first_window(self, examples: IntArray) -> Window:
+    def _first_window(self, examples: IntArray) -> Held:
         # As many of these examples as the budget allows; says how many later windows have.
         budget = Budget(MOST_ENTRIES if len(examples) > 1 else None)
         try:
@@ -146,21 +198,17 @@ class Windows:
                 raise
             self.first = max(len(examples) // FEWER, 1)
             return self._first_window(examples[: self.first])
-        self.later = _fitting(window.network) if self.first == FIRST else self.first
+        self.later = _fitting(window.entries) if self.first == FIRST else self.first
         return window
 
-    def _window(self, examples: IntArray, budget: Budget | None = None) -> Window:
-        program = self.program
-        with program.only(examples) as table:
-            program.expand(table)
-            network = ground_network(program, table, limit=self.limit, budget=budget)
-            truth, labelled = read_labels(program.engine, program.layout, network.atoms, table)
-        return Window(examples, network, truth, labelled)
+    def _window(self, examples: IntArray, budget: Budget | None = None) -> Held:
+        with self.extent.only(examples) as some:
+            some.program.expand(some.examples)
+            return self._ground(some, examples, budget)
 
 
-def _fitting(network: Network) -> int:
-    # How many examples a later window shall have, by the network of the first: a multiple of it, which pools divide.
-    entries = len(network.atoms) + len(network.literals) + int(network.units.nnz)
+def _fitting(entries: int) -> int:
+    # How many examples a later window shall have, by what the first holds: a multiple of it, which pools divide.
     return min(max(ENTRIES // max(entries, 1), 1) * FIRST, MOST)
 
 
@@ -168,24 +216,16 @@ def _fitting(network: Network) -> int:
 
 
 def divided(
-    program: Program,
-    examples: IntArray,
-    chosen: TableName | None = None,
-    *,
-    limit: int | None = None,
-    entries: int | None = MOST_ENTRIES,
+    extent: Extent, examples: IntArray, *, entries: int | None = MOST_ENTRIES
 ) -> Iterator[tuple[IntArray, Network]]:
     r"""Ground examples window by window, each window as large as the budget allows; all at once if counts do not add up over windows.
 
     Parameters
     ----------
-    program : Program
-        Expanded over all these examples.
+    extent : Extent
+        A window with more ground clauses of one shape than the limit is divided, too.
     examples : int64 array
-    chosen : TableName, optional
-        A table of the same examples; without it they are all there are.
-    limit : int, optional
-        The most ground clauses of one shape in a window; a window with more is divided, too.
+        Those of the extent.
     entries : int or None
         The most atoms and literals of a window; a window of one example may have more. None: one window for all.
 
@@ -213,18 +253,21 @@ def divided(
     >>> catalog.load("Word", [("W", "D1"), ("V", "D2"), ("W", "D3")], types=["word", "doc"], example="doc")
     >>> model = parse_mln("Word(word, doc)\nGood(doc)\n1 Word(W, d) => Good(d)", query=["Good"])
     >>> program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    >>> [(window.tolist(), network.atoms.tolist()) for window, network in divided(program, np.arange(3), entries=8)]
+    >>> [
+    ...     (window.tolist(), network.atoms.tolist())
+    ...     for window, network in divided(Extent(program), np.arange(3), entries=8)
+    ... ]
     [([0, 1], [1, 2]), ([2], [3])]
     """
-    if entries is None or len(examples) <= 1 or not adds_up(program):
-        yield examples, ground_network(program, chosen, limit=limit)
+    if entries is None or len(examples) <= 1 or not adds_up(extent.program):
+        yield examples, ground_network(extent)
         return
-    begin, size = 0, _first(program, len(examples), entries)
+    begin, size = 0, _first(extent.program, len(examples), entries)
     while begin < len(examples):
         window = examples[begin : begin + size]
         budget = Budget(entries if len(window) > 1 else None)
         try:
-            network = _network(program, window, chosen, limit, budget, whole=len(window) == len(examples))
+            network = _network(extent, window, budget, whole=len(window) == len(examples))
         except (BudgetError, GroundingLimitError):
             if len(window) == 1:
                 raise
@@ -256,8 +299,9 @@ def adds_up(program: Program) -> bool:
     >>> [adds_up(bind_program(catalog.engine, catalog.bind(model, training=True), model)) for model in models]
     [True, False]
     """
-    counted = [*program.shapes, *(shape_of(bound) for bound in program.features if not bound.instances)]
-    return all(_of_one_example(bind(shape, program.layout)) for shape in counted)
+    empty = (shape_of(bound) for bound in program.features if not bound.instances)
+    counted = [*(use.bound for use in program.shapes.values()), *(bind(shape, program.layout) for shape in empty)]
+    return all(_of_one_example(bound) for bound in counted)
 
 
 def _of_one_example(bound: BoundShape) -> bool:
@@ -271,10 +315,8 @@ def _first(program: Program, examples: int, entries: int) -> int:
     return max(min(examples, int(entries / FEWER / max(each, 1))), 1)
 
 
-def _network(
-    program: Program, window: IntArray, chosen: TableName | None, limit: int | None, budget: Budget, *, whole: bool
-) -> Network:
+def _network(extent: Extent, window: IntArray, budget: Budget, *, whole: bool) -> Network:
     if whole:
-        return ground_network(program, chosen, limit=limit, budget=budget)
-    with program.only(window) as table:
-        return ground_network(program, table, limit=limit, budget=budget)
+        return ground_network(extent, budget=budget)
+    with extent.only(window) as some:
+        return ground_network(some, budget=budget)

@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, warn
-from sqlrl.ground.counts import GROUNDING_LIMIT
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import OnlineLearner, WindowReport

@@ -9,13 +9,13 @@ from functools import partial
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
+from sqlrl.logic.shapes import Instance, ShapeLiteral, Slot
 from sqlrl.plan.counted_variables import CountedPart, counted_parts, item_slots, reduced, without_parts
 from sqlrl.plan.expansion import freed
 from sqlrl.plan.multiplicity import present
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.semiring import Factor, Steps, is_acyclic
-from sqlrl.plan.slots import BoundShape, bind, outer_slots
+from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import fact_source, open_source
 from sqlrl.plan.terms import Context, domain_size, term_query, total_query
 
@@ -42,30 +42,22 @@ class Enumerated:
     joined: Callable[[], Enumerated] | None = None
 
 
-def domain_bound(shape: Shape, layout: Layout) -> int:
+def domain_bound(bound: BoundShape) -> int:
     """Return a bound that needs no query: the domain sizes of a shape's variables, those of its quantifiers among them.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> domain_bound(friends_smoke(), people())
+    >>> domain_bound(bind(friends_smoke(), people()))
     9
     """
-    bound = bind(shape, layout)
     size = 1
-    for slot in {Slot(False, i) for i in range(len(shape.variables))} | set(bound.variables):
+    for slot in {Slot(False, i) for i in range(len(bound.shape.variables))} | set(bound.variables):
         size *= max(domain_size(bound, slot), 1)
     return size
 
 
-def enumerated(
-    shape: Shape,
-    layout: Layout,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
-) -> list[Enumerated]:
+def enumerated(whole: BoundShape, examples: TableName | None = None) -> list[Enumerated]:
     """Plan bounds on what the grounding query of a shape enumerates, clause by clause.
 
     What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out. The
@@ -80,10 +72,9 @@ def enumerated(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> [found.query.sql("duckdb") for found in enumerated(friends_smoke(), people())]
+    >>> [found.query.sql("duckdb") for found in enumerated(bind(friends_smoke(), people()))]
     ['SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"']
     """
-    whole = bind(shape, layout, unknown, parameters)
     parts, main, variables = _uncounted(whole)
     loose = loose_literal(whole)
     must = [*_negative(main), *([] if loose is None else [loose])]

@@ -14,13 +14,13 @@ from math import prod
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import Item, components, item_slots, items_of, reduced
 from sqlrl.plan.semiring import Steps
-from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import World, equal_rows, parameter_keys, parameter_source
 from sqlrl.plan.terms import (
     Context,
@@ -228,14 +228,7 @@ def _enumerate_violated(
 # ---- counting ----------------------------------------------------------------------------------------
 
 
-def count_violated(
-    shape: Shape,
-    layout: Layout,
-    world: World,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-) -> exp.Select:
+def count_violated(bound: BoundShape, world: World, examples: TableName | None = None) -> exp.Select:
     """Plan the number of violated groundings of each clause of a shape in a world.
 
     Returns
@@ -248,22 +241,21 @@ def count_violated(
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.sources import OBSERVED
-    >>> [str(c.alias) for c in count_violated(friends_smoke(), people(), OBSERVED).selects]
+    >>> [str(c.alias) for c in count_violated(bind(friends_smoke(), people()), OBSERVED).selects]
     ['n']
     """
-    bound = bind(shape, layout, parameters=parameters)
-    counts = violated_parts(bound, independent_parts(bound), world, parameters=parameters, examples=examples)
+    shape, parameters = bound.shape, bound.parameters
+    counts = violated_parts(bound, independent_parts(bound), world, examples)
     apart = sum(keyed for _, keyed in counts) > 1
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))
     return counts[0][0] if len(counts) == 1 else _product_query(counts, parameter_keys(shape, apart=apart))
 
 
-def part_contexts(
-    parts: Sequence[IndependentPart], parameters: TableName | None, examples: TableName | None
-) -> list[Context]:
+def part_contexts(bound: BoundShape, parts: Sequence[IndependentPart], examples: TableName | None) -> list[Context]:
     """Return what the terms of each part share; without parameters where the part mentions none."""
     # A product of sums over the rows of a clause would not be the sum of their products.
+    parameters = bound.parameters
     apart = parameters is not None and sum(part.keyed for part in parts) > 1
     return [Context(part.bound, parameters if part.keyed else None, examples, Steps([]), apart) for part in parts]
 
@@ -272,8 +264,6 @@ def violated_parts(
     bound: BoundShape,
     parts: Sequence[IndependentPart],
     world: World,
-    *,
-    parameters: TableName | None,
     examples: TableName | None,
 ) -> list[tuple[exp.Select, bool]]:
     """Plan the number of violated groundings of each part of a clause, and tell which have the columns of `parameter_keys`.
@@ -281,11 +271,11 @@ def violated_parts(
     Examples
     --------
     >>> bound = bind(friends_smoke(), people())
-    >>> ((query, keyed),) = violated_parts(bound, independent_parts(bound), OBSERVED, parameters=None, examples=None)
+    >>> ((query, keyed),) = violated_parts(bound, independent_parts(bound), OBSERVED, None)
     >>> query.named_selects, keyed
     (['n'], False)
     """
-    contexts = part_contexts(parts, parameters, examples)
+    contexts = part_contexts(bound, parts, examples)
     return [
         (_violated(bound, part, context, world), context.parameters is not None)
         for part, context in zip(parts, contexts, strict=True)
@@ -318,14 +308,7 @@ def _violated(bound: BoundShape, part: IndependentPart, context: Context, world:
     return total_query(context, [t for t in terms if t is not None])
 
 
-def enumerated_by_count(
-    shape: Shape,
-    layout: Layout,
-    world: World,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-) -> list[exp.Select]:
+def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | None = None) -> list[exp.Select]:
     """Plan what `count_violated` enumerates: for each part of a clause with too many positive literals the groundings that it joins.
 
     Returns
@@ -337,14 +320,13 @@ def enumerated_by_count(
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.sources import OBSERVED
-    >>> enumerated_by_count(friends_smoke(), people(), OBSERVED)
+    >>> enumerated_by_count(bind(friends_smoke(), people()), OBSERVED)
     []
     """
-    bound = bind(shape, layout, parameters=parameters)
     found = []
     for part in independent_parts(bound):
         if _is_enumerated(part):
-            context = Context(part.bound, parameters, examples, Steps([]))
+            context = Context(part.bound, bound.parameters, examples, Steps([]))
             factors = [part_factor(context, x, true_query(context, x, world)) for x in _negative(part.bound)]
             term = term_query(context, factors, (), 1, variables=part.variables, restricted=part.asked)
             found.append(total_query(context, [] if term is None else [term]))
@@ -361,9 +343,7 @@ def _negative(bound: BoundShape) -> list[ShapeLiteral]:
     return [x for x in bound.shape.literals if not x.positive]
 
 
-def count_groundings(
-    shape: Shape, layout: Layout, *, parameters: TableName | None = None, examples: TableName | None = None
-) -> exp.Select:
+def count_groundings(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the number of groundings of each clause of a shape: the product of its variables' domain sizes.
 
     Returns
@@ -374,15 +354,15 @@ def count_groundings(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> count_groundings(friends_smoke(), people()).sql("duckdb")
+    >>> count_groundings(bind(friends_smoke(), people())).sql("duckdb")
     'SELECT CAST(9 AS INT128) AS "n"'
     """
-    context = Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
+    context = Context(bound, bound.parameters, examples, Steps([]))
     single = term_query(context, [], (), 1, equalities=False)
     return total_query(context, [] if single is None else [single])
 
 
-def alike_groundings(shape: Shape, layout: Layout) -> int | tuple[object, ...] | None:
+def alike_groundings(bound: BoundShape) -> int | tuple[object, ...] | None:
     """Return what the number of groundings of a shape's clauses depends on; None if it depends on their constants.
 
     An integer is that number itself, over all examples. Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
@@ -390,10 +370,9 @@ def alike_groundings(shape: Shape, layout: Layout) -> int | tuple[object, ...] |
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> alike_groundings(friends_smoke(), people())
+    >>> alike_groundings(bind(friends_smoke(), people()))
     9
     """
-    bound = bind(shape, layout)
     variables = tuple((slot, bound.kind(slot), bound.owners.get(slot, ())) for slot in bound.variables)
     asked = (*bound.restricted, *(owner for _, _, owners in variables for owner in owners))
     if not asked:
@@ -402,15 +381,7 @@ def alike_groundings(shape: Shape, layout: Layout) -> int | tuple[object, ...] |
     return None if any(slot.parameter for slot in asked) else (variables, bound.restricted)
 
 
-def count_difference(
-    shape: Shape,
-    layout: Layout,
-    first: World,
-    second: World,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-) -> exp.Select:
+def count_difference(bound: BoundShape, first: World, second: World, examples: TableName | None = None) -> exp.Select:
     """Plan how many more groundings of each clause of a shape are violated in the first world than in the second.
 
     A product over literals changes by a telescoping sum: literal after literal, those before it in the first
@@ -427,11 +398,12 @@ def count_difference(
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.sources import OBSERVED, World
-    >>> query = count_difference(friends_smoke(), people(), World(table_name("predicted")), OBSERVED)
+    >>> query = count_difference(bind(friends_smoke(), people()), World(table_name("predicted")), OBSERVED)
     >>> [cte.alias for cte in query.ctes]
     ['c0']
     """
-    context = Context(bind(shape, layout, parameters=parameters), parameters, examples, Steps([]))
+    context = Context(bound, bound.parameters, examples, Steps([]))
+    shape = bound.shape
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
     parts = tuple(p for p in every if is_positive(p))
     changes: dict[str | ShapeExists, str] = {}
@@ -459,8 +431,7 @@ def _subtracted(context: Context, first: World, second: World) -> exp.Select:
     group = [column("clause")] if context.parameters is not None else []
     signed = []
     for i, (world, sign) in enumerate(((first, 1), (second, -1))):
-        shape, layout = context.bound.shape, context.bound.layout
-        query = count_violated(shape, layout, world, parameters=context.parameters, examples=context.examples)
+        query = count_violated(context.bound, world, context.examples)
         change = exp.Mul(this=column("n"), expression=integer(sign))
         signed.append(exp.select(*group, named(change, "n")).from_(subquery(query, f"world{i}")))
     return total_query(context, signed)

@@ -63,7 +63,7 @@ def expand(
     parts = counted_parts(whole, whole.variables, places.values())
     bound = without_parts(whole, parts)
     counted = Multiplicity(whole, body, parts, examples)
-    aliases, absent = clause_body(bound, body, constants, examples, undecided=single, counted=counted)
+    aliases, absent = clause_body(bound, body, examples, undecided=single, counted=counted)
     exclude_tautologies(bound, body)
     lists = witness_lists(bound, body, examples)
     opened: list[exp.Expression] = []

@@ -16,13 +16,13 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.counting import MOST_POSITIVE
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.semiring import Factor, Steps
-from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected, table
 from sqlrl.plan.terms import (
     Context,
@@ -42,37 +42,35 @@ Distinct = Collection[frozenset[int]]
 """Pairs of parameters that no clause of a shape fills with the same constant."""
 
 
-def is_countable(shape: Shape, layout: Layout) -> bool:
+def is_countable(bound: BoundShape) -> bool:
     """Return whether `count_factors` can plan a shape: no quantifier over query atoms, few positive parts, one example term.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> is_countable(friends_smoke(), people())
+    >>> is_countable(bind(friends_smoke(), people()))
     True
     """
-    bound = bind(shape, layout)
-    quantified = any(bound.info(x).open for group in shape.exists for x in group.literals)
+    quantified = any(bound.info(x).open for group in bound.shape.exists for x in group.literals)
     one_example = bound.undivided or len(bound.restricted) == 1
     return not quantified and one_example and len(split_parts(bound)[1]) <= MOST_POSITIVE
 
 
-def is_exact(shape: Shape, layout: Layout, distinct: Distinct = ()) -> bool:
+def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
     """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world.
 
     Parameters
     ----------
-    shape, layout
+    bound : BoundShape
     distinct : collection of pairs of int
         Parameters that no clause fills with the same constant.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> is_exact(friends_smoke(), people())
+    >>> is_exact(bind(friends_smoke(), people()))
     False
     """
-    bound = bind(shape, layout)
     literals = open_literals(bound)
     shown = {slot for x in literals for _, slot in bound.columns(x)}
     if not shown.issuperset(bound.variables) or any(not bound.covers(x) for x in literals if x.positive):
@@ -88,31 +86,25 @@ def _differ(a: ShapeLiteral, b: ShapeLiteral, distinct: Distinct) -> bool:
     return any(frozenset((s.index, t.index)) in distinct for s, t in pairs)
 
 
-def degree(shape: Shape, layout: Layout) -> int:
+def degree(bound: BoundShape) -> int:
     """Return how often query predicates appear in a shape.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> degree(friends_smoke(), people())
+    >>> degree(bind(friends_smoke(), people()))
     1
     """
-    literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
-    return sum(layout.predicates[x.predicate].open for x in literals)
+    return sum(bound.info(x).open for x in bound.every_literal)
 
 
-def count_factors(
-    shape: Shape, layout: Layout, *, parameters: TableName | None = None, examples: TableName | None = None
-) -> exp.Select:
+def count_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the numbers of nodes and factors of each clause and example, without a join over all literals.
 
     Parameters
     ----------
-    shape : Shape
+    bound : BoundShape
         One that `is_countable`.
-    layout : Layout
-    parameters : TableName, optional
-        Required if the shape has parameters.
     examples : TableName, optional
         Table with a column `example`: count only these.
 
@@ -125,15 +117,14 @@ def count_factors(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> count_factors(friends_smoke(), people()).named_selects
+    >>> count_factors(bind(friends_smoke(), people())).named_selects
     ['example', 'nodes', 'factors', 'edges']
     """
-    bound = bind(shape, layout, parameters=parameters)
-    planner = _Planner(Context(bound, parameters, examples, Steps([])))
+    planner = _Planner(Context(bound, bound.parameters, examples, Steps([])))
     keys = [*planner.keys, "example"]
     atoms = [summed_terms(planner.nodes(x), [*keys, "atom"], exp.GT) for x in open_literals(bound)]
     factors = summed_terms(planner.factors(), keys, exp.GT)
-    edges = exp.Mul(this=column("n"), expression=integer(degree(shape, layout)))
+    edges = exp.Mul(this=column("n"), expression=integer(degree(bound)))
     sizes = exp.select(*map(column, keys), named(column("n"), "factors"), named(edges, "edges"))
     return _joined(planner.context.steps, atoms, sizes.from_(subquery(factors, "f")), keys)
 
@@ -243,19 +234,12 @@ def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: 
     return steps.before(query.join(subquery(sizes, "y"), on=on))
 
 
-def list_factors(
-    shape: Shape,
-    layout: Layout,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
-) -> exp.Select:
+def list_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the same numbers from the ground clauses themselves, of which those with equal literals are one.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, unknown
+    bound, examples
         As for `plan.grounding.ground`.
 
     Returns
@@ -266,15 +250,15 @@ def list_factors(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> list_factors(friends_smoke(), people()).named_selects
+    >>> list_factors(bind(friends_smoke(), people())).named_selects
     ['example', 'nodes', 'factors', 'edges']
     """
-    plan = ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown)
+    plan = ground(bound, examples)
     keys = [*(["clause"] if plan.has_clause else []), "example"]
     steps = Steps([])
     merged = exp.select(*map(column, keys[:-1]), named(_literals(plan), "literals")).from_(subquery(plan.query, "g"))
     clauses = steps.add("clauses", merged.distinct())
-    opened = [info for info in layout.predicates.values() if info.open and info.atoms is not None]
+    opened = [info for info in bound.layout.predicates.values() if info.open and info.atoms is not None]
     atoms = [exp.select(column("atom"), column("example")).from_(table(i.atoms)) for i in opened if i.atoms is not None]
     # The atoms of a ground clause belong to one example, so that any of them says to which.
     first = exp.Abs(this=exp.Bracket(this=column("literals", "c"), expressions=[integer(0)]))

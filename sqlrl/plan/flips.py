@@ -45,7 +45,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counting import (
     FEW_GROUNDINGS,
@@ -57,7 +57,7 @@ from sqlrl.plan.counting import (
     violated_parts,
 )
 from sqlrl.plan.semiring import Factor, Steps
-from sqlrl.plan.slots import BoundShape, bind, outer_slots
+from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import (
     POSSIBLE,
     Source,
@@ -127,38 +127,17 @@ def roots_of(literals: Iterable[ShapeLiteral], layout: Layout, helpers: Helpers)
     return own.union(*(helpers[name].roots for name in names if name in helpers))
 
 
-def changes(shape: Shape, layout: Layout) -> bool:
-    """Return whether some atom can change how many groundings of a shape are violated.
-
-    Examples
-    --------
-    >>> changes(friends_smoke(), people())
-    True
-    """
-    literals = (*shape.literals, *(x for group in shape.exists for x in group.literals))
-    return any(layout.predicates[x.predicate].open for x in literals)
-
-
 def flip_differences(
-    shape: Shape,
-    layout: Layout,
-    world: World,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    helpers: Helpers | None = None,
+    bound: BoundShape, world: World, examples: TableName | None = None, *, helpers: Helpers | None = None
 ) -> exp.Select:
     """Plan how many more groundings of each clause of a shape are violated if one query atom flips, for each of these atoms.
 
     Parameters
     ----------
-    shape : Shape
-        One that `changes`.
-    layout : Layout
+    bound : BoundShape
+        One that is `opened`.
     world : World
         Says what is true before; with the values of helper atoms.
-    parameters : TableName, optional
-        Required if the shape has parameters.
     examples : TableName, optional
         Table with a column `example`: groundings of these alone count.
     helpers : mapping of str to HelperFlips, optional
@@ -171,28 +150,26 @@ def flip_differences(
 
     Examples
     --------
-    >>> query = flip_differences(friends_smoke(), people(), OBSERVED)
+    >>> query = flip_differences(bind(friends_smoke(), people()), OBSERVED)
     >>> query.named_selects, [step.alias for step in query.ctes]
     (['atom', 'n'], ['c0', 'm1'])
     """
-    bound = bind(shape, layout, parameters=parameters)
     parts = independent_parts(bound)
-    planners = _planners(bound, parts, world, parameters, examples, helpers or {})
+    planners = _planners(bound, parts, world, examples, helpers or {})
     changed = [planner.query() if planner.changing else None for planner in planners]
     if len(parts) == 1:
         assert changed[0] is not None, "the shape changes"
         return changed[0]
-    counts = violated_parts(bound, parts, world, parameters=parameters, examples=examples)
-    return _of_product(bound, changed, counts, parameters)
+    return _of_product(bound, changed, violated_parts(bound, parts, world, examples))
 
 
 def _of_product(
     bound: BoundShape,
     changed: Sequence[exp.Select | None],
     counts: Sequence[tuple[exp.Select, bool]],
-    parameters: TableName | None,
 ) -> exp.Select:
     """Plan how the product of the counts of independent parts changes: (n0 + d0) (n1 + d1) ... - n0 n1 ..."""
+    parameters = bound.parameters
     apart = sum(keyed for _, keyed in counts) > 1
     keys = () if parameters is None else parameter_keys(bound.shape, apart=apart)
     changing = [k for k, query in enumerate(changed) if query is not None]
@@ -236,12 +213,7 @@ def _product(terms: Sequence[exp.Expression]) -> exp.Expression:
 
 
 def enumerated_by_flips(
-    shape: Shape,
-    layout: Layout,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    helpers: Helpers | None = None,
+    bound: BoundShape, examples: TableName | None = None, *, helpers: Helpers | None = None
 ) -> list[exp.Select]:
     """Plan how many groundings `flip_differences` enumerates at the most, of a clause for which it does.
 
@@ -252,11 +224,10 @@ def enumerated_by_flips(
 
     Examples
     --------
-    >>> enumerated_by_flips(friends_smoke(), people())
+    >>> enumerated_by_flips(bind(friends_smoke(), people()))
     []
     """
-    bound = bind(shape, layout, parameters=parameters)
-    planners = _planners(bound, independent_parts(bound), POSSIBLE, parameters, examples, helpers or {})
+    planners = _planners(bound, independent_parts(bound), POSSIBLE, examples, helpers or {})
     return [planner.joined() for planner in planners if planner.is_enumerated()]
 
 
@@ -275,12 +246,11 @@ def _planners(
     bound: BoundShape,
     parts: Sequence[IndependentPart],
     world: World,
-    parameters: TableName | None,
     examples: TableName | None,
     helpers: Helpers,
 ) -> list[_Planner]:
     """Return a planner for each part of a clause."""
-    contexts = part_contexts(parts, parameters, examples)
+    contexts = part_contexts(bound, parts, examples)
     return [_Planner(bound, part, context, world, helpers) for part, context in zip(parts, contexts, strict=True)]
 
 

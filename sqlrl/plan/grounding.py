@@ -13,15 +13,15 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
-from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.outside import loose_literal, with_outside
 from sqlrl.plan.semiring import BIGINT_LIMIT
-from sqlrl.plan.slots import BoundShape, bind, outer_slots
+from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, atom_source, given_rows, open_source, parameter_source, table
 from sqlrl.plan.terms import domain_size
 from sqlrl.plan.truth_values import Truths
@@ -188,27 +188,16 @@ def open_literals(bound: BoundShape) -> tuple[ShapeLiteral, ...]:
 
 
 def ground(
-    shape: Shape,
-    layout: Layout,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
-    raw: bool = False,
-    truths: Truths | None = None,
+    whole: BoundShape, examples: TableName | None = None, *, raw: bool = False, truths: Truths | None = None
 ) -> GroundingQuery:
     """Plan the grounding query of a shape.
 
     Parameters
     ----------
-    shape : Shape
-    layout : Layout
-    parameters : TableName, optional
-        Table `clause, k0, k1, ...` with one row for each clause; required if the shape has parameters.
+    whole : BoundShape
+        With a table `clause, k0, k1, ...` that has one row for each clause, if the shape has parameters.
     examples : TableName, optional
         Table with a column `example`: ground only these.
-    unknown : frozenset of int
-        Parameters that some clause fills with a constant which the data do not have.
     raw : bool
         One row for each grounding that the evidence leaves open, none merged, with literals in the shape's order, repeated
         ones and tautologies included.
@@ -221,7 +210,7 @@ def ground(
 
     Examples
     --------
-    >>> from sqlrl.catalog.layout import PredicateInfo, TableName, TypeInfo
+    >>> from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
     >>> named_table = lambda name: TableName("db", "main", name)
     >>> layout = Layout(
     ...     {
@@ -236,21 +225,21 @@ def ground(
     ... )
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (y,)))
-    >>> plan = ground(Shape(("person", "person"), (), literals), layout)
+    >>> plan = ground(bind(Shape(("person", "person"), (), literals), layout))
     >>> plan.signs, plan.has_multiplicity
     ((1,), True)
     >>> print(plan.query.sql("duckdb", identify=False).replace('"', ""))
     SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
     INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
-    whole = bind(shape, layout, unknown, parameters)
+    parameters = whole.parameters
     body = Body(whole)
     parts = () if raw else counted_parts(whole, whole.variables)
     counted = Multiplicity(whole, body, parts, examples)
     bound = without_parts(whole, parts)
     open_ = open_literals(bound)
     loose = not raw and truths is None and loose_literal(whole) is not None
-    aliases, absent = clause_body(bound, body, parameters, examples, undecided=loose, counted=counted, truths=truths)
+    aliases, absent = clause_body(bound, body, examples, undecided=loose, counted=counted, truths=truths)
     atoms: list[exp.Expression] = [column("atom", alias) for alias in aliases]
     atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
     may_be_zero = {i for i, x in enumerate(open_) if i in absent or (bound.info(x).has_given and not loose)}
@@ -273,7 +262,7 @@ def ground(
         query = query.group_by(*(c.this.copy() for c in columns))
     if loose:
         rows = query if multiplicity else query.select(named(integer(1), "multiplicity"), copy=False)
-        query = with_outside(rows, whole, parameters=parameters, examples=examples)
+        query = with_outside(rows, whole, examples)
     return GroundingQuery(
         query,
         tuple(1 if x.positive else -1 for x in open_),
@@ -288,7 +277,6 @@ def ground(
 def clause_body(
     bound: BoundShape,
     body: Body,
-    parameters: TableName | None,
     examples: TableName | None,
     *,
     undecided: bool = False,
@@ -304,12 +292,12 @@ def clause_body(
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> bound = bind(friends_smoke(), people())
-    >>> clause_body(bound, Body(bound), None, None)
+    >>> clause_body(bound, Body(bound), None)
     (['o0'], set())
     """
     shape = bound.shape
-    if parameters is not None:
-        body.join(parameter_source(parameters, shape))
+    if bound.parameters is not None:
+        body.join(parameter_source(bound.parameters, shape))
     for literal in shape.literals:
         if not bound.info(literal).open and not literal.positive:
             body.facts(literal)
@@ -370,7 +358,7 @@ def exclude_tautologies(bound: BoundShape, body: Body) -> None:
     >>> from sqlrl.plan.sample_layout import people
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> shape = Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)), ShapeLiteral("Smokes", False, (y,))))
-    >>> print(ground(shape, people()).query.args["where"].sql("duckdb"))
+    >>> print(ground(bind(shape, people())).query.args["where"].sql("duckdb"))
     WHERE "o0"."a0" <> "o1"."a0"
     """
     for one, other in combinations(open_literals(bound), 2):

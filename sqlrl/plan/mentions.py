@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, list_columns, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import BIGINT_LIMIT
-from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import table
 
 Test = tuple[exp.Expression, list[exp.Expression]]
@@ -69,22 +69,16 @@ class TouchingQuery:
 
 
 def touching(
-    shape: Shape,
-    layout: Layout,
-    key: AtomKey,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
-    count: bool = True,
+    whole: BoundShape, key: AtomKey, examples: TableName | None = None, *, count: bool = True
 ) -> TouchingQuery | None:
     """Plan the ground clauses of a shape, open to the evidence, in which an atom stands.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, unknown
-        As for `plan.grounding.ground`.
+    whole : BoundShape
     key : AtomKey
+    examples : TableName, optional
+        As for `plan.grounding.ground`.
     count : bool
         Whether variables that occur in no open literal may be counted; else each has a constant in each row.
 
@@ -96,14 +90,14 @@ def touching(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> plan = touching(friends_smoke(), people(), AtomKey("Smokes", 7, {"example": 0, "a0": 2}), count=False)
+    >>> plan = touching(bind(friends_smoke(), people()), AtomKey("Smokes", 7, {"example": 0, "a0": 2}), count=False)
     >>> [str(slot) for slot in plan.slots], plan.signs, plan.counted
     (['v0', 'v1'], (1,), False)
     >>> print(list(plan.query.find_all(exp.Subquery))[-1].this.sql("duckdb", identify=False).replace('"', ""))
     SELECT t0.a0 AS s0, t0.a1 AS s1, o0.atom AS l0, 1 AS times FROM db.main.friends AS t0
     INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 WHERE o0.atom = 7 AND t0.a1 = 2
     """
-    whole = bind(shape, layout, unknown, parameters)
+    shape, parameters = whole.shape, whole.parameters
     parts = counted_parts(whole, whole.variables) if count else ()
     bound = without_parts(whole, parts)
     opened = open_literals(bound)
@@ -119,7 +113,7 @@ def touching(
     for number in range(len(places) + len(lists)):
         body = Body(whole)
         multiplicity = Multiplicity(whole, body, parts, examples)
-        aliases, absent = clause_body(bound, body, parameters, examples, counted=multiplicity)
+        aliases, absent = clause_body(bound, body, examples, counted=multiplicity)
         exclude_tautologies(bound, body)
         witnesses = witness_lists(bound, body, examples)
         branch = _Branch(bound, body, key)
@@ -216,19 +210,12 @@ def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShap
     return query
 
 
-def violated_by_evidence(
-    shape: Shape,
-    layout: Layout,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
-) -> exp.Select:
+def evidence_violations(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the groundings of a shape in which evidence makes every literal false.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, unknown
+    bound, examples
         As for `plan.grounding.ground`.
 
     Returns
@@ -239,7 +226,7 @@ def violated_by_evidence(
 
     Examples
     --------
-    >>> from sqlrl.catalog.layout import PredicateInfo, TypeInfo
+    >>> from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
     >>> from sqlrl.logic.shapes import ShapeLiteral
     >>> facts, people, examples = (TableName("db", "main", name) for name in ("smokes", "people", "examples"))
     >>> smokes = PredicateInfo("Smokes", ("person",), False, facts)
@@ -247,12 +234,12 @@ def violated_by_evidence(
     ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
     ... )
     >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> violated_by_evidence(shape, layout).sql("duckdb")
+    >>> evidence_violations(bind(shape, layout)).sql("duckdb")
     'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'
     """
-    bound = bind(shape, layout, unknown, parameters)
+    shape, parameters = bound.shape, bound.parameters
     body = Body(bound)
-    aliases, outer = clause_body(bound, body, parameters, examples)
+    aliases, outer = clause_body(bound, body, examples)
     lists = witness_lists(bound, body, examples)
     for i, alias in enumerate(aliases):
         atom = column("atom", alias)

@@ -46,9 +46,7 @@ def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
     return literal if loose else None
 
 
-def with_outside(
-    rows: exp.Select, bound: BoundShape, *, parameters: TableName | None, examples: TableName | None
-) -> exp.Select:
+def with_outside(rows: exp.Select, bound: BoundShape, examples: TableName | None) -> exp.Select:
     """Add to the rows about atoms of a loose literal one for each clause: what the evidence violates, `l0` 0.
 
     Parameters
@@ -56,7 +54,7 @@ def with_outside(
     rows : exp.Select
         Columns `clause` (if the shape has parameters), `l0`, `multiplicity`.
     bound : BoundShape
-    parameters, examples
+    examples : TableName or None
         As for `plan.grounding.ground`.
 
     Notes
@@ -70,14 +68,14 @@ def with_outside(
     >>> from sqlrl.plan.slots import bind
     >>> unit = Shape(("person",), (), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),))
     >>> atoms = exp.select("atom AS l0", "1 AS multiplicity").from_("atoms")
-    >>> print(with_outside(atoms, bind(unit, people()), parameters=None, examples=None).sql("duckdb").replace('"', ""))
+    >>> print(with_outside(atoms, bind(unit, people()), None).sql("duckdb").replace('"', ""))
     SELECT g.l0, g.multiplicity FROM (SELECT atom AS l0, 1 AS multiplicity FROM atoms UNION ALL
     SELECT 0 AS l0, q.n AS multiplicity FROM (SELECT ...) AS q WHERE q.n > 0) AS g
     """
-    violated = count_violated(bound.shape, bound.layout, POSSIBLE, parameters=parameters, examples=examples)
-    shown = [column("clause", "q")] if parameters is not None else []
+    violated = count_violated(bound, POSSIBLE, examples)
+    shown = [column("clause", "q")] if bound.parameters is not None else []
     outside = exp.select(*shown, named(integer(0), "l0"), named(column("n", "q"), "multiplicity"))
     outside = outside.from_(subquery(violated, "q")).where(exp.GT(this=column("n", "q"), expression=integer(0)))
-    names = [*(["clause"] if parameters is not None else []), "l0", "multiplicity"]
+    names = [*(["clause"] if bound.parameters is not None else []), "l0", "multiplicity"]
     together = subquery(union_all([rows, outside]), "g")
     return exp.select(*(column(name, "g") for name in names)).from_(together)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
@@ -10,7 +10,10 @@ from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 
 @dataclass(frozen=True)
 class BoundShape:
-    """A shape with the layout that gives its predicates tables.
+    """A shape with the layout that gives its predicates tables, and the table of its clauses: all that a query of it is planned from.
+
+    Who adds clauses with constants of a new kind (a table where there was none, the first unknown constant) takes the one that
+    `with_parameters` returns, and plans again; more rows of the same table change no plan.
 
     Parameters
     ----------
@@ -49,6 +52,20 @@ class BoundShape:
         """The grounding variables, and the hidden example last."""
         plain = tuple(Slot(False, i) for i in self.shape.universal())
         return plain if self.hidden is None else (*plain, self.hidden)
+
+    @property
+    def every_literal(self) -> tuple[ShapeLiteral, ...]:
+        """The literals, and after them those of the existential groups."""
+        return (*self.shape.literals, *(x for group in self.shape.exists for x in group.literals))
+
+    @property
+    def opened(self) -> bool:
+        """Whether some literal is open, so that worlds differ about the shape."""
+        return any(self.info(x).open for x in self.every_literal)
+
+    def with_parameters(self, parameters: TableName | None, unknown: frozenset[int] | None = None) -> BoundShape:
+        """Return the shape with another parameter table; `unknown` stays where it is None."""
+        return replace(self, parameters=parameters, unknown=self.unknown if unknown is None else unknown)
 
     def info(self, literal: ShapeLiteral) -> PredicateInfo:
         """Return the catalog's description of a literal's predicate."""
@@ -92,8 +109,7 @@ class BoundShape:
             return (self.hidden,)
         if self.undivided:
             return ()
-        every = (*self.shape.literals, *(x for group in self.shape.exists for x in group.literals))
-        found = dict.fromkeys(slot for x in every if self.info(x).open for slot in self.beside(x))
+        found = dict.fromkeys(slot for x in self.every_literal if self.info(x).open for slot in self.beside(x))
         if found:
             return tuple(found)
         slots = [Slot(False, i) for i in self.shape.universal()]
@@ -146,7 +162,6 @@ def bind(
     >>> bound.hidden, bound.owners, bound.covers(bound.shape.literals[1])
     (None, {}, True)
     """
-    every = (*shape.literals, *(x for group in shape.exists for x in group.literals))
     hidden = None
     if any(info.example_column for info in layout.predicates.values()):
         hidden = Slot(False, len(shape.variables))
@@ -156,7 +171,7 @@ def bind(
         return bound
     examples: dict[Slot, None] = {} if hidden is None else {hidden: None}
     beside: dict[Slot, dict[Slot, None]] = {}
-    for literal in every:
+    for literal in bound.every_literal:
         here = bound.beside(literal)
         examples.update(dict.fromkeys(here))
         for slot in literal.terms:

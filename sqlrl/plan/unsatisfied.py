@@ -12,12 +12,12 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral
+from sqlrl.logic.shapes import ShapeExists, ShapeLiteral
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.outside import loose_literal
-from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.truth_values import Item, Truth, Truths
 
 HOLD, FAIL = 1, -1
@@ -25,26 +25,18 @@ HOLD, FAIL = 1, -1
 
 
 def unsatisfied(
-    shape: Shape,
-    layout: Layout,
-    world: TableName,
-    *,
-    clauses: Mapping[int, TableName | None],
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
+    clauses: Mapping[int, BoundShape], world: TableName, examples: TableName | None = None
 ) -> GroundingQuery:
     """Plan the ground clauses of a shape that a world does not meet.
 
     Parameters
     ----------
-    shape : Shape
-    layout : Layout
+    clauses : mapping of {HOLD, FAIL} to BoundShape
+        The shape with the parameter table of the clauses that ought to hold, and with that of those that ought to fail; if the
+        shape has no parameters there can be only one.
     world : TableName
         A table with a column `atom`: the query atoms that are true, each once.
-    clauses : mapping of {HOLD, FAIL} to TableName or None
-        The parameter tables of the clauses that ought to hold and of those that ought to fail; a table is None if the shape has
-        no parameters, and then there can be only one.
-    examples, unknown
+    examples : TableName, optional
         As for `plan.grounding.ground`.
 
     Returns
@@ -56,39 +48,27 @@ def unsatisfied(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> plan = unsatisfied(friends_smoke(), people(), table_name("world"), clauses={FAIL: None})
+    >>> plan = unsatisfied({FAIL: bind(friends_smoke(), people())}, table_name("world"))
     >>> print(plan.query.sql("duckdb").replace('"', ""))
     SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
     INNER JOIN (SELECT a.atom, a.a0 FROM db.main.atoms AS a JOIN db.main.world AS w ON w.atom = a.atom) AS o0
     ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
-    assert len(clauses) == 1 or None not in clauses.values()
+    assert len(clauses) == 1 or all(bound.parameters is not None for bound in clauses.values())
     found = []
-    for ought, parameters in sorted(clauses.items(), reverse=True):
-        items = _open_items(bind(shape, layout, unknown, parameters))
+    for ought in sorted(clauses, reverse=True):
+        items = _open_items(clauses[ought])
         cases = [dict.fromkeys(items, Truth.FALSE)] if ought == HOLD else _first_true(items)
-        found += [
-            ground(
-                shape, layout, parameters=parameters, examples=examples, unknown=unknown, truths=Truths(truths, world)
-            )
-            for truths in cases
-        ]
+        found += [ground(clauses[ought], examples, truths=Truths(truths, world)) for truths in cases]
     return _together(found)
 
 
-def few(
-    shape: Shape,
-    layout: Layout,
-    *,
-    parameters: TableName | None = None,
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
-) -> GroundingQuery | None:
+def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery | None:
     """Plan the ground clauses of a shape that have one literal at the most, without enumerating the others.
 
     Parameters
     ----------
-    shape, layout, parameters, examples, unknown
+    bound, examples
         As for `plan.grounding.ground`.
 
     Returns
@@ -100,44 +80,34 @@ def few(
     --------
     >>> from sqlrl.logic.shapes import Slot
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> few(friends_smoke(), people()) is not None
+    >>> few(bind(friends_smoke(), people())) is not None
     True
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> both = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Smokes", True, (y,)))
-    >>> few(Shape(("person", "person"), (), both), people()) is None
+    >>> few(bind(Shape(("person", "person"), (), both), people())) is None
     True
     """
-    bound = bind(shape, layout, unknown, parameters)
     if loose_literal(bound) is not None:
-        return ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown)
+        return ground(bound, examples)
     opened = open_literals(bound)
     found = []
     for same in _about_one_atom(bound, opened):
         truths: dict[Item, Truth] = {x: Truth.OPEN if i in same else Truth.DECIDED for i, x in enumerate(opened)}
-        condition = Truths(truths, same=same, single=True)
-        found.append(ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown, truths=condition))
+        found.append(ground(bound, examples, truths=Truths(truths, same=same, single=True)))
     return _together(found) if found else None
 
 
 def among(
-    shape: Shape,
-    layout: Layout,
-    atoms: TableName,
-    *,
-    clauses: Mapping[int, TableName | None],
-    examples: TableName | None = None,
-    unknown: frozenset[int] = frozenset(),
+    clauses: Mapping[int, BoundShape], atoms: TableName, examples: TableName | None = None
 ) -> GroundingQuery | None:
     """Plan the ground clauses of a shape of two open literals whose atoms are all among chosen ones.
 
     Parameters
     ----------
-    shape : Shape
-    layout : Layout
+    clauses, examples
+        As for `unsatisfied`.
     atoms : TableName
         A table with a column `atom`: the chosen query atoms, each once.
-    clauses, examples, unknown
-        As for `unsatisfied`.
 
     Returns
     -------
@@ -147,32 +117,26 @@ def among(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> among(friends_smoke(), people(), table_name("chosen"), clauses={HOLD: None}) is None
+    >>> among({HOLD: bind(friends_smoke(), people())}, table_name("chosen")) is None
     True
     """
-    items = _open_items(bind(shape, layout, unknown))
+    items = _open_items(next(iter(clauses.values())))
     if len(items) != 2 or any(isinstance(x, ShapeExists) for x in items):
         return None
     truths = Truths(dict.fromkeys(items, Truth.AMONG), atoms)
-    tables = [clauses[ought] for ought in sorted(clauses, reverse=True)]
-    return _together(
-        [
-            ground(shape, layout, parameters=parameters, examples=examples, unknown=unknown, truths=truths)
-            for parameters in tables
-        ]
-    )
+    return _together([ground(clauses[ought], examples, truths=truths) for ought in sorted(clauses, reverse=True)])
 
 
-def may_be_long(shape: Shape, layout: Layout) -> bool:
+def may_be_long(bound: BoundShape) -> bool:
     """Return whether a ground clause of a shape can have two literals or more.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> may_be_long(friends_smoke(), people())
+    >>> may_be_long(bind(friends_smoke(), people()))
     False
     """
-    items = _open_items(bind(shape, layout))
+    items = _open_items(bound)
     return len(items) > 1 or any(isinstance(x, ShapeExists) for x in items)
 
 

@@ -100,7 +100,7 @@ def cutting_planes(
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
     >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
-    >>> found = cutting_planes(ProgramOracle(program), program.weights())
+    >>> found = cutting_planes(ProgramOracle(Extent(program)), program.weights())
     >>> found.result.world.tolist(), found.result.objective, found.result.status.value, found.rounds
     ([True, True, True], 10.25, 'optimal', 2)
     """
@@ -201,7 +201,7 @@ def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
     --------
     >>> from sqlrl.ground.oracle import ProgramOracle
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> oracle = ProgramOracle(program)
+    >>> oracle = ProgramOracle(Extent(program))
     >>> found = cutting_planes(oracle, [0.0])
     >>> found.network.open.tolist(), recounted(oracle, found).open.tolist()
     ([0], [2])

@@ -15,6 +15,7 @@ from sqlrl.database.statistics import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.grounding import decided_false, ground_network
 from sqlrl.ground.oracle import ProgramOracle
+from sqlrl.ground.program import Extent
 
 DOCS = ["d1", "d2", "d3"]
 WORDS = [("d1", "a"), ("d1", "b"), ("d2", "b"), ("d3", "c"), ("d3", "a")]
@@ -140,11 +141,14 @@ def test_what_evidence_violates_is_counted_without_grounding() -> None:
     db = database()
     with db.program(RULES, training=True) as program:
         program.expand()
-        network = ground_network(program)
-        assert decided_false(program).tolist() == network.evidence_violated.tolist()
+        network = ground_network(Extent(program))
+        assert decided_false(Extent(program)).tolist() == network.evidence_violated.tolist()
         assert network.evidence_violated.any()
         with program.only(np.array([1])) as chosen:
-            assert decided_false(program, chosen).tolist() == ground_network(program, chosen).evidence_violated.tolist()
+            assert (
+                decided_false(Extent(program, chosen)).tolist()
+                == ground_network(Extent(program, chosen)).evidence_violated.tolist()
+            )
 
 
 MANY = " v ".join(f"Likes(x, y{i})" for i in range(9))
@@ -206,8 +210,8 @@ def test_statistics_of_learning_heed_a_limit() -> None:
     )
     with db.program(model, training=True) as program, program.only(np.array([0])) as chosen:
         with pytest.raises(GroundingLimitError, match="is counted by enumerating"):
-            learned_statistics(program, chosen, none, support, np.arange(2), limit=5000)
-        found = learned_statistics(program, chosen, none, support, np.arange(2), limit=None)
+            learned_statistics(Extent(program, chosen, 5000), none, support, np.arange(2))
+        found = learned_statistics(Extent(program, chosen), none, support, np.arange(2))
     # Of 3 * 3**9 groundings those of Anna hold in which some y is Bob.
     assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]
 
@@ -231,7 +235,7 @@ def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -
         with db.program(model, training=True) as program, program.only(np.array(examples)) as chosen:
             program.expand(chosen)
             shown = np.arange(program.clause_count)
-            opened = ProgramOracle(program, chosen, check=False).opened()
-            expected = learned_statistics(program, chosen, opened, support, shown, limit=None)
+            opened = ProgramOracle(Extent(program, chosen), check=False).opened()
+            expected = learned_statistics(Extent(program, chosen), opened, support, shown)
             assert sum(expected.column("open").drop_null().to_pylist()) > 0
-            assert added_statistics(program, chosen, support, shown, limit=None).equals(expected)
+            assert added_statistics(Extent(program, chosen), support, shown).equals(expected)

@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.catalog.layout import TableName
 from sqlrl.errors import GroundingLimitError, InfeasibleError
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent
 from sqlrl.ground.windows import divided
 from sqlrl.report import PlainConsole
 
@@ -112,9 +111,9 @@ def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[weakref.ref[Network]] = []
     alive: list[int] = []
 
-    def watched(program: Program, window: TableName | None = None, **options: Any) -> Network:
+    def watched(extent: Extent, **options: Any) -> Network:
         alive.append(sum(each() is not None for each in held))
-        network = ground_network(program, window, **options)
+        network = ground_network(extent, **options)
         held.append(weakref.ref(network))
         return network
 
@@ -135,7 +134,7 @@ def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def windows_of(db: sqlrl.Database, rules: sqlrl.Model, entries: int) -> Iterator[tuple[IntArray, Network]]:
     with db.program(rules) as program:
         program.expand()
-        yield from divided(program, np.arange(program.layout.example_count), entries=entries)
+        yield from divided(Extent(program), np.arange(program.layout.example_count), entries=entries)
 
 
 def test_a_window_that_has_no_room_is_tried_with_fewer_examples() -> None:

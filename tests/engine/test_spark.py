@@ -16,6 +16,7 @@ from sqlrl.engine.spark import SparkEngine
 from sqlrl.errors import CountOverflowError, EngineError, OverflowEngineError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import groundings, true_counts
+from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sources import table
 from tests.spark import copied_layout
@@ -83,7 +84,7 @@ def test_counts_of_a_model_are_those_of_duckdb(
     for engine, known in engines.items():
         program = bind_program(engine, known, model)  # type: ignore[arg-type]
         program.expand()
-        found.append((program.feature_of, true_counts(program).tolist(), groundings(program).tolist()))
+        found.append((program.feature_of, true_counts(Extent(program)).tolist(), groundings(Extent(program)).tolist()))
         program.close()
     assert found[0] == found[1]
     assert any(found[0][1])
@@ -161,5 +162,5 @@ def test_a_count_that_does_not_fit_names_its_clause(people: Catalog, spark: Spar
     for engine, known in ((people.engine, layout), (spark, copied_layout(layout, people.engine, spark))):
         program = bind_program(engine, known, model)
         with pytest.raises(CountOverflowError, match="a count of <text>:4: Friends"):
-            true_counts(program)
+            true_counts(Extent(program))
         program.close()

@@ -20,7 +20,7 @@ from sqlrl.ground.clauses import clause_table, learned_model
 from sqlrl.ground.flips import flip_differences
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.compile import clause_text
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model, Rule
@@ -69,12 +69,12 @@ def content(network: Network, names: dict[int, Hashable]) -> dict[str, object]:
 
 def counted_in(program: Program, names: dict[int, Hashable], world: World) -> dict[Hashable, object]:
     """What SQL counts of each clause."""
-    n, total = sql.true_counts(program, world), sql.groundings(program)
+    n, total = sql.true_counts(Extent(program), world), sql.groundings(Extent(program))
     return {names[i]: (n[i], total[i]) for i in range(program.clause_count)}
 
 
 def flips_in(program: Program, names: dict[int, Hashable], world: World) -> dict[tuple[Hashable, int], int]:
-    rows = flip_differences(program, world).to_pylist()
+    rows = flip_differences(Extent(program), world).to_pylist()
     return {(names[row["clause"]], row["atom"]): row["delta"] for row in rows}
 
 
@@ -111,7 +111,7 @@ def check(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
         for p, names in ((grown, named), (whole, wanted))
     ]
     assert of_clause[0] == of_clause[1]
-    networks = [ground_network(program, check=False) for program in (grown, whole)]
+    networks = [ground_network(Extent(program), check=False) for program in (grown, whole)]
     assert content(networks[0], named) == content(networks[1], wanted)
     network = networks[1]
     world = completed(whole, network, np.random.default_rng(seed).random(len(network.atoms)) < 0.5)
@@ -164,7 +164,7 @@ def test_shapes_that_there_are_get_rows() -> None:
         assert list(program.shapes.values()).count(before) == 1
         assert (len(program.shapes), before.rows) == (2, 3)
         assert program.weights().tolist() == [1, 1, 2, 3, 4]
-        assert sql.true_counts(program).tolist() == [3, 1, 1, 1, 1]
+        assert sql.true_counts(Extent(program)).tolist() == [3, 1, 1, 1, 1]
 
 
 def test_a_template_goes_on_after_rules_that_were_added() -> None:
@@ -197,7 +197,7 @@ def test_rules_with_signs_and_their_owners() -> None:
 def test_constants_that_the_data_lack_join_with_nothing() -> None:
     with bound(parsed("1 S(A)"), FACTS) as program:
         program.add(rules_of("1 S(Nobody)", "1 S(B) v S(Nobody)"))
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         assert np.diff(network.units.tocsc().indptr).tolist() == [1, 0, 1]
 
 
@@ -247,12 +247,12 @@ def test_a_hard_rule_that_states_a_block_is_no_clause() -> None:
         assert program.add(rules_of(BLOCK, "2 S(x)")) == 1
         assert program.blocks == (BlockRule("Is", (1,), exact=False),)
         assert program.owners == (0, 1, 2)
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         assert np.bincount(network.block[network.block >= 0]).tolist() == [2, 2, 2]
         # A block stays: what would state another one of its predicate is a clause.
         assert program.add(rules_of(BLOCK, "!Is(x, c) v !Is(y, c) v x = y.")) == 1
         assert program.blocks == (BlockRule("Is", (1,), exact=False),)
-        assert len(ground_network(program).row_clause) == 6
+        assert len(ground_network(Extent(program)).row_clause) == 6
 
 
 def test_a_block_written_out_by_rules_of_several_times() -> None:

@@ -26,8 +26,8 @@ def test_raw_groundings_are_the_published_ones(data_folder: Path, number: str) -
     program = bind_program(engine, Catalog(engine).bind(model, training=True), model)
     atoms, place = Names(engine, program.layout).atoms(), numbered(model)
     found = [Counter[tuple[int, ...]]() for _ in model.rules]
-    for shape, use in program.shapes.items():
-        plan = ground(shape, program.layout, raw=True)
+    for use in program.shapes.values():
+        plan = ground(use.bound, raw=True)
         for row in engine.fetch(plan.query, step="ground").to_pylist():
             ids = (atoms[row[f"l{i}"]] for i in range(len(plan.signs)))
             clause = tuple(sorted(s * place[a[0], a[2]] for s, a in zip(plan.signs, ids, strict=True)))

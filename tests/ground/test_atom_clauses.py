@@ -13,7 +13,7 @@ from sqlrl.ground.atom_clauses import GroundClause, TwoWorlds, clauses_of_atoms,
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.mentions import AtomKey
@@ -42,7 +42,7 @@ def clauses_when_flipped(
     after = with_helpers(network, defining(program), world, atom)
     changed = network.atoms[(after != world) & network.helper].tolist()
     wanted = [keys[i] for i in (int(network.atoms[atom]), *changed)]
-    return after, clauses_of_atoms(program, wanted, TwoWorlds(network.atoms, world, after))
+    return after, clauses_of_atoms(Extent(program), wanted, TwoWorlds(network.atoms, world, after))
 
 
 def check(case: Case, seed: int) -> None:
@@ -53,7 +53,7 @@ def check(case: Case, seed: int) -> None:
         reject()
     program.expand()
     names = Names(engine, program.layout)
-    network, atoms, keys = ground_network(program, check=False), names.atoms(), keys_of(program, names)
+    network, atoms, keys = ground_network(Extent(program), check=False), names.atoms(), keys_of(program, names)
     generator = np.random.default_rng(seed)
     world = completed(program, network, generator.random(len(network.atoms)) < 0.5)
     formulas = [(c, r, f) for c, r, f in formulas_of(program, case.data, names) if not r.hard]
@@ -112,7 +112,7 @@ WIDE = "Friends(person, person)\nSmokes(person)\n"
 
 def texts(rule: str, atom: int, facts: dict[str, list[tuple[str, ...]]]) -> list[tuple[str, int]]:
     program = sample_program(WIDE + rule, ["Smokes"], {**facts, "Smokes": [("P0",)]})
-    network, names = ground_network(program), Names(program.engine, program.layout)
+    network, names = ground_network(Extent(program)), Names(program.engine, program.layout)
     _, found = clauses_when_flipped(program, network, keys_of(program, names), np.zeros(len(network.atoms), bool), atom)
     return [(each.text, each.times) for each in found]
 

@@ -16,6 +16,7 @@ from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import FIXED_FALSE, FIXED_TRUE, NO_EXAMPLE, AtomTable, WindowBindings
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
@@ -43,7 +44,7 @@ def test_bindings_and_atoms_are_those_of_direct_evaluation(drawn: tuple[Case, li
     chosen = generator.permutation(np.array(sorted(names.examples), np.int64))
     chosen = chosen[: generator.integers(1, len(chosen) + 1)]
     with program.only(chosen) as examples:
-        network = ground_network(program, examples, check=False)
+        network = ground_network(Extent(program, examples), check=False)
         window = WindowBindings(program, examples, chosen, network.atoms)
         for c, pattern in zip(found, patterns, strict=True):
             for row, ids in zip(c.constants, c.ids(pattern, names), strict=True):

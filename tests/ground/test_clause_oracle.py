@@ -18,7 +18,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import check_evidence, ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.counts import counts
@@ -116,19 +116,22 @@ def check_solving(oracle: ProgramOracle, network: Network, seed: int) -> None:
 
 def check(case: Case, seed: int) -> None:
     program = bound(case)
-    network = ground_network(program, check=False)
+    network = ground_network(Extent(program), check=False)
     try:
-        check_evidence(program, network)
+        check_evidence(Extent(program), network)
     except InfeasibleError as error:
         with pytest.raises(InfeasibleError, match=re.escape(str(error))):
-            ProgramOracle(program).start()
-    oracle = ProgramOracle(program, check=False)
+            ProgramOracle(Extent(program)).start()
+    oracle = ProgramOracle(Extent(program), check=False)
     check_start(oracle, network)
     check_rounds(oracle, network, seed, (0.3, 0.8))
     check_solving(oracle, network, seed)
     subset = np.array(sorted(set(network.example.tolist()))[:1], dtype=np.int64)
     with program.only(subset) as examples:
-        few, part = ProgramOracle(program, examples, check=False), ground_network(program, examples, check=False)
+        few, part = (
+            ProgramOracle(Extent(program, examples), check=False),
+            ground_network(Extent(program, examples), check=False),
+        )
         check_rounds(few, part, seed, (0.6,))
     program.close()
     program.engine.close()  # type: ignore[attr-defined]
@@ -172,7 +175,7 @@ def checked(rules: str) -> tuple[Program, Network, ProgramOracle]:
     model, catalog = parse_mln(TEXT + rules, query=("Smokes", "Cancer")), loaded()
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
     program.expand()
-    network, oracle = ground_network(program), ProgramOracle(program)
+    network, oracle = ground_network(Extent(program)), ProgramOracle(Extent(program))
     check_start(oracle, network)
     check_rounds(oracle, network, 3, (0.0, 0.4, 1.0))
     return program, network, oracle
@@ -242,8 +245,8 @@ MANY = [
 @pytest.mark.parametrize("scope", [False, True])
 def test_rounds_where_evidence_decides_some_atoms(scope: bool) -> None:
     program = partly_given("\n".join(f"1 {rule}" for rule in MANY), scope)
-    network = ground_network(program)
-    oracle = ProgramOracle(program)
+    network = ground_network(Extent(program))
+    oracle = ProgramOracle(Extent(program))
     check_start(oracle, network)
     check_rounds(oracle, network, 1, (0.2, 0.5, 0.8))
     check_solving(oracle, network, 2)
@@ -251,7 +254,7 @@ def test_rounds_where_evidence_decides_some_atoms(scope: bool) -> None:
 
 def test_nothing_is_grounded_where_nothing_is_unsatisfied() -> None:
     program = sample_program(PEOPLE + "\n-1 Smokes(x)", ["Smokes"], FRIENDS)
-    found = cutting_planes(ProgramOracle(program), program.weights())
+    found = cutting_planes(ProgramOracle(Extent(program)), program.weights())
     assert found.rounds == 0
     assert len(found.network.row_clause) == 0
     assert found.result.objective == 9.0
@@ -261,7 +264,7 @@ def test_nothing_is_grounded_where_nothing_is_unsatisfied() -> None:
 def test_evidence_that_violates_a_hard_clause_is_refused() -> None:
     program = sample_program(PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], FRIENDS)
     with pytest.raises(InfeasibleError, match="evidence alone violates"):
-        ProgramOracle(program).start()
+        ProgramOracle(Extent(program)).start()
 
 
 def test_a_conflict_is_shown_with_its_constants() -> None:
@@ -271,14 +274,14 @@ def test_a_conflict_is_shown_with_its_constants() -> None:
     )
     program = sample_program(text, ["Smokes"], {"Friends": [("Anna", "Bob")]})
     with pytest.raises(InfeasibleError, match=r"Smokes\(Anna\)"):
-        cutting_planes(ProgramOracle(program), program.weights())
+        cutting_planes(ProgramOracle(Extent(program)), program.weights())
 
 
 def test_a_round_heeds_the_limit() -> None:
     text = PEOPLE + "\n1 Smokes(x) v Smokes(y)\n-50 Smokes(x)"
     program = sample_program(text, ["Smokes"], {"Friends": [(f"P{i}", f"P{i + 1}") for i in range(20)]})
     with pytest.raises(GroundingLimitError, match="more than 100 ground clauses"):
-        cutting_planes(ProgramOracle(program, limit=100), program.weights())
+        cutting_planes(ProgramOracle(Extent(program, limit=100)), program.weights())
 
 
 def many(predicate: str) -> str:
@@ -292,19 +295,19 @@ def test_counting_heeds_the_limit_before_any_round(monkeypatch: pytest.MonkeyPat
     with pytest.raises(
         GroundingLimitError, match=r"Friends\(x, y0\) v .* enumerating 59,049 groundings, .* limit of 5,000"
     ):
-        cutting_planes(ProgramOracle(closed, limit=5000), closed.weights())
+        cutting_planes(ProgramOracle(Extent(closed, limit=5000)), closed.weights())
     # Only what is better violated is counted at the end.
     text = f"{PEOPLE}\nLikes(person, person)\n-1 {many('Likes')}"
     program = sample_program(text, ["Smokes", "Likes"], FRIENDS)
     with pytest.raises(GroundingLimitError, match=r"Likes\(x, y0\) v .* is counted by enumerating 59,049 groundings"):
-        cutting_planes(ProgramOracle(program, limit=5000), program.weights())
+        cutting_planes(ProgramOracle(Extent(program, limit=5000)), program.weights())
 
 
 def test_counts_of_a_world_heed_the_limit() -> None:
     program = sample_program(
         f"{PEOPLE}\nLikes(person, person)\n1 !Smokes(x) v {many('Likes')}", ["Smokes", "Likes"], FRIENDS
     )
-    oracle, asked = ProgramOracle(program, limit=5000, check=False), np.array([False, True])
+    oracle, asked = ProgramOracle(Extent(program, limit=5000), check=False), np.array([False, True])
     smokers = oracle.start().atoms <= 0
     oracle.check_counts(asked)
     assert oracle.counts(smokers, asked).tolist() == [0, 59_049]

@@ -18,7 +18,7 @@ from sqlrl.ground import counts as sql
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sources import World, table
 from sqlrl.solve.counts import counts
@@ -50,7 +50,7 @@ def catalog(degrees: np.ndarray) -> Iterator[Catalog]:
 def grounded(catalog: Catalog, rule: str) -> tuple[Program, Network]:
     model = parse_mln(f"{HEADER}1 {rule}", query=("Smokes", "Cancer"))
     program = bind_program(catalog.engine, catalog.bind(model, training=False), model)
-    return program, ground_network(program, limit=1_000_000)
+    return program, ground_network(Extent(program, limit=1_000_000))
 
 
 def following(degrees: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ def test_a_huge_part_is_counted(catalog: Catalog, degrees: np.ndarray, rule: str
     assert units.tolist() == expected(degrees).tolist()
     nobody = np.zeros(len(network.atoms), dtype=bool)
     with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as name:
-        assert sql.true_counts(program, World(name)).tolist() == counts(network, nobody).tolist()
+        assert sql.true_counts(Extent(program), World(name)).tolist() == counts(network, nobody).tolist()
     program.close()
 
 
@@ -125,7 +125,7 @@ def test_what_the_evidence_violates_may_pass_64_bits() -> None:
     catalog.load("Known", pa.table({"x": names}))
     catalog.load("Smokes", [(name, False) for name in names], given=True, truth=1)
     program = bind_program(catalog.engine, catalog.bind(model, training=False), model)
-    network = ground_network(program)
+    network = ground_network(Extent(program))
     assert network.evidence_violated.tolist() == network.total.tolist() == [20_000**6]
     assert network.open.tolist() == [0]
     catalog.engine.close()
@@ -150,7 +150,7 @@ def test_variables_that_differ_from_or_equal_one_counted_variable(rule: str, hol
     """What is counted ties variables of open literals together, which grounding must not lose."""
     model = parse_mln(f"{HEADER}1 {rule}", query=("Smokes", "Cancer"))
     with bound(model, {"Person": [("A",), ("B",), ("C",)]}) as program:
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         order = program.engine.fetch(
             exp.select("atom").from_(table(program.layout.predicates["Smokes"].atoms)).order_by("a0"), step="read atoms"
         )

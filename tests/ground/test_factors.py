@@ -12,7 +12,7 @@ from hypothesis import given, reject, settings
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.factors import MERGED, FactorCounts, factor_counts
-from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, ExistsLiteral, Literal, Term
@@ -69,7 +69,7 @@ def check(case: Case) -> None:
         reject()
     program.expand()
     names = Names(engine, program.layout)
-    merged, every = factor_counts(program), factor_counts(program, merged=0)
+    merged, every = factor_counts(Extent(program)), factor_counts(Extent(program), merged=0)
     for clause, _, read in formulas_of(program, data, names):
         feature = program.features[program.feature_of[clause]]
         if any(isinstance(x, ExistsLiteral) for c in feature.feature.clauses for x in c.literals):
@@ -98,7 +98,7 @@ def check_subset(case: Case, program: Program, names: Names, merged: FactorCount
     ids = np.array([i for i, name in names.examples.items() if name in case.subset], np.int64)
     with program.only(ids) as chosen:
         for whole, most in ((merged, MERGED), (every, 0)):
-            part, mine = factor_counts(program, chosen, merged=most), np.isin(whole.example, ids)
+            part, mine = factor_counts(Extent(program, chosen), merged=most), np.isin(whole.example, ids)
             for name in ("clause", "example", "nodes", "factors", "edges"):
                 assert getattr(part, name).tolist() == getattr(whole, name)[mine].tolist()
 
@@ -153,21 +153,21 @@ RULES = [
 @pytest.mark.parametrize(("rule", "expected"), RULES)
 def test_sizes_by_hand(rule: str, expected: tuple[int, int, int]) -> None:
     with bound(parse_mln(CHAIN + rule, query=("Is",)), FACTS) as program:
-        found = factor_counts(program)
+        found = factor_counts(Extent(program))
         assert (found.nodes.tolist(), found.factors.tolist(), found.edges.tolist()) == tuple([n] for n in expected)
 
 
 def test_many_ground_clauses_are_counted_without_comparing_them() -> None:
     with bound(parse_mln(CHAIN + "Is(x, A) v Is(y, A).", query=("Is",)), FACTS) as program:
-        found = factor_counts(program, merged=20)
+        found = factor_counts(Extent(program), merged=20)
         assert not found.exact[0]
         assert (found.nodes.tolist(), found.factors.tolist(), found.edges.tolist()) == ([6], [36], [72])
-        assert factor_counts(program, merged=36).factors.tolist() == [21]
+        assert factor_counts(Extent(program), merged=36).factors.tolist() == [21]
 
 
 def test_a_clause_over_evidence_alone_has_no_factors() -> None:
     with bound(parse_mln(CHAIN + "Next(x, y) => Less(x, y).", query=("Is",)), FACTS) as program:
-        found = factor_counts(program)
+        found = factor_counts(Extent(program))
         assert len(found.clause) == 0
         assert found.degree.tolist() == [0]
 
@@ -175,7 +175,7 @@ def test_a_clause_over_evidence_alone_has_no_factors() -> None:
 def test_what_defines_a_quantifier_counts_for_the_rule_that_needs_it() -> None:
     rule = "Is(x, A) => (EXIST y (Is(y, A) ^ Is(y, B)))."
     with bound(parse_mln(CHAIN + rule, query=("Is",)), FACTS) as program:
-        found = factor_counts(program)
+        found = factor_counts(Extent(program))
         (own,) = (c for c, f in enumerate(program.feature_of) if program.features[f].rule is not None)
         defining = [c for c in range(program.clause_count) if c != own]
         assert defining
@@ -188,10 +188,10 @@ def test_other_examples_are_not_counted() -> None:
     text = "Word(doc, p)\nNext(p, p)\nIs(doc, p)\nNext(x, y) ^ Is(d, x) => !Is(d, y)."
     facts = {"Word": [("D1", f"P{i}") for i in range(3)] + [("D2", f"P{i}") for i in range(6)], "Next": FACTS["Next"]}
     with bound(parse_mln(text, query=("Is",)), facts, example="doc") as program:
-        found = factor_counts(program)
+        found = factor_counts(Extent(program))
         assert found.factors.tolist() == [2, 5]
         with program.only(np.array([1])) as chosen:
-            assert factor_counts(program, chosen).factors.tolist() == [5]
+            assert factor_counts(Extent(program, chosen)).factors.tolist() == [5]
 
 
 def test_no_join_holds_the_whole_of_a_clause() -> None:
@@ -199,7 +199,7 @@ def test_no_join_holds_the_whole_of_a_clause() -> None:
     rule = "Less(x, y) ^ Less(y, z) ^ Is(x, +k) ^ Is(z, +k) => Is(y, +k)."
     with bound(parse_mln(CHAIN + rule, query=("Is",)), FACTS) as program:
         (use,) = program.shapes.values()
-        query = count_factors(use.shape, program.layout, parameters=use.parameters)
+        query = count_factors(use.bound)
         less = program.layout.predicates["Less"].facts.name
         for select in query.find_all(type(query)):
             joined = [join.this for join in select.args.get("joins") or []]

@@ -17,7 +17,7 @@ from sqlrl.errors import CountOverflowError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.features import _check, features
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
 from sqlrl.logic.terms import And, Implies, Not, Or
@@ -64,14 +64,14 @@ def test_units_are_those_of_the_ground_network(case: Case) -> None:
     engine, layout = load_case(case)
     program = bind_program(engine, layout, case.model)
     found = features(program)
-    network = ground_network(program, check=False)
+    network = ground_network(Extent(program), check=False)
     assert found.atoms.tolist() == network.atoms.tolist()
     expected = network.units.toarray()
     expected[:, ~found.found] = 0
     assert (found.units.toarray() == expected).all()
     numbers = np.unique(network.example)[:1]
     with program.only(numbers) as examples:
-        some, part = features(program, examples), ground_network(program, examples, check=False)
+        some, part = features(program, examples), ground_network(Extent(program, examples), check=False)
         expected = part.units.toarray()
         expected[:, ~some.found] = 0
         assert (some.units.toarray() == expected).all()
@@ -101,7 +101,7 @@ def test_counts_are_those_of_all_bindings(seed: int) -> None:
     program = program_of([f"1 {body_text(b)} => {h}" for b, h in zip(bodies, heads, strict=True)], facts)
     found = features(program)
     assert found.found.all()
-    assert (found.units.toarray() == ground_network(program).units.toarray()).all()
+    assert (found.units.toarray() == ground_network(Extent(program)).units.toarray()).all()
     rows, units = encoded(facts, IDS), found.units.toarray()
     for k, (first, second) in enumerate((int(a[1]), int(b[1])) for a, b in PAIRS):
         for i, (body, head) in enumerate(zip(bodies, heads, strict=True)):
@@ -126,7 +126,7 @@ def test_heads_with_constants_and_repeated_variables() -> None:
     program = program_of(rules, facts)
     found = features(program)
     assert found.found.tolist() == [True, True, True, True, True, False, False, False, True]
-    expected = ground_network(program).units.toarray()
+    expected = ground_network(Extent(program)).units.toarray()
     expected[:, ~found.found] = 0
     assert (found.units.toarray() == expected).all()
 

@@ -15,7 +15,7 @@ from sqlrl.ground.counts import count_differences
 from sqlrl.ground.flips import flip_differences
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sources import OBSERVED, World
 from sqlrl.solve.counts import counts
@@ -43,7 +43,7 @@ Flips = dict[tuple[int, int], int]
 
 def flips(program: Program, world: World = OBSERVED, chosen=None) -> Flips:
     """The differences by clause and atom; their table is in key order, and has no zeros."""
-    table = flip_differences(program, world, chosen)
+    table = flip_differences(Extent(program, chosen), world)
     assert [str(field.type) for field in table.schema] == ["int64"] * 3
     keys = list(zip(table.column("clause").to_pylist(), table.column("atom").to_pylist(), strict=True))
     assert keys == sorted(set(keys))
@@ -79,7 +79,7 @@ def check(case: Case, seed: int) -> None:
     except (ModelError, UnsupportedError):
         reject()
     program.expand()
-    names, network = Names(engine, program.layout), ground_network(program, check=False)
+    names, network = Names(engine, program.layout), ground_network(Extent(program), check=False)
     atoms = names.atoms()
     observed = label_world(program, network)
     (chance,) = random_worlds(program, network, seed)
@@ -116,7 +116,7 @@ def check_worlds(
             found = flips(program, world, examples)
             for atom in some:
                 with world_table(program, network.atoms[others[atom]]) as name:
-                    expected = count_differences(program, World(name), world, examples)
+                    expected = count_differences(Extent(program, examples), World(name), world)
                 assert [found.get((clause, atom), 0) for clause in range(program.clause_count)] == list(expected)
 
 
@@ -197,14 +197,14 @@ def test_flips_are_differences_of_worlds(sign: int) -> None:
     """Literals that can be one atom, several clauses of a formula, formulas that count what violates them, quantifiers."""
     text = PEOPLE + "\n".join(f"{sign} {rule}" if "+" not in rule else rule for rule in RULES)
     with bound(parse_mln(text, query=("Same", "S")), {**KNOWN, **SAME}) as program:
-        network = ground_network(program, check=False)
+        network = ground_network(Extent(program), check=False)
         observed = label_world(program, network)
         found, worlds = flips(program), flipped(program, network, observed)
         assert {clause for clause, _ in found} >= set(range(len(RULES) - 1))
         assert found == differences({a: counts(network, w) for a, w in worlds.items()}, counts(network, observed))
         for atom in sorted(worlds)[:: len(worlds) // 2]:
             with world_table(program, network.atoms[worlds[atom]]) as name:
-                expected = count_differences(program, World(name))
+                expected = count_differences(Extent(program), World(name))
             assert [found.get((clause, atom), 0) for clause in range(program.clause_count)] == list(expected)
 
 
@@ -226,7 +226,7 @@ def test_parts_without_common_variables_multiply(count: int) -> None:
     model = parse_mln("Known(p)\nS(p)\n1 " + " v ".join(f"S(x{i})" for i in range(count)), query=("S",))
     with bound(model, {"Known": [(str(i),) for i in range(101)]}) as program:
         assert set(flips(program).values()) == {101**count - 100**count}
-        assert len(flip_differences(program, limit=0)) == 101
+        assert len(flip_differences(Extent(program, limit=0))) == 101
 
 
 def test_a_difference_past_64_bits_names_the_clause() -> None:
@@ -236,7 +236,7 @@ def test_a_difference_past_64_bits_names_the_clause() -> None:
         bound(parse_mln(text, query=("S",), path="rules.mln"), facts) as program,
         pytest.raises(CountOverflowError, match=r"changes n of rules\.mln:4: S\(x0\) v .* by 5\d\d,.* into 64 bits"),
     ):
-        flip_differences(program)
+        flip_differences(Extent(program))
 
 
 def test_a_difference_past_128_bits_names_the_clause() -> None:
@@ -246,7 +246,7 @@ def test_a_difference_past_128_bits_names_the_clause() -> None:
         bound(parse_mln(text, query=("S",), path="rules.mln"), facts) as program,
         pytest.raises(CountOverflowError, match=r"^a count of rules\.mln:4: S\(x0\) v .* 128 bits"),
     ):
-        flip_differences(program)
+        flip_differences(Extent(program))
 
 
 def test_enumeration_past_the_limit_names_the_clause() -> None:
@@ -255,4 +255,4 @@ def test_enumeration_past_the_limit_names_the_clause() -> None:
     with bound(model, {"Known": [(str(i),) for i in range(40)]}) as program:
         message = r"^rules\.mln:4: S\(x, y0\) v .* is counted by enumerating 10,485,760,000,000,000 groundings, .* limit of 1,000 "
         with pytest.raises(GroundingLimitError, match=message):
-            flip_differences(program, limit=1_000)
+            flip_differences(Extent(program, limit=1_000))

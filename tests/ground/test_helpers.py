@@ -21,7 +21,7 @@ from sqlrl.ground import counts as sql
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.completion import completed_world
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import World
@@ -79,7 +79,7 @@ def small(formula: str, given: bool) -> Iterator[tuple[Program, Model]]:
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_counts_with_helper_atoms_are_those_of_the_formula(formula: str, given: bool) -> None:
     with small(formula, given) as (program, model):
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         atoms = Names(program.engine, program.layout).atoms()  # type: ignore[arg-type]
         names = [atoms[i] for i in network.atoms[~network.helper]]
         types = {"Near": 2, "Friends": 2, "H": 1, "S": 1, "L": 2}
@@ -103,7 +103,7 @@ def test_counts_with_helper_atoms_are_those_of_the_formula(formula: str, given: 
             with program.shown(pa.table({"atom": pa.array(true, pa.int64())})) as name:
                 n = read.n(frozenset(name for name, value in zip(names, values, strict=True) if value))
                 with completed_world(program, World(name)) as complete:
-                    assert sql.true_counts(program, complete)[0] == n
+                    assert sql.true_counts(Extent(program), complete)[0] == n
 
 
 # ---- sizes -------------------------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from sqlrl.ground import counts as sql
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
-from sqlrl.ground.windows import Windows
+from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import ExampleWindow, Window, Windows, grounded, ungrounded
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Expansions, Rule
 from sqlrl.solve.counts import counts, violated_rows
@@ -68,7 +68,7 @@ BATTERY = [
 def test_marginals_of_the_battery(formula: str, h: float, s: float) -> None:
     model = parse_mln(f"t = {{A}}\nH(t)\nS(t)\n{formula}", query=("H", "S"))
     with bound(model) as program:
-        found = probabilities(program, ground_network(program))
+        found = probabilities(program, ground_network(Extent(program)))
     assert sum(p for w, p in found.items() if ("H", "", ("A",)) in w) == pytest.approx(h, abs=1e-12)
     assert sum(p for w, p in found.items() if ("S", "", ("A",)) in w) == pytest.approx(s, abs=1e-12)
 
@@ -98,7 +98,7 @@ def test_a_formula_is_one_exact_feature(formula: str, weight: str) -> None:
     line = f"{formula}." if weight == "hard" else f"{weight} {formula}"
     model = parse_mln(f"t = {{A, B}}\nE(t, t)\nH(t)\nS(t)\nT(t)\n{line}", query=("H", "S", "T"))
     with bound(model, {"E": EVIDENCE}) as program:
-        found = probabilities(program, ground_network(program))
+        found = probabilities(program, ground_network(Extent(program)))
     atoms = [(p, "", (c,)) for p in ("H", "S", "T") for c in ("A", "B")]
     predicates = {"E": (("t", "t"), False), **dict.fromkeys(("H", "S", "T"), (("t",), False))}
     facts = frozenset(("E", "", row) for row in EVIDENCE)
@@ -134,7 +134,7 @@ def test_blocks_are_recognised(kind: str, given: bool) -> None:
     model = parse_mln(BLOCKS[kind] + "1 InField(b, F, p)\n", query=("InField",))
     known: Facts = {"InField": [("B1", "F", "P1", "true"), ("B1", "G", "P2", "false")]} if given else {}
     with bound(model, TOKENS, known, "bib") as program:
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         atoms = Names(program.engine, program.layout).atoms()  # type: ignore[arg-type]
         assert program.clause_count == 1
         assert set(network.block_exact) == {kind == "declared"}
@@ -160,7 +160,7 @@ def test_what_states_no_block_of_the_field_stays_a_clause(rule: str) -> None:
     model = parse_mln(DECLARED.format("field!") + rule, query=("InField",))
     with bound(model, TOKENS, example="bib") as program:
         assert program.clause_count == 1
-        assert ground_network(program).hard.all()
+        assert ground_network(Extent(program)).hard.all()
 
 
 def test_a_block_with_two_given_true_atoms_is_impossible() -> None:
@@ -170,9 +170,9 @@ def test_a_block_with_two_given_true_atoms_is_impossible() -> None:
         with pytest.raises(
             InfeasibleError, match=r"two atoms of a block true.*InField\(B1, ., P1\).*InField\(B1, ., P1\)"
         ):
-            ground_network(program)
+            ground_network(Extent(program))
         with program.only(np.array([1])) as other:
-            assert len(ground_network(program, other).atoms) == 3
+            assert len(ground_network(Extent(program, other)).atoms) == 3
 
 
 def test_a_block_of_which_nothing_can_be_true_is_impossible() -> None:
@@ -182,7 +182,7 @@ def test_a_block_of_which_nothing_can_be_true_is_impossible() -> None:
         bound(model, TOKENS, known, "bib") as program,
         pytest.raises(InfeasibleError, match=r"every atom of a block false.*InField\(B1, v\d, P1\)"),
     ):
-        ground_network(program)
+        ground_network(Extent(program))
 
 
 @pytest.mark.parametrize("given", ["true", "false"])
@@ -193,7 +193,7 @@ def test_a_block_may_be_a_whole_predicate(declared: str, row: tuple[str, ...], g
     text = f"team = {{A, B}}\ncup = {{C, D}}\n{declared}\nDrawn(team, cup)\n1 {name}({variables})"
     model = parse_mln(text, query=(name, "Drawn"))
     with bound(model, given={name: [(*row, given)]}) as program:
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         block = network.block[program.layout.predicates["Drawn"].atom_count :]
         assert block.tolist() == [-1 if given == "true" else 0] * (2 ** len(row) - 1)
         assert network.block_exact.tolist() == ([] if given == "true" else [True])
@@ -205,7 +205,7 @@ def test_every_atom_of_the_only_block_given_false_is_impossible() -> None:
         bound(model, given={"Winner": [("A", "false"), ("B", "false")]}) as program,
         pytest.raises(InfeasibleError, match="every atom of a block false"),
     ):
-        ground_network(program)
+        ground_network(Extent(program))
 
 
 # ---- impossible evidence ---------------------------------------------------------------------------------------
@@ -226,8 +226,8 @@ def test_evidence_that_violates_a_hard_clause_is_impossible(rule: str, text: str
     model = model if "+" not in rule else model.with_rules((model.rules[0], listed(model.rules[1], ["Anna", "Bob"])))
     with bound(model, facts, {"Smokes": [("Anna", "false")]}) as program:
         with pytest.raises(InfeasibleError, match=text):
-            ground_network(program)
-        assert ground_network(program, check=False).evidence_violated.max() == 1
+            ground_network(Extent(program))
+        assert ground_network(Extent(program), check=False).evidence_violated.max() == 1
 
 
 def listed(rule: Rule, constants: list[str]) -> Rule:
@@ -250,16 +250,16 @@ def test_constants_that_new_data_lack_join_with_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with bound(model, {"Token": [("sql", "B1"), ("net", "B1"), ("sql", "B2")]}, example="bib") as program:
-            network = ground_network(program)
+            network = ground_network(Extent(program))
             # Clauses of rules without + come first.
             assert network.total.tolist() == [2] * 6
-            assert sql.groundings(program).tolist() == [2] * 6
+            assert sql.groundings(Extent(program)).tolist() == [2] * 6
             none = np.zeros(len(network.atoms), dtype=bool)
             assert counts(network, none).tolist() == [0, 0, 0, 2, 0, 2]
             assert counts(network, ~none).tolist() == [0, 0, 2, 2, 0, 2]
             assert program.weights().tolist() == [0, 0, 1, 2, 3, 4]
             with program.shown(pa.table({"atom": network.atoms})) as everything:
-                assert sql.true_counts(program, sql.World(everything)).tolist() == [0, 0, 2, 2, 0, 2]
+                assert sql.true_counts(Extent(program), sql.World(everything)).tolist() == [0, 0, 2, 2, 0, 2]
 
 
 def test_templates_grow_window_by_window() -> None:
@@ -270,7 +270,36 @@ def test_templates_grow_window_by_window() -> None:
     catalog.load("Token", facts["Token"], example="bib")
     catalog.load("Topic", facts["Topic"], example="bib", target=True)
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    found = [(len(w.network.clauses), w.truth.tolist()) for _, w in Windows(program, [np.arange(3)], 1)]
+    found = [
+        (len(w.network.clauses), w.truth.tolist())
+        for _, w in Windows(Extent(program), [np.arange(3)], 1, ground=grounded)
+    ]
     assert found == [(2, [True]), (2, [False]), (3, [False])]
     assert program.expand() == 0
     catalog.engine.close()
+
+
+def test_windows_that_are_not_grounded_have_the_same_examples_and_clauses(caplog: pytest.LogCaptureFixture) -> None:
+    model = parse_mln("Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)", query=("Topic",))
+    facts: Facts = {"Token": [("a", "B1"), ("b", "B1"), ("b", "B2"), ("c", "B3")], "Topic": [("B1",)]}
+    passes, found = [np.array([2, 0, 1]), np.array([1, 2, 0])], []
+    for ground in (grounded, ungrounded):
+        catalog = Catalog(connect(":memory:", threads=1))
+        catalog.declare(model)
+        catalog.load("Token", facts["Token"], example="bib")
+        catalog.load("Topic", facts["Topic"], example="bib", target=True)
+        program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
+        windows: Windows[Window] | Windows[ExampleWindow] = Windows(Extent(program), passes, 2, ground=ground)
+        caplog.clear()
+        with caplog.at_level("DEBUG", logger="sqlrl.engine"):
+            seen = [(number, window.examples.tolist(), program.clause_count) for number, window in windows]
+        atoms = [x for x in caplog.messages if x.startswith(("ground ", "read the query atoms"))]
+        assert (len(atoms) > 0) == (ground is grounded)
+        # The table of its examples is there for whoever counts over a window.
+        with windows.extent.only(np.array([0])) as extent:
+            found.append((seen, sql.true_counts(extent).tolist()))
+        catalog.engine.close()
+    assert found[0] == found[1]
+    assert [(number, examples) for number, examples, _ in found[0][0]] == [(0, [2, 0]), (0, [1]), (1, [1, 2]), (1, [0])]
+    assert [clauses for *_, clauses in found[0][0]] == [3, 3, 3, 3]
+    assert found[0][1] == [1, 1, 1]

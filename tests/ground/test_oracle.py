@@ -16,7 +16,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.completion import completed_world
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sources import World, table
 from sqlrl.solve.counts import counts
@@ -59,7 +59,7 @@ def check(case: Case, seed: int) -> None:
     program.expand()
     names = Names(engine, program.layout)
     atoms = names.atoms()
-    network = ground_network(program, check=False)
+    network = ground_network(Extent(program), check=False)
     visible = {atoms[i] for i, h in zip(network.atoms, network.helper, strict=True) if not h}
     assert visible == set(data.atoms)
     for k, i in enumerate(network.atoms):
@@ -70,14 +70,14 @@ def check(case: Case, seed: int) -> None:
     worlds = [observed, *random_worlds(program, network, seed)]
     assert (completed(program, network, observed) == observed).all()
     found = [(c, r, f, f.total()) for c, r, f in formulas_of(program, data, names)]
-    total = sql.groundings(program)
+    total = sql.groundings(Extent(program))
     for world in worlds:
         true = frozenset(atoms[i] for i, t in zip(network.atoms, world, strict=True) if t)
         n = counts(network, world)
         with world_table(program, network.atoms[world]) as name:
-            wrong = sql.violated(program, World(name))
-            n_sql = sql.true_counts(program, World(name))
-            difference = sql.count_differences(program, World(name))
+            wrong = sql.violated(Extent(program), World(name))
+            n_sql = sql.true_counts(Extent(program), World(name))
+            difference = sql.count_differences(Extent(program), World(name))
         check_completing(program, network, world)
         assert list(n) == list(n_sql)
         assert list(difference) == list(n - counts(network, observed))
@@ -88,7 +88,7 @@ def check(case: Case, seed: int) -> None:
             else:
                 assert total[clause] == network.total[clause] == size, (rule, formula.fixed)
                 assert n[clause] == expected, (rule, formula.fixed)
-    assert list(sql.true_counts(program)) == list(counts(network, observed))
+    assert list(sql.true_counts(Extent(program))) == list(counts(network, observed))
     check_expansion(case, program, data, names)
     check_subset(case, program, names, network, worlds[-1])
     program.close()
@@ -152,7 +152,7 @@ def check_subset(case, program, names, whole, world) -> None:
     if data.kind == "one":
         ids = np.array([0])
     with program.only(ids) as examples:
-        network = ground_network(program, examples, check=False)
+        network = ground_network(Extent(program, examples), check=False)
         inside = np.isin(whole.atoms, network.atoms)
         atoms = names.atoms()
         assert {atoms[i] for i, h in zip(network.atoms, network.helper, strict=True) if not h} == {
@@ -160,8 +160,8 @@ def check_subset(case, program, names, whole, world) -> None:
         }
         n = counts(network, world[inside])
         with world_table(program, whole.atoms[world]) as name:
-            assert list(sql.true_counts(program, World(name), examples)) == list(n)
-            assert list(sql.count_differences(program, World(name), examples=examples)) == list(
+            assert list(sql.true_counts(Extent(program, examples), World(name))) == list(n)
+            assert list(sql.count_differences(Extent(program, examples), World(name))) == list(
                 n - counts(network, label_world(program, network))
             )
         true = frozenset(atoms[i] for i, t in zip(whole.atoms, world, strict=True) if t)

@@ -17,7 +17,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import decided_false, ground_network, observed_counts
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
 from sqlrl.plan import bounds, grounding, unsatisfied
@@ -85,9 +85,9 @@ def content(network: Network) -> list[object]:
 
 
 def everything(program: Program) -> list[object]:
-    seen = observed_counts(program)
-    counts = [x.tolist() for x in (decided_false(program), seen.open, seen.evidence_violated, seen.violated)]
-    return [content(ground_network(program)), content(ProgramOracle(program).start()), counts]
+    seen = observed_counts(Extent(program))
+    counts = [x.tolist() for x in (decided_false(Extent(program)), seen.open, seen.evidence_violated, seen.violated)]
+    return [content(ground_network(Extent(program))), content(ProgramOracle(Extent(program)).start()), counts]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from sqlrl.ground import rows as module
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.ground.radix import radix_sort
 from sqlrl.ground.rows import Packing, Rows, by_clause, in_order, repeated, to_codes, to_literals
 from sqlrl.ground.sample_programs import PEOPLE, sample_program
@@ -76,7 +77,7 @@ def test_split_sorts_rows_by_their_number_of_literals(width: int) -> None:
 @pytest.mark.parametrize("friends", [0, 1, 2])
 def test_the_arrays_of_a_network_are_contiguous_and_can_be_written(friends: int) -> None:
     facts = {"Friends": [("Anna", "Bob"), ("Bob", "Chris")][:friends] or [("Anna", "Anna")]}
-    network = ground_network(sample_program(PEOPLE, ["Smokes"], facts))
+    network = ground_network(Extent(sample_program(PEOPLE, ["Smokes"], facts)))
     assert len(network.row_clause) == friends
     for name in ("atoms", "indptr", "literals", "row_clause", "multiplicity", "hard_units", "block", "prior"):
         flags = getattr(network, name).flags

@@ -13,6 +13,7 @@ from sqlrl.ground import counts as sql
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import add_per_clause, check_sizes, ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.ground.rows import Rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.mln import parse_mln
@@ -27,9 +28,9 @@ def test_a_count_past_128_bits_names_the_clause() -> None:
     model = parse_mln(f"Smokes(person)\nKnown(person)\n1 {text}\n1 Known(x) => Smokes(x)", query=("Smokes",))
     with bound(model, {"Known": [(str(i),) for i in range(100_000)]}) as program:
         with pytest.raises(CountOverflowError, match=r"Smokes\(x0\) v Smokes\(x1\).*128 bits"):
-            sql.groundings(program)
+            sql.groundings(Extent(program))
         with pytest.raises(CountOverflowError, match=r"Smokes\(x0\) v Smokes\(x1\).*128 bits"):
-            sql.violated(program)
+            sql.violated(Extent(program))
 
 
 @pytest.mark.parametrize("count", [6, 9, 12])
@@ -40,8 +41,8 @@ def test_literals_without_common_variables_multiply(count: int) -> None:
         program.shown(pa.table({"atom": [1]})) as one,
         program.shown(pa.table({"atom": [1, 2]})) as two,
     ):
-        assert sql.violated(program, sql.World(one), limit=0).tolist() == [300**count]
-        change = sql.count_differences(program, sql.World(two), sql.World(one), limit=0)
+        assert sql.violated(Extent(program, limit=0), sql.World(one)).tolist() == [300**count]
+        change = sql.count_differences(Extent(program, limit=0), sql.World(two), sql.World(one))
         assert change.tolist() == [300**count - 299**count]
 
 
@@ -52,14 +53,14 @@ def test_enumeration_past_the_limit_names_the_clause() -> None:
     with bound(model, {"Known": [(str(i),) for i in range(40)]}) as program:
         message = r"^rules\.mln:4: S\(x, y0\) v .* is counted by enumerating 10,485,760,000,000,000 groundings, .* limit of 1,000 "
         with pytest.raises(GroundingLimitError, match=message):
-            sql.true_counts(program, limit=1000)
+            sql.true_counts(Extent(program, limit=1000))
         with pytest.raises(GroundingLimitError, match=message), program.shown(pa.table({"atom": [1]})) as one:
-            sql.count_differences(program, sql.World(one), limit=1000)
+            sql.count_differences(Extent(program, limit=1000), sql.World(one))
     with (
         bound(closed, {"Known": [(str(i), str(i)) for i in range(40)]}) as program,
         pytest.raises(GroundingLimitError, match=r"^rules\.mln:4: Known\(x, y0\) v .* is counted by enumerating"),
     ):
-        ground_network(program, limit=1000)
+        ground_network(Extent(program, limit=1000))
 
 
 @pytest.mark.parametrize("count", [5, 8, 10])
@@ -68,9 +69,9 @@ def test_differences_of_many_positive_literals(count: int) -> None:
     text = " v ".join(f"Likes(x, {c})" for c in names)
     model = parse_mln(f"thing = {{{', '.join(names)}}}\nLikes(p, thing)\nKnown(p)\n1 {text}", query=("Likes",))
     with bound(model, {"Known": [("Anna",), ("Bob",)], "Likes": [("Anna", "C1")]}) as program:
-        assert sql.true_counts(program).tolist() == [1]
+        assert sql.true_counts(Extent(program)).tolist() == [1]
         with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
-            assert sql.count_differences(program, sql.World(nothing)).tolist() == [-1]
+            assert sql.count_differences(Extent(program), sql.World(nothing)).tolist() == [-1]
 
 
 def test_many_positive_literals_are_enumerated() -> None:
@@ -79,9 +80,9 @@ def test_many_positive_literals_are_enumerated() -> None:
         f"thing = {{{', '.join('ABCDEFGHIJ')}}}\nLikes(p, thing)\nKnown(p)\n1 Known(x) => {text}", query=("Likes",)
     )
     with bound(model, {"Known": [("Anna",), ("Bob",)], "Likes": [("Anna", "J")]}) as program:
-        assert sql.true_counts(program).tolist() == [1]
+        assert sql.true_counts(Extent(program)).tolist() == [1]
         with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
-            assert sql.count_differences(program, sql.World(nothing)).tolist() == [-1]
+            assert sql.count_differences(Extent(program), sql.World(nothing)).tolist() == [-1]
 
 
 def test_counts_past_64_bits_are_exact() -> None:
@@ -90,9 +91,9 @@ def test_counts_past_64_bits_are_exact() -> None:
         query=("Smokes",),
     )
     with bound(model, {"Known": [(str(i),) for i in range(3000)]}) as program:
-        assert sql.groundings(program).tolist() == [3000**6]
-        assert sql.violated(program).tolist() == [3000**6]
-        assert sql.true_counts(program).tolist() == [0]
+        assert sql.groundings(Extent(program)).tolist() == [3000**6]
+        assert sql.violated(Extent(program)).tolist() == [3000**6]
+        assert sql.true_counts(Extent(program)).tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +119,10 @@ def test_grounding_past_the_limit_names_the_clause(rules: str, message: str | No
     model = parse_mln(f"Smokes(p)\nKnown(p)\n{rules}", query=("Smokes",), path="rules.mln")
     with bound(model, {"Known": [(str(i),) for i in range(200)]}) as program:
         if message is None:
-            ground_network(program, limit=500)
+            ground_network(Extent(program, limit=500))
             return
         with pytest.raises(GroundingLimitError, match=message):
-            ground_network(program, limit=500)
+            ground_network(Extent(program, limit=500))
 
 
 @pytest.mark.parametrize(("body", "size"), [("Two(a, b) ^ Two(c, d)", 9), ("Two(a, b) ^ Two(b, c)", 3)])
@@ -129,7 +130,7 @@ def test_facts_whose_other_variables_are_counted_join(body: str, size: int) -> N
     model = parse_mln(f"Likes(p, p)\nTwo(p, p)\nKnown(p)\n1 {body} => Likes(a, c)", query=("Likes",))
     two = [("1", "2"), ("2", "3"), ("3", "1")]
     with bound(model, {"Two": two, "Known": [(str(i),) for i in range(200)]}) as program:
-        assert ground_network(program, limit=9).open.tolist() == [size]
+        assert ground_network(Extent(program, limit=9)).open.tolist() == [size]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_the_limit_says_which_variables_nothing_joins(rule: str, reason: str) ->
         bound(model, {"Known": [(str(i), str(i + 1)) for i in range(200)]}) as program,
         pytest.raises(GroundingLimitError, match=reason),
     ):
-        ground_network(program, limit=150)
+        ground_network(Extent(program, limit=150))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_the_limit_blames_the_larger_factor(kinds: int, reason: str) -> None:
     model = parse_mln(f"Word(p, w)\nKind(t)\nTopic(p, t)\n{rule}", query=("Topic",))
     data = {"Word": [(str(i), "the") for i in range(60)], "Kind": [(f"K{i}",) for i in range(kinds)]}
     with bound(model, data) as program, pytest.raises(GroundingLimitError, match=reason):
-        ground_network(program, limit=150)
+        ground_network(Extent(program, limit=150))
 
 
 @pytest.mark.parametrize("ids", [[], [5]])
@@ -186,12 +187,12 @@ def test_no_example_has_nothing_where_all_data_are_one(ids: list[int]) -> None:
     ]
     model = parse_mln("\n".join(["Known(p)\nS(p)", *rules]), query=("S",))
     with bound(model, {"Known": [("A",), ("B",)]}) as program, program.only(np.array(ids, np.int64)) as none:
-        network = ground_network(program, none)
+        network = ground_network(Extent(program, none))
         assert [len(network.atoms), len(network.literals), network.units.nnz] == [0, 0, 0]
         assert set(network.total) == set(network.base) == {0}
         with program.shown(pa.table({"atom": [1]})) as one:
-            assert set(sql.true_counts(program, sql.World(one), none)) == {0}
-            assert set(sql.count_differences(program, sql.World(one), examples=none)) == {0}
+            assert set(sql.true_counts(Extent(program, none), sql.World(one))) == {0}
+            assert set(sql.count_differences(Extent(program, none), sql.World(one))) == {0}
 
 
 def test_no_example_expands_no_template_where_all_data_are_one() -> None:
@@ -213,9 +214,9 @@ def test_the_limit_counts_atoms_of_a_scope_not_the_domain() -> None:
     catalog.load("Likes", [("1", "2"), ("2", "3")], target=True)
     catalog.scope("Likes", pa.table({"a": ["1", "2", "1"], "b": ["2", "3", "3"]}))
     program = bind_program(catalog.engine, catalog.bind(model, training=False), model)
-    assert ground_network(program, limit=10).open.tolist() == [1]
+    assert ground_network(Extent(program, limit=10)).open.tolist() == [1]
     with pytest.raises(GroundingLimitError, match="leaves 1 grounding to enumerate"):
-        ground_network(program, limit=0)
+        ground_network(Extent(program, limit=0))
     catalog.engine.close()
 
 
@@ -223,7 +224,7 @@ def test_combinations_never_seen_in_training_are_counted() -> None:
     model = parse_mln("Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)", query=("Topic",))
     model = model.with_rules((Rule(model.rules[0].formula, expansions=Expansions(("w",), (("a",),), (1.0,))),))
     with bound(model, {"Token": [("a", "B1"), ("b", "B1"), ("c", "B2")]}, example="bib") as program:
-        assert unseen(program) == Unseen(combinations=2, atoms=2)
+        assert unseen(Extent(program)) == Unseen(combinations=2, atoms=2)
 
 
 def test_sums_of_multiplicities_do_not_wrap() -> None:
@@ -263,7 +264,7 @@ def test_open_literals_of_two_examples_are_refused(rule: str) -> None:
 def test_labels_of_helper_atoms_follow_from_the_labels() -> None:
     model = parse_mln("t = {A, B}\nH(t)\nS(t)\n1 EXIST y (H(y) ^ S(y))", query=("H", "S"))
     with bound(model, {"H": [("A",)], "S": [("A",), ("B",)]}) as program:
-        network = ground_network(program)
+        network = ground_network(Extent(program))
         truth, _ = read_labels(program.engine, program.layout, network.atoms, None)
         assert network.helper.sum() == 3
         assert (completed(program, network, truth & ~network.helper) == truth).all()

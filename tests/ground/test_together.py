@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from scipy import sparse
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.ground import coverage, features
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from tests.ground.bodies import IDS, SIZE, TEXT, body_text, random_body, random_facts
 from tests.ground.cases import Case, programs
@@ -26,10 +27,10 @@ from tests.ground.test_features import non_recursive
 NEVER = 10**9
 
 
-def grounded(program: Program, least: int, **options: object) -> Network:
+def grounded(program: Program, least: int, examples: TableName | None = None) -> Network:
     before, features.MANY_SHAPES = features.MANY_SHAPES, least
     try:
-        return ground_network(program, check=False, **options)  # type: ignore[arg-type]
+        return ground_network(Extent(program, examples), check=False)
     finally:
         features.MANY_SHAPES = before
 
@@ -112,7 +113,7 @@ def test_many_shapes_are_not_grounded_one_by_one(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(program.engine, "stream", noted)
     assert len(program.shapes) > features.MANY_SHAPES
-    assert contents(ground_network(program, check=False)) == expected
+    assert contents(ground_network(Extent(program), check=False)) == expected
     # The hard rule and the one with two open literals.
     assert len([step for step in asked if step.startswith("ground ")]) == 2
 

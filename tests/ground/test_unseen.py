@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 import sqlrl
+from sqlrl.ground.program import Extent
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Expansions, Rule
 from tests.ground.brute import Data, Formulas, Ground, Row
@@ -101,7 +102,7 @@ def test_new_combinations_and_what_they_touch(rule: str, given: bool) -> None:
             combinations += 1
             touched |= set[Ground]().union(*found)
     with db.program(learned) as program, program.only(db.example_ids(["e2"])) as chosen:
-        assert unseen(program, chosen) == Unseen(combinations, len(touched))
+        assert unseen(Extent(program, chosen)) == Unseen(combinations, len(touched))
 
 
 def test_a_learned_template_over_a_quantifier_predicts_with_new_constants() -> None:

@@ -28,7 +28,8 @@ from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.flips import flip_differences
 from sqlrl.plan.grounding import ground
-from sqlrl.plan.mentions import violated_by_evidence
+from sqlrl.plan.mentions import evidence_violations
+from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, World
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, unsatisfied
 from tests.spark import fetch, sorted_rows, unknown_functions
@@ -123,46 +124,44 @@ def citations() -> Iterator[Catalog]:
 def planned(kind: str, program: Program) -> exp.Expression:
     """The query of a program's first shape; the tables of its parameters are those of the program."""
     (use,) = program.shapes.values()
-    layout, shape, parameters = program.layout, use.shape, use.parameters
+    layout, bound = program.layout, use.bound
     match kind:
         case "ground":
-            return ground(shape, layout, parameters=parameters).query
+            return ground(bound).query
         case "scoped":
             some = {x.name: replace(x, full_scope=False) if x.open else x for x in layout.predicates.values()}
-            return ground(shape, replace(layout, predicates=some), parameters=parameters).query
+            return ground(bind(use.shape, replace(layout, predicates=some), parameters=use.parameters)).query
         case "violated":
-            return violated_by_evidence(shape, layout, parameters=parameters)
+            return evidence_violations(bound)
         case "expand":
-            bound = program.features[0]
-            return expand(bound.instances[0], layout, plus=bound.feature.plus)
+            template = program.features[0]
+            return expand(template.instances[0], layout, plus=template.feature.plus)
         case "count":
-            return count_violated(shape, layout, OBSERVED, parameters=parameters)
+            return count_violated(bound, OBSERVED)
         case "total":
-            return count_groundings(shape, layout, parameters=parameters)
+            return count_groundings(bound)
         case "factors":
-            return count_factors(shape, layout, parameters=parameters)
+            return count_factors(bound)
         case "listed":
-            return list_factors(shape, layout, parameters=parameters)
+            return list_factors(bound)
         case "flips":
-            return flip_differences(shape, layout, OBSERVED, parameters=parameters)
+            return flip_differences(bound, OBSERVED)
         case "few":
-            plan = few(shape, layout, parameters=parameters)
+            plan = few(bound)
             assert plan is not None
             return plan.query
         case "unsatisfied" | "met" | "among":
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
             if kind == "among":
-                pairs = among(shape, layout, world, clauses={HOLD: parameters})
+                pairs = among({HOLD: bound}, world)
                 assert pairs is not None
                 return pairs.query
-            return unsatisfied(
-                shape, layout, world, clauses={HOLD if kind == "unsatisfied" else FAIL: parameters}
-            ).query
+            return unsatisfied({HOLD if kind == "unsatisfied" else FAIL: bound}, world).query
         case _:
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
             if kind == "flips in":
-                return flip_differences(shape, layout, World(world), parameters=parameters)
-            return count_difference(shape, layout, World(world), OBSERVED, parameters=parameters)
+                return flip_differences(bound, World(world))
+            return count_difference(bound, World(world), OBSERVED)
 
 
 def file_text(kind: str, rule: str, query: exp.Expression) -> str:

@@ -47,6 +47,7 @@ from sqlrl.database import training
 from sqlrl.evaluate import auc_roc
 from sqlrl.ground.coverage import Coverage
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.logic.printer import format_formula
 
 DRUGS = tuple("cdfghjkmnpqr")
@@ -137,7 +138,7 @@ def test_each_kind_gives_a_pair_as_much_variance(folder: Path) -> None:
         own = [(rule, scale) for rule, k, scale in zip(model.rules, kinds, scales, strict=True) if k == kind]
         with db.program(model.with_rules(tuple(rule for rule, _ in own))) as program:
             program.expand(None)
-            units = ground_network(program, None).units.toarray()
+            units = ground_network(Extent(program)).units.toarray()
         # By the definition: the variance of the log-odds of each pair, and the mean of these.
         variance = own[0][1] ** 2 * (units.astype(float) ** 2).sum(axis=1).mean()
         assert variance == pytest.approx(VARIANCE / 3), kind

@@ -16,6 +16,7 @@ from grounded_once import GroundedOnce
 
 import sqlrl
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from tests.scripts.test_alzheimers import DRUGS, HEAVY, folder, model_of
 
 __all__ = ["folder"]
@@ -101,7 +102,7 @@ def test_labels_take_the_place_of_those_before(folder: Path) -> None:
     for some in (task.pairs[:20], task.pairs[30:35]):
         label_pairs(db, bias, some, [pair for pair in some if task.labels[pair]])
         with db.program(sqlrl.parse_mln("better(a, a)\n0 better(x, y)", query=("better",))) as program:
-            assert len(ground_network(program, None).atoms) == len(some)
+            assert len(ground_network(Extent(program)).atoms) == len(some)
         [(count,)] = db.sql("select count(*) from sqlrl.named_better").fetchall()
         assert count == sum(HEAVY[a] > HEAVY[b] for a, b in some)
 

@@ -11,6 +11,7 @@ from sqlrl.engine.connection import connect
 from sqlrl.errors import InputError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.marginal import Method, marginals
@@ -67,7 +68,7 @@ def check_methods(line: str, names: tuple[str, ...], constants: tuple[str, ...],
     catalog.declare(model)
     program = bind_program(catalog.engine, catalog.bind(model, training=False), model)
     program.expand()
-    ground, weights = ground_network(program), program.weights()
+    ground, weights = ground_network(Extent(program)), program.weights()
     atoms = Names(program.engine, program.layout).atoms()
     program.close()
     catalog.engine.close()

@@ -12,8 +12,7 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
-from sqlrl.ground.counts import GROUNDING_LIMIT
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth

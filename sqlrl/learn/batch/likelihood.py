@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
-from sqlrl.ground.counts import GROUNDING_LIMIT
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.choices import make_choices
 from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design

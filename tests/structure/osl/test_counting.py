@@ -14,6 +14,7 @@ from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.counts import count_differences
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
+from sqlrl.ground.program import Extent
 from sqlrl.ground.rows import Rows, by_clause, in_order
 from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
@@ -49,13 +50,13 @@ def test_counts_and_rows_are_those_of_the_same_clauses_as_rules(drawn: tuple[Cas
         numbered.append((pattern, constants, clauses))
         accepted.add(pattern, constants, clauses)
     with program.only(chosen) as examples:
-        network = ground_network(program, examples, check=False)
+        network = ground_network(Extent(program, examples), check=False)
         window = WindowBindings(program, examples, chosen, network.atoms)
         observed, _ = read_labels(engine, layout, network.atoms, examples)
         predicted = generator.random(len(observed)) < 0.5
         for place, example in enumerate(chosen):
             with program.only(np.array([example])) as one, world_table(program, network.atoms[predicted]) as world:
-                expected = -count_differences(program, World(world), examples=one)
+                expected = -count_differences(Extent(program, one), World(world))
             for pattern, constants, clauses in numbered:
                 delta = delta_counts(window.of(pattern), place, constants, window.table, observed, predicted)
                 assert delta.tolist() == expected[clauses].tolist(), (pattern, place)
@@ -105,7 +106,7 @@ def test_accepted_clauses_grow_and_variants_may_be_left_out() -> None:
     pattern, _ = smokers()
     accepted = AcceptedClauses()
     with program.only(np.array([0])) as examples:
-        network = ground_network(program, examples)
+        network = ground_network(Extent(program, examples))
         window = WindowBindings(program, examples, np.array([0]), network.atoms)
         found = window.of(pattern)
         pairs = found.values[:, [found.parameters[0], found.variables[0]]]

@@ -20,8 +20,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.program import Program
-from sqlrl.ground.windows import Windows
+from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import Windows, grounded
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.modes import Modes, parse_modes
 from sqlrl.structure.osl.learner import OSLLearner
@@ -251,7 +251,7 @@ def grown(
 ) -> Iterator[tuple[GrowingWindow, np.ndarray]]:
     """Learn window by window; yield each window with the predicted world."""
     layout = program.layout
-    for _, window in Windows(program, [order], size):
+    for _, window in Windows(Extent(program), [order], size, ground=grounded):
         with program.only(window.examples) as examples:
             facts = read_facts(program, learner.modes.in_paths(), examples, window.examples)
             bindings = WindowBindings(program, examples, window.examples, window.network.atoms)

@@ -1,0 +1,145 @@
+"""From the query of a shape to its ground clauses: one pipeline, whatever is asked about a shape and whatever becomes of its rows.
+
+Its stages are: the batches of the query; the limit, where there is one; the budget of a network; multiplicities as int64; and the
+reader, which makes arrays of a batch. What is asked is the *grounder*, a function that plans a query of a bound shape: `ground` for
+whole networks, `few` and its like for cutting planes. The stages before the reader look at no column but `clause` and
+`multiplicity`, and at the literals to count them and to see whether a row has any: a query with further columns goes through
+`Pipeline.batches` as it is, and brings a reader of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.ground.counts import Counts, limited
+from sqlrl.ground.program import Extent, ShapeUse
+from sqlrl.ground.rows import (
+    ROWS_PER_BATCH,
+    AtomIndex,
+    Budget,
+    Rows,
+    narrowed,
+    read_batch,
+    read_rows,
+    with_clause,
+)
+from sqlrl.logic.shapes import Shape
+from sqlrl.plan.grounding import GroundingQuery, ground
+from sqlrl.plan.slots import BoundShape
+
+# ---- which query of a shape --------------------------------------------------------------------------
+
+
+Grounder = Callable[[BoundShape, TableName | None], GroundingQuery | None]
+"""Plans a query of a bound shape over some examples; None where there can be no row."""
+
+
+@dataclass(frozen=True)
+class ShapePlan:
+    """A query of one shape of a program, and whose ground clauses its rows are.
+
+    Parameters
+    ----------
+    use : ShapeUse
+    plan : GroundingQuery
+    clauses : tuple of int
+        Of a shape without parameters the clauses that have these rows, each once for every time it is there.
+    """
+
+    use: ShapeUse
+    plan: GroundingQuery
+    clauses: tuple[int, ...]
+
+
+def plans(extent: Extent, grounder: Grounder = ground, *, without: Collection[Shape] = ()) -> Iterator[ShapePlan]:
+    """Yield the query of each shape that has an open literal, in the program's order; some shapes are left out.
+
+    Examples
+    --------
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [str(p.use.shape) for p in plans(extent)]
+    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
+    >>> list(plans(extent, lambda bound, examples: None))
+    []
+    """
+    for shape, use in extent.program.shapes.items():
+        if shape not in without and use.bound.opened:
+            plan = grounder(use.bound, extent.examples)
+            if plan is not None:
+                yield ShapePlan(use, plan, tuple(use.clauses))
+
+
+def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
+    """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
+
+    Examples
+    --------
+    >>> sum(batch.num_rows for batch in stream(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))))
+    2
+    """
+    for each in plans(extent):
+        yield from extent.program.engine.stream(each.plan.query, step=f"ground {each.use.shape}", rows=rows)
+
+
+# ---- from its batches to rows ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """Runs the queries of shapes and reads their rows.
+
+    Parameters
+    ----------
+    extent : Extent
+        Its limit is one of the rows of each query.
+    index : AtomIndex
+        Of the query atoms in the examples.
+    evidence : object array of int, shape (m,)
+        Receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates.
+    budget : Budget, optional
+        Counts the literals, and stops the work when they are too many.
+
+    Examples
+    --------
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> pipeline = Pipeline(extent, AtomIndex(np.array([1, 2, 3])), np.zeros(1, object))
+    >>> [(rows.clause.tolist(), rows.literals.tolist()) for each in plans(extent) for rows in pipeline.rows(each)]
+    [([0, 0], [-1, 2, -2, 3])]
+    """
+
+    extent: Extent
+    index: AtomIndex
+    evidence: Counts
+    budget: Budget | None = None
+
+    def batches(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a query, as far as limit and budget allow, with multiplicities as int64."""
+        program, use, plan = self.extent.program, each.use, each.plan
+        found = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+        found = limited(found, self.extent, use)
+        if self.budget is not None:
+            found = self.budget.taken(found, plan)
+        return narrowed(found, plan, program, use, self.evidence)
+
+    def rows(self, each: ShapePlan) -> list[Rows]:
+        """Return the rows of a query in canonical order; of a shape without parameters once for each clause."""
+        first = each.clauses[0] if each.clauses else 0
+        rows = read_rows(self.batches(each), each.plan, self.index, first, self.extent.program.clause_count)
+        return list(_of_clauses(each, rows))
+
+    def unordered(self, each: ShapePlan) -> Iterator[Rows]:
+        """Yield the rows of a query batch by batch, in no order, keeping none; equal ones may recur."""
+        for batch in self.batches(each):
+            if batch.num_rows:
+                yield from _of_clauses(each, read_batch(batch, each.plan, self.index, 0))
+
+
+def _of_clauses(each: ShapePlan, rows: Rows) -> Iterator[Rows]:
+    if each.plan.has_clause:
+        yield rows
+    else:
+        yield from (with_clause(rows, clause) for clause in each.clauses)
