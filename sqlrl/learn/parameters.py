@@ -68,7 +68,8 @@ class Whole:
 Range = Above | AtLeast | Whole
 
 
-@dataclass(frozen=True)
+# `Annotated` caches by equality, by which `Literal`s with the same words in another order are equal.
+@dataclass(frozen=True, eq=False)
 class Option:
     """How the command line has a parameter: its help, in a phrase, and its name where that is not the parameter's.
 
