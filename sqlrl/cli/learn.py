@@ -165,15 +165,16 @@ def learn(
     check_out(out, output.as_json)
     word = learner.value
     running.refuse(word)
+    # As earlier versions kept it with a run, which can be resumed then.
+    own: dict[str, Any] = {"random_state": 0, **parameters(word, given)}
     if word == "ilp":
-        induce(inputs, parameters(word, given) | running.fitting(), output, examples=examples, out=out)
+        induce(inputs, own | running.fitting(), output, examples=examples, out=out)
         return
     if word == "osl" and given.modes is None:
         raise typer.BadParameter(
             "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
             "clauses are found"
         )
-    own = parameters(word, given)
     if word == "likelihood" and "folds" in own and not isinstance(own.get("strength"), list):
         # The library's likelihood has a number of folds without being given one, and cannot tell.
         raise typer.BadParameter(

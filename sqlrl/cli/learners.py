@@ -147,10 +147,10 @@ class LearnerOption:
         others = [each for each in self.declared if not (self.shared and each in ONLINE)]
         whose = ["online learners", *others] if self.shared else others
         *most, last = whose
-        said = f"{self.name.split('/')[0]} is an option of {', '.join(most)}{' and ' if most else ''}{last}: {word} "
+        text = f"{self.name.split('/')[0]} is an option of {', '.join(most)}{' and ' if most else ''}{last}: {word} "
         if not self.shared:
-            return said + "has no such number or choice"
-        return said + ("sees all examples at once" if word in BATCHES else "searches from atom to atom")
+            return text + "has no such number or choice"
+        return text + ("sees all examples at once" if word in BATCHES else "searches from atom to atom")
 
     def value(self, word: str, given: Any) -> object:
         """Return a value as a learner takes it.

@@ -26,9 +26,10 @@ from sqlrl.logic.lexer import nearest
 from sqlrl.wording import counted, shortened
 
 # ---- what a declaration says -------------------------------------------------------------------------
+# Without equality: `Annotated` caches by it, and `Literal`s with the same words in another order are equal.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Above:
     """Finite numbers above a bound; the remedy ends the message about others."""
 
@@ -40,7 +41,7 @@ class Above:
         check_number(name, value, self.low, True, self.remedy)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AtLeast:
     """Finite numbers from a bound on; the remedy ends the message about others."""
 
@@ -52,7 +53,7 @@ class AtLeast:
         check_number(name, value, self.low, False, self.remedy)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Whole:
     """Integers in a range; the reason ends the message about others."""
 
@@ -68,7 +69,6 @@ class Whole:
 Range = Above | AtLeast | Whole
 
 
-# `Annotated` caches by equality, by which `Literal`s with the same words in another order are equal.
 @dataclass(frozen=True, eq=False)
 class Option:
     """How the command line has a parameter: its help, in a phrase, and its name where that is not the parameter's.

@@ -62,6 +62,8 @@ def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()
     assert row["learner"] == LEARNERS[learner].__name__
     kept = json.loads(row["parameters"])
+    # As earlier versions kept it: a run that was stopped then goes on.
+    assert kept["random_state"] == 0
     wanted = {"adagrad": ("regularization", 0.01), "cda": ("label_loss", "f1"), "mira": ("average", False)}
     wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}
     wanted |= {"osl": ("max_length", 3), "likelihood": ("strength", [0.1, 1.0]), "pscg": ("prior_deviation", None)}
