@@ -65,7 +65,7 @@ Constrained = Annotated[
     Constraints | None,
     typer.Option(
         _mode.option.name or "--mode",
-        help=_mode.option.help.capitalize() + ".",
+        help=f"{_mode.option.help[0].upper()}{_mode.option.help[1:]}.",
         show_default=False,
         rich_help_panel=_mode.option.panel,
     ),

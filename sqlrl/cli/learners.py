@@ -249,6 +249,8 @@ def parameters(word: str, given: Any) -> dict[str, Any]:
     --------
     >>> parameters("likelihood", Given(strength="0.1,1", seed=3))
     {'strength': [0.1, 1.0], 'random_state': 3}
+    >>> parameters("likelihood", Given(passes=1, ties="errors"))
+    {}
     >>> parameters("ilp", Given(m="0.5", below_seed=True))
     {'m': 0.5, 'above_seed': False}
     """
@@ -259,6 +261,9 @@ def parameters(word: str, given: Any) -> dict[str, Any]:
         if value is None or (value is False and "/" not in option.name):
             continue
         if word not in option.declared:
+            # What all online learners have may be given to others with its default value, which changes nothing.
+            if option.shared and not option.flag and value == option.first.default:
+                continue
             raise typer.BadParameter(option.refusal(word))
         found[option.declared[word].name] = option.value(word, value)
     return found

@@ -368,7 +368,7 @@ def value_text(value: object) -> str:
     plain: Any = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     if plain is None or isinstance(plain, bool):
         return str(plain).lower()
-    if isinstance(plain, int | float):
+    if isinstance(plain, int | float) and plain == plain:  # noqa: PLR0124 - NaN is no value of a parameter
         return repr(plain)
     if isinstance(plain, list | tuple):
         return f"[{', '.join(map(value_text, plain))}]"
@@ -378,7 +378,8 @@ def value_text(value: object) -> str:
     if not isinstance(plain, str | PurePath):
         raise InputError(f"{shortened(repr(value))} has no text: keep it in a file, and give the path of that")
     text = str(plain)
-    if _WORD.fullmatch(text) and text not in (*_CONSTANTS, "inf"):
+    # What begins like a number, as inf-x does, would be read as one.
+    if _WORD.fullmatch(text) and text.lower() not in _CONSTANTS and not _NUMBER.match(text):
         return text
     return "'" + text.replace("'", "''") + "'"
 
@@ -440,8 +441,8 @@ class _Reader:
         word = self.match(_WORD)
         if word is None:
             raise self.error("a value is missing: give a number, a word, a 'text', true, false, none or a [list]")
-        if word in _CONSTANTS:
-            return _CONSTANTS[word]
+        if word.lower() in _CONSTANTS:  # Python writes True, SQL often TRUE
+            return _CONSTANTS[word.lower()]
         return self.estimator(word) if self.take("(") else word
 
     def estimator(self, word: str) -> Any:
@@ -451,13 +452,21 @@ class _Reader:
             raise self.error(f"there is no estimator {word!r}{nearest(word, self.estimators) or known}")
         kind = self.estimators[word]
         declared = declarations(kind)
-        given = dict(self.items(")", self.parameter))
-        for name, value in given.items():
+        given: dict[str, Any] = {}
+        for name, value in self.items(")", self.parameter):
             if name not in declared:
                 raise unknown_parameter(kind, name)
+            if name in given:
+                raise self.error(f"{name} is given twice: give it once")
             # A word alone is an estimator where one is wanted.
-            if declared[name].estimator and isinstance(value, str) and value in self.estimators:
-                given[name] = self.estimators[value]()
+            alone = declared[name].estimator and isinstance(value, str) and value in self.estimators
+            given[name] = self.made(value, {}) if alone else value
+        return self.made(word, given)
+
+    def made(self, word: str, given: Mapping[str, Any]) -> Any:
+        """Make an estimator, if no parameter that it needs is missing."""
+        kind = self.estimators[word]
+        declared = declarations(kind)
         missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in given]
         if missing:
             raise self.error(f"{word} needs {' and '.join(missing)}: give {missing[0]}=...")

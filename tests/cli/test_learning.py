@@ -53,6 +53,15 @@ def arguments(project: Project, *more: str) -> list[object]:
     return ["learn", project / "cite.duckdb", *model, "--examples", some, *found]
 
 
+def test_the_help_begins_sentences_and_leaves_words_of_options_as_they_are(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    shown = " ".join(run("learn", "--help").out.split())
+    assert "All in both if it is not given." in shown
+    assert "Of mestimate: a number, or" in shown
+
+
 @pytest.mark.parametrize("learner", [word for word in LEARNERS if word != "ilp"])
 def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     done = run(*arguments(project, "--learner", learner, *CHOICES.get(learner, []), "--json"))

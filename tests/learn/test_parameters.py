@@ -122,6 +122,26 @@ def test_any_value_comes_back(value: Any) -> None:
     assert repr(found) == repr(value)
 
 
+@pytest.mark.parametrize("value", ["inf", "inf-x", "inf+1", "True", "NONE", "nan", "1e5", "it's", "", "l+i"])
+def test_a_text_that_looks_like_another_value_comes_back(value: str) -> None:
+    assert parse_value(value_text(value), WORDS) == value
+
+
+def test_truth_values_are_read_as_python_and_sql_write_them() -> None:
+    assert [parse_value(text, {}) for text in ("true", "True", "FALSE", "None", "NULLS")] == [
+        True,
+        True,
+        False,
+        None,
+        "NULLS",
+    ]
+
+
+def test_what_is_not_a_number_has_no_text() -> None:
+    with pytest.raises(InputError, match=r"^nan has no text"):
+        value_text(float("nan"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -133,6 +153,8 @@ def test_any_value_comes_back(value: Any) -> None:
         ("adgrad()", "there is no estimator 'adgrad'; did you mean 'adagrad'"),
         ("cda(sigm=1)", "CDA has no parameter 'sigm'; did you mean 'sigma'"),
         ("osl()", r"osl needs modes: give modes=\.\.\."),
+        ("constrained(learner=osl)", r"osl needs modes: give modes=\.\.\."),
+        ("cda(sigma=1, sigma=2)", "sigma is given twice: give it once"),
     ],
 )
 def test_a_text_of_no_value_is_refused_with_its_place(text: str, message: str) -> None:

@@ -28,7 +28,7 @@ ByEvaluation = Annotated[Evaluation, Option("the score (evalfn)", panel=CLAUSES)
 M = Annotated[
     float | Literal["likelihood"],
     Option(
-        "mestimate: a number, or `likelihood` for the likeliest one",
+        "of mestimate: a number, or `likelihood` for the likeliest one",
         panel=CLAUSES,
         value="X|likelihood",
         default="the bias', or auto_m's",
