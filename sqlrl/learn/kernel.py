@@ -110,7 +110,7 @@ def predict(
     now: FloatArray,
     world: BoolArray,
 ) -> int:
-    """Write the most probable world of the k-th example, all of it forests and components of small treewidth, for weights `now`.
+    """Write the most probable world of the k-th example, all forests and components of small treewidth, for weights `now`.
 
     `now` has shape (m,), 0 for hard clauses; `linear`, of shape (n,), is what each atom adds when it is true, besides the
     clauses. `theta_unary` and `theta_pair` are room for what each state and each pair entry of the forests adds; the tables of
@@ -418,7 +418,7 @@ def learn_compiled(
     random: Stream,
     recording: bool,
 ) -> tuple[int, Changes, int]:
-    """Predict, compare and update for the examples begin to end - 1, all of forests and components of small treewidth, in place.
+    """Predict, compare and update for the examples begin to end - 1, all forests and components of small treewidth, in place.
 
     With a `chain` it learns from samples, of some `sweeps`; the examples then have no hard clauses. `state`, `tally`, `rates`
     and `work` have one place for each local clause of the network. `done` is the number of steps so far: the first example here

@@ -46,7 +46,7 @@ from sqlrl.solve.structure import compile_network
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a pass recorded: a row of each example, the predicted worlds, shape (n,), and changes of local clauses, steps from 1."""
+    """What a pass recorded: a row of each example, predicted worlds, shape (n,), and changes of local clauses, steps from 1."""
 
     rows: StepRows
     predicted: BoolArray
