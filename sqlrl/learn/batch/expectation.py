@@ -84,7 +84,7 @@ def _add_units(indptr: IntArray, indices: IntArray, unit: IntArray, worlds: Bool
 
 
 def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
-    """The counts of all clauses in several worlds, shape (s, n): n minus `network.base`, 0 for hard clauses, shape (s, m).
+    """The counts of all clauses in s worlds, shape (s, m): n minus `network.base`, 0 for hard clauses.
 
     Examples
     --------

@@ -218,6 +218,8 @@ class Design:
 
     Parameters
     ----------
+    choices : Choices
+        k columns.
     column : int64 array, shape (m,)
         The column of each clause; -1 for one whose count the labels cannot tell from any other: its weight is 0.
     first : int64 array, shape (k,)

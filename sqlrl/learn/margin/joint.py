@@ -137,7 +137,7 @@ def is_joint(network: Network, *, relaxed: bool) -> bool:
 
 
 def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArray) -> Joint:
-    """Write the training problem with the Hamming loss as one program; only hard clauses have rows.
+    """Write the training problem with the Hamming loss as one program, where only hard clauses have rows.
 
     `fixed`, of shape (n,), are truths that hard clauses fix, `FREE` for others; `scale`, of shape (g,), is by which the counts
     of each group are multiplied.

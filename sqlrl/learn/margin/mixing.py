@@ -373,7 +373,7 @@ class Mixing:
         return self.independent(price), self.cut(price)
 
     def independent(self, price: float) -> FloatArray:
-        """Return weights that are best if clauses joining atoms had none, shape (m,); `price` is C, the cost of an atom's loss."""
+        """Return weights, shape (m,), best if clauses joining atoms had none; `price` is C, what one wrong atom costs."""
         truth = self._truth
         self._climb(self._alone, truth, self._label_violated.copy(), price)
         return np.asarray(price * (self._units.T @ (self._labels - truth)), dtype=np.float64)
