@@ -23,14 +23,8 @@ from sqlrl.learn.settings import Update
 class AdaGradRates(NamedTuple):
     """The numbers of equation 1.
 
-    Parameters
-    ----------
-    regularization : float
-        Lambda, the weight of the L1 penalty; 0 or more.
-    learning_rate : float
-        Eta; above 0.
-    delta : float
-        Added to the root of the summed squares; 0 or more.
+    `regularization` is lambda, the weight of the L1 penalty, 0 or more; `learning_rate` is eta, above 0; `delta`, 0 or more, is
+    added to the root of the summed squares.
     """
 
     regularization: float = 0.001
@@ -43,8 +37,6 @@ class AdaGradState(NamedTuple):
 
     Parameters
     ----------
-    steps : int
-        Number of steps so far.
     weight : float array, shape (m,)
         The weight (log-odds) right after step `last`. The L1 discounts since then are not taken off: see `weight_after`.
     squares : float array, shape (m,)
@@ -112,20 +104,11 @@ def total_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> 
 def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: AdaGradRates) -> float:
     """Equation 1 for one clause with a delta n other than 0, in place; returns the weight after the step.
 
-    With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, that is
-    sign(u) * max(|u| - lambda * eta / H, 0). In steps where its delta n is 0 a clause is only discounted.
+    With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, that is sign(u) * max(|u| -
+    lambda * eta / H, 0). In steps where its delta n is 0 a clause is only discounted.
 
-    Parameters
-    ----------
-    state : AdaGradState
-        Its arrays are changed; `steps` is not looked at.
-    i : int
-        The clause.
-    delta_n : int
-        Its count in the observed minus its count in the predicted world.
-    step : int
-        The step, counted from 1.
-    rates : AdaGradRates
+    `delta_n` is the count of clause i in the observed minus that in the predicted world; `step` counts from 1, and
+    `state.steps` is not looked at.
 
     Examples
     --------

@@ -21,14 +21,8 @@ from sqlrl.learn.settings import LabelLoss, Update
 class AdditiveRates(NamedTuple):
     """How long a step is.
 
-    Parameters
-    ----------
-    learning_rate : float
-        The factor of delta n without `margin`.
-    margin : bool
-        MIRA: as far as the loss asks for. Else always `learning_rate`.
-    f1 : bool
-        The label loss is 1 - F1; else the number of wrong atoms.
+    `learning_rate` is the factor of delta n without `margin`; with it (MIRA) a step is as long as the loss asks for. With `f1`
+    the label loss is 1 - F1, else the number of wrong atoms.
     """
 
     learning_rate: float = 1.0
@@ -39,16 +33,8 @@ class AdditiveRates(NamedTuple):
 class AdditiveState(NamedTuple):
     """What the learner remembers of m clauses; clause i has place i.
 
-    Parameters
-    ----------
-    steps : int
-        Number of steps so far.
-    weight : float array, shape (m,)
-        The weight (log-odds).
-    total : float array, shape (m,)
-        Sum of the weights after each of the steps 1 to `last`.
-    last : int64 array, shape (m,)
-        The last step, counted from 1, that changed the weight; 0 if there was none.
+    `weight`, of shape (m,), is in log-odds; `total` (m,) is the sum of the weights after each of the steps 1 to `last`, and
+    `last` (m,) the last step, counted from 1, that changed the weight; 0 if there was none.
     """
 
     steps: int

@@ -86,14 +86,8 @@ class Components(NamedTuple):
 class Tally(NamedTuple):
     """Counters of each clause, shape (m,).
 
-    Parameters
-    ----------
-    met : int64 array
-        Steps whose example has an open ground clause of the clause.
-    updates : int64 array
-        Steps with a delta n other than 0.
-    delta_n : int64 array
-        Sum of delta n over all steps.
+    `met` counts the steps whose example has an open ground clause of the clause, `updates` those with a delta n other than 0;
+    `delta_n` is the sum of delta n over all steps.
     """
 
     met: IntArray

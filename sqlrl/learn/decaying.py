@@ -27,14 +27,9 @@ DIRECT = 64
 class DecayingRates(NamedTuple):
     """How long a step is.
 
-    Parameters
-    ----------
-    sigma : float
-        The weight of the regulariser, above 0: the longest step at step t is 1 / (sigma * t).
-    ascent : bool
-        CDA: no longer than the loss asks for. Else always 1 / (sigma * t), the subgradient method.
-    f1 : bool
-        The label loss is 1 - F1; else the number of wrong atoms.
+    `sigma`, above 0, is the weight of the regulariser: the longest step at step t is 1 / (sigma * t). With `ascent` (CDA) it is
+    no longer than the loss asks for, else always 1 / (sigma * t), the subgradient method. With `f1` the label loss is 1 - F1,
+    else the number of wrong atoms.
     """
 
     sigma: float = 0.0001
@@ -45,16 +40,9 @@ class DecayingRates(NamedTuple):
 class DecayingState(NamedTuple):
     """What the learner remembers of m clauses; clause i has place i.
 
-    Parameters
-    ----------
-    steps : int
-        Number of steps so far.
-    theta : float array, shape (m,)
-        Step times weight: the weight after step t >= `last` is theta / t.
-    total : float array, shape (m,)
-        Sum of the weights after each of the steps 1 to `last`.
-    last : int64 array, shape (m,)
-        The last step, counted from 1, that changed theta; 0 if there was none.
+    `theta`, of shape (m,), is step times weight: the weight after step t >= `last` is theta / t. `total` (m,) is the sum of the
+    weights after each of the steps 1 to `last`, and `last` (m,) the last step, counted from 1, that changed theta; 0 if there
+    was none.
     """
 
     steps: int
@@ -84,12 +72,7 @@ def _tail(n: int) -> float:
 
 @kernel
 def harmonic_between(first: int, last: int) -> float:
-    """The sum of 1 / s for s from first + 1 to last, to the rounding of a few operations.
-
-    Parameters
-    ----------
-    first, last : int
-        0 <= first <= last.
+    """The sum of 1 / s for s from first + 1 to last, 0 <= first <= last, to the rounding of a few operations.
 
     Notes
     -----
@@ -131,18 +114,8 @@ def total_after(state: DecayingState, i: int, step: int) -> float:
 def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: float) -> None:
     """w_{t+1} = (t - 1) / t * w_t + size * delta n for one clause, in place.
 
-    Parameters
-    ----------
-    state : DecayingState
-        Its arrays are changed; `steps` is not looked at.
-    i : int
-        The clause.
-    delta_n : int
-        Its count in the observed minus its count in the other world.
-    step : int
-        The step t, counted from 1.
-    size : float
-        From `step_size`.
+    `delta_n` is the count of clause i in the observed minus that in the other world, and `size` is from `step_size`; `step` is
+    t, counted from 1, and `state.steps` is not looked at.
     """
     total = total_after(state, i, step - 1)
     state.theta[i] += step * size * delta_n
@@ -152,19 +125,10 @@ def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: f
 
 @kernel
 def step_size(rates: DecayingRates, loss: float, product: float, square: float, step: int) -> float:
-    """The factor of delta n in the update of step t.
+    """The factor of delta n in the update of step t, counted from 1.
 
-    Parameters
-    ----------
-    rates : DecayingRates
-    loss : float
-        The label loss of the other world, less what fixed features add to the score of the observed one over it.
-    product : float
-        The weights before the step times delta n.
-    square : float
-        The sum of the squares of delta n, above 0.
-    step : int
-        t, counted from 1.
+    `loss` is the label loss of the other world, less what fixed features add to the score of the observed one over it;
+    `product` the weights before the step times delta n; `square` the sum of the squares of delta n, above 0.
 
     Notes
     -----

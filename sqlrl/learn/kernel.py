@@ -110,28 +110,11 @@ def predict(
     now: FloatArray,
     world: BoolArray,
 ) -> int:
-    """Write the most probable world of the k-th example, all of it forests and components of small treewidth, under the current weights `now`.
+    """Write the most probable world of the k-th example, all forests and components of small treewidth, for weights `now`.
 
-    Parameters
-    ----------
-    window : WindowArrays
-    forest : Forest
-    bounded : Bounded or None
-        Its tables are overwritten.
-    k : int
-        Place of the example in the sequence.
-    theta_unary, theta_pair : float arrays
-        Room for what each state and each pair entry of the forests adds.
-    linear : float array, shape (n,)
-        What each atom adds when it is true, besides the clauses.
-    now : float array, shape (m,)
-        0 for hard clauses.
-    world : bool array, shape (n,)
-
-    Returns
-    -------
-    int
-        -1, or a variable of `Structure.variables` whose component has no world.
+    `now` has shape (m,), 0 for hard clauses; `linear`, of shape (n,), is what each atom adds when it is true, besides the
+    clauses. `theta_unary` and `theta_pair` are room for what each state and each pair entry of the forests adds; the tables of
+    `bounded` are overwritten. Returns -1, or a variable of `Structure.variables` whose component has no world.
     """
     stuck: int = _predict_forest(forest, k, theta_unary, theta_pair, linear, now, world)
     # Alone, so that numba leaves it out where there is None.
@@ -147,18 +130,9 @@ def predict(
 class Chain(NamedTuple):
     """The chain of a window, between two examples always at its start.
 
-    Parameters
-    ----------
-    state : ChainState
-        Costs and linear terms are written before an example runs.
-    start : bool array, shape (n,)
-        Where each example starts.
-    visit_start, visit : int64 and int32 arrays
-        Example k draws `visit[visit_start[k]:visit_start[k + 1]]`, as in `Sweep`.
-    gain, fixes : float and int64 arrays
-        As in `Sweep`.
-    total, square : float arrays, shape (n,)
-        Sums that a sweep adds to, of no use here.
+    Each example starts at `start`, of shape (n,); costs and linear terms are written to `state` before it runs. Example k draws
+    `visit[visit_start[k]:visit_start[k + 1]]`, as in `Sweep`, which also has `gain` and `fixes`. `total` and `square`, of shape
+    (n,), are sums that a sweep adds to, of no use here.
     """
 
     state: ChainState
@@ -361,10 +335,7 @@ def finish(
 ) -> int:
     """Score and record the worlds in `work`, then learn from the k-th example, in place.
 
-    Returns
-    -------
-    int
-        How many clauses have a delta n other than 0: `work.changed` begins with them, ascending.
+    Returns how many clauses have a delta n other than 0: `work.changed` begins with them, ascending.
     """
     wrong, atoms, same = 0, 0, True
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -445,35 +416,14 @@ def learn_compiled(
     random: Stream,
     recording: bool,
 ) -> tuple[int, Changes, int]:
-    """Predict, compare and update for the examples begin to end - 1, all of forests and components of small treewidth; in place.
+    """Predict, compare and update for the examples begin to end - 1, all forests and components of small treewidth, in place.
 
-    Parameters
-    ----------
-    window, forest, bounded
-        The window.
-    chain : Chain or None
-        To learn from samples; the examples then have no hard clauses.
-    begin, end : int
-        Places in the sequence of examples.
-    state, tally, rates, work
-        Arrays of one place for each local clause of the network.
-    done : int
-        Steps so far; the first example here is step `done + 1`.
-    rows : StepRows
-        Filled at the places begin to end - 1.
-    changes, used
-        Appended to if `recording`.
-    augmentation : float
-        What each wrong atom adds to the world of delta n; 0 for the predicted world.
-    sweeps, random
-        Of the chain.
-    recording : bool
-        Whether to note what each step changes.
+    With a `chain` it learns from samples, of some `sweeps`; the examples then have no hard clauses. `state`, `tally`, `rates`
+    and `work` have one place for each local clause of the network. `done` is the number of steps so far: the first example here
+    is step `done + 1`. `rows` is filled at the places begin to end - 1; `changes`, of which `used` are used, are appended to if
+    `recording`. `augmentation` is what each wrong atom adds to the world of delta n; 0 for the predicted world.
 
-    Returns
-    -------
-    tuple of int, Changes and int
-        -1 or a variable whose component has no world; the changes; how many of them are used.
+    Returns -1 or a variable whose component has no world; the changes; how many of them are used.
     """
     trees = forest.arrays
     theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))

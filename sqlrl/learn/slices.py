@@ -16,20 +16,9 @@ from sqlrl.solve.structure import pointers, ragged_ranges
 class Slices:
     """Atoms, rows and hard unit clauses of a network, sorted by the examples of a sequence.
 
-    Parameters
-    ----------
-    network : Network
-        The network.
-    examples : int64 array, shape (e,)
-        The examples; one that occurs twice has its atoms twice.
-    atom_start, atom : int64 arrays
-        Example k has the atoms `atom[atom_start[k]:atom_start[k + 1]]`, ascending.
-    row_start, row : int64 arrays
-        Its rows likewise.
-    unit_start, unit : int64 arrays
-        Positions in `Network.hard_units` likewise.
-    place : int64 array, shape (n,)
-        Position of each atom among the atoms of its example.
+    Example k has the atoms `atom[atom_start[k]:atom_start[k + 1]]`, ascending; its rows, and its positions in
+    `Network.hard_units`, likewise. `place`, of shape (n,), is the position of each atom among the atoms of its example. An
+    example that occurs twice in `examples`, of shape (e,), has its atoms twice.
     """
 
     network: Network
@@ -67,12 +56,7 @@ def _refuse(network: Network, kind: str, a: int, b: int) -> InputError:
 
 
 def row_examples(network: Network) -> IntArray:
-    """The example of each row, shape (r,).
-
-    Raises
-    ------
-    InputError
-        A row or a block joins atoms of two examples.
+    """The example of each row, shape (r,); a row or a block that joins atoms of two examples is an InputError.
 
     Examples
     --------
@@ -99,23 +83,9 @@ def row_examples(network: Network) -> IntArray:
 
 
 def cut(network: Network, examples: IntArray) -> Slices:
-    """Sort the atoms and rows of a network by example.
+    """Sort the atoms and rows of a network by example; a row or a block that joins atoms of two examples is an InputError.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, r rows.
-    examples : int64 array, shape (e,)
-        The wanted examples in any order; those without atoms have empty slices.
-
-    Returns
-    -------
-    Slices
-
-    Raises
-    ------
-    InputError
-        A row or a block joins atoms of two examples.
+    The wanted `examples`, of shape (e,), come in any order; those without atoms have empty slices.
 
     Examples
     --------
@@ -144,15 +114,9 @@ def cut(network: Network, examples: IntArray) -> Slices:
 def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray]:
     """The network of the k-th example, with the clauses that occur in it and no others.
 
-    Returns
-    -------
-    Network
-        Ids of atoms and clauses are those of the whole. Its counts are those of the whole up to a constant (`base`,
-        `total`, `evidence_violated` and `open` are 0): use differences of counts.
-    int64 array
-        The atoms of the whole that its atoms are.
-    int64 array
-        The local clauses of the whole that its clauses are.
+    With it come the atoms and the local clauses of the whole that its atoms and clauses are; their ids are those of the whole.
+    Its counts are those of the whole up to a constant (`base`, `total`, `evidence_violated` and `open` are 0): use differences
+    of counts.
 
     Examples
     --------

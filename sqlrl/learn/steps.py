@@ -46,17 +46,7 @@ from sqlrl.solve.structure import compile_network
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a pass recorded.
-
-    Parameters
-    ----------
-    rows : StepRows
-        One place for each example.
-    predicted : bool array, shape (n,)
-        The predicted worlds.
-    changes : Changes
-        Updated clauses, as local clauses; steps from 1.
-    """
+    """What a pass recorded: a row of each example, predicted worlds, shape (n,), and changes of local clauses, steps from 1."""
 
     rows: StepRows
     predicted: BoolArray
@@ -201,27 +191,10 @@ def learn_examples(
 ) -> Learned:
     """Take one step for each example of a sliced network, in order.
 
-    Parameters
-    ----------
-    slices : Slices
-        e examples.
-    truth : bool array, shape (n,)
-        The labels.
-    state, tally
-        Of the network's local clauses; their arrays are changed, also when an exception ends the pass.
-    parameters : Parameters
-        How to learn.
-    names : Names
-        Words for errors.
-    random : Stream
-        For sampled worlds; changed.
-    compiled : bool
-        Take examples whose components are all forests or have small treewidth in compiled code. Without it, all go the general way, with the
-        same result but where several worlds of a bounded component are most probable.
-
-    Returns
-    -------
-    Learned
+    `truth`, of shape (n,), holds the labels. The arrays of `state` and `tally`, of the network's local clauses, are changed,
+    also when an exception ends the pass, and so is `random`, for sampled worlds. With `compiled`, examples whose components are
+    all forests or have small treewidth are taken in compiled code. Without it, all go the general way, with the same result but
+    where several worlds of a bounded component are most probable.
     """
     run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"

@@ -45,22 +45,7 @@ def two_worlds(
 
     Where samples are learned from, the predicted world is no more than shown: no search proves it.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    weights : float array, shape (m,)
-    loss : float array, shape (n,), or None
-        Added for each true atom of the second.
-    parameters : Parameters
-        How worlds are found.
-    describe : callable
-        Words for ground clauses.
-
-    Raises
-    ------
-    InfeasibleError
-        The hard clauses cannot all hold.
+    `loss`, of shape (n,), is added for each true atom of the second. Hard clauses that cannot all hold are an InfeasibleError.
 
     Examples
     --------
@@ -80,27 +65,11 @@ def two_worlds(
 def relaxed_world(
     network: Network, weights: FloatArray, loss: FloatArray | None, *, seed: int, describe: Describe | None
 ) -> BoolArray:
-    """The linear relaxation of the most probable world, rounded.
+    """The linear relaxation of the most probable world, rounded, shape (n,).
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    weights : float array, shape (m,)
-    loss : float array, shape (n,), or None
-        Added for each true atom.
-    seed, describe
-        For the error where hard clauses cannot all hold.
-
-    Returns
-    -------
-    bool array, shape (n,)
-        It may violate hard clauses where the relaxation is fractional; blocks hold.
-
-    Raises
-    ------
-    ConflictError
-        Hard clauses cannot all hold, and the relaxation shows it.
+    It may violate hard clauses where the relaxation is fractional; blocks hold. `loss`, of shape (n,), is added for each true
+    atom. Where the relaxation shows that hard clauses cannot all hold, it is a ConflictError; `seed` and `describe` are for
+    that.
 
     Notes
     -----
@@ -143,23 +112,7 @@ def _scaled(weighted: WeightedNetwork) -> WeightedNetwork:
 
 
 def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sweeps: int, random: Stream) -> BoolArray:
-    """The world after some sweeps of a Markov chain that starts at the labels.
-
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    weights : float array, shape (m,)
-    truth : bool array, shape (n,)
-        The labels.
-    sweeps : int
-        1 or more.
-    random : Stream
-        Changed.
-
-    Returns
-    -------
-    bool array, shape (n,)
+    """The world, of shape (n,), after some sweeps, 1 or more, of a Markov chain that starts at the labels `truth`.
 
     Notes
     -----

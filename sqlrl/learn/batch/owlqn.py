@@ -30,19 +30,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A point, and what is known there.
+    """A point, shape (m,), and what is known there.
 
-    Parameters
-    ----------
-    point : float array, shape (m,)
-    value : float
-        Smooth part and penalty.
-    gradient : float array, shape (m,)
-        Of the smooth part.
-    steepest : float array, shape (m,)
-        The pseudo-gradient; 0 exactly at the optimum.
-    step : float
-        Length of the last step along its direction.
+    `value` is that of smooth part and penalty, `gradient` (m,) that of the smooth part, and `steepest` (m,) the
+    pseudo-gradient, 0 exactly at the optimum; `step` is the length of the last step along its direction.
     """
 
     point: FloatArray
@@ -55,14 +46,7 @@ class State:
 def pseudo_gradient(point: FloatArray, gradient: FloatArray, penalty: FloatArray) -> FloatArray:
     """The subgradient of `f(x) + sum(penalty * |x|)` that is nearest to 0, coordinate by coordinate.
 
-    Parameters
-    ----------
-    point, gradient, penalty : float arrays, shape (m,)
-        x, the gradient of f at x, and the penalties, 0 or more.
-
-    Returns
-    -------
-    float array, shape (m,)
+    x, the gradient of f at x, and the penalties, 0 or more, have shape (m,).
 
     Notes
     -----
@@ -105,20 +89,8 @@ def two_loop(memory: deque[Pair], vector: FloatArray) -> FloatArray:
 def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: int = 10) -> Iterator[State]:
     """Minimise `f(x) + sum(penalty * |x|)` for a smooth convex f, step by step.
 
-    Parameters
-    ----------
-    smooth : callable
-        f and its gradient.
-    start : float array, shape (m,)
-    penalty : float array, shape (m,)
-        0 or more.
-    memory : int
-        Steps from which curvature is estimated.
-
-    Yields
-    ------
-    State
-        The start, and after each step; no more when no step decreases the value beyond rounding.
+    It yields the start, and the point after each step; no more when no step decreases the value beyond rounding. `start` and
+    `penalty`, 0 or more, have shape (m,); `memory` is the number of steps from which curvature is estimated.
 
     Notes
     -----

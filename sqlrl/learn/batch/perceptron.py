@@ -21,14 +21,7 @@ HowWorlds = Literal["exact", "relaxed", "walksat"]
 
 
 def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
-    """The true ones among the groundings that evidence leaves open, shape (m,).
-
-    Parameters
-    ----------
-    network : Network
-        m clauses.
-    counts : float array, shape (m,)
-        Of a world, as `count_worlds` gives them.
+    """The true ones among the groundings that evidence leaves open, shape (m,), from the counts of a world by `count_worlds`.
 
     Examples
     --------

@@ -23,16 +23,9 @@ INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_inf
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All training examples at once.
+    """All training examples at once: their network, the label of each atom, shape (n,), and words for messages.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses, of all training examples.
-    truth : bool array, shape (n,)
-        The label of each atom; helper atoms have the truth that the labels give them.
-    names : Names
-        Words for clauses, examples and atoms in messages.
+    Helper atoms have the truth that the labels give them.
     """
 
     network: Network
@@ -79,12 +72,7 @@ Report = Callable[[Iteration], None]
 
 
 def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
-    """Return iterations as a table.
-
-    Returns
-    -------
-    pyarrow.Table
-        Of `ITERATION_SCHEMA`.
+    """Return iterations as a table of `ITERATION_SCHEMA`.
 
     Examples
     --------
@@ -97,15 +85,7 @@ def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
 def support_table(network: Network) -> pa.Table:
     """Return for each clause the number of query atoms in its open ground clauses; helper atoms do not count.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns `clause` and `support`, m rows.
+    The columns are `clause` and `support`.
 
     Examples
     --------
@@ -125,25 +105,11 @@ def support_table(network: Network) -> pa.Table:
 
 
 def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:
-    """Leave examples out; clauses keep their ids, and counts are then right up to a constant.
+    """Leave `examples` out; clauses keep their ids, and counts are then right up to a constant.
 
-    Parameters
-    ----------
-    problem : Problem
-    examples : int64 array
-        Those to leave out.
-    words : tuple of str
-        For the error: what cannot be done with the examples, and the remedy.
-
-    Returns
-    -------
-    Problem
-        `base`, `total`, `evidence_violated` and `open` of its network are those of the whole: use differences of counts.
-
-    Raises
-    ------
-    InputError
-        A ground clause or a block joins an atom of these examples with one of the others.
+    `base`, `total`, `evidence_violated` and `open` of the network are those of the whole: use differences of counts. A ground
+    clause or a block that joins an atom of these examples with one of the others is an InputError, for which `words` say what
+    cannot be done with the examples, and the remedy.
 
     Examples
     --------
@@ -227,19 +193,9 @@ def _moved(literals: IntArray, place: IntArray) -> IntArray:
 
 
 def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
-    """Number the distinct ones of some columns.
+    """Number the distinct ones of some columns from 0, in the order of the first of each; -1 for other columns, shape (m,).
 
-    Parameters
-    ----------
-    counts : scipy.sparse.csc_array, shape (n, m)
-        With sorted indices, without duplicates and stored zeros.
-    columns : int64 array
-        Those to number.
-
-    Returns
-    -------
-    int64 array, shape (m,)
-        From 0, in the order of the first column of each; -1 for other columns.
+    `counts`, of shape (n, m), has sorted indices, without duplicates and stored zeros.
 
     Examples
     --------
@@ -258,10 +214,7 @@ def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
 def fixed_values(problem: Problem, *, seed: int) -> Values:
     """The atoms that hard clauses and blocks fix, as far as units show it: 0, 1 or -1 (free), shape (n,).
 
-    Raises
-    ------
-    ConflictError
-        The hard clauses cannot all hold, and units show it.
+    Hard clauses that cannot all hold are a ConflictError where units show it.
     """
     from sqlrl.solve.sampling.propagation import propagate
     from sqlrl.solve.weighted import weigh

@@ -19,16 +19,9 @@ Separation = Literal["relaxed", "exact"]
 class Cut:
     """One constraint: ``weights @ delta + fixed >= loss - n * slack`` for n mega-examples.
 
-    Parameters
-    ----------
-    clause : int64 array, shape (k,)
-        Local clauses, ascending, none hard.
-    delta : int64 or float array, shape (k,)
-        How much larger their counts are in the labels than in the world; none is 0.
-    loss : float
-        The loss of the world, summed over mega-examples.
-    fixed : float
-        What soft evidence adds to the labels' score over the world's (log-odds).
+    `clause`, of shape (k,), are local clauses, ascending, none hard; `delta` (k,) is how much larger their counts are in the
+    labels than in the world; none is 0. `loss` is that of the world, summed over mega-examples, and `fixed` what soft evidence
+    adds to the labels' score over the world's (log-odds).
 
     Notes
     -----
@@ -54,21 +47,9 @@ class Cut:
 class Cuts:
     """All cuts so far, divided by the number of mega-examples, with their inner products.
 
-    Parameters
-    ----------
-    clauses : int
-        The number m of clauses.
-    examples : int
-        The number n of mega-examples.
-
-    Attributes
-    ----------
-    matrix : scipy.sparse.csr_array of float, shape (k, m)
-        The count differences of each cut, divided by n: the rows a of ``a @ weights >= demand - slack``.
-    demand : float array, shape (k,)
-        The margin that each asks for: its loss less the fixed part, divided by n.
-    gram : float array, shape (k, k)
-        Inner products of the rows.
+    `matrix`, of shape (k, m), has the count differences of each cut, divided by n: the rows a of
+    ``a @ weights >= demand - slack``. `demand` (k,) is the margin that each asks for: its loss less the fixed part, divided by
+    n.
 
     Examples
     --------

@@ -34,12 +34,7 @@ Solver = Callable[[FloatArray], FloatArray]
 
 
 class Systems:
-    """Equations with the matrix ``strength * F @ F.T + diag(d) + R.T @ diag(p) @ R``, of the features F and rows R of a program.
-
-    Parameters
-    ----------
-    joint : Joint
-        k truths, g groups.
+    """Equations with the matrix ``strength * F @ F.T + diag(d) + R.T @ diag(p) @ R``, of features F and rows R of a program.
 
     Notes
     -----
@@ -153,18 +148,10 @@ DONE = 0.001
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """Weights with bounds on the least objective.
+    """Weights, shape (g,), with bounds on the least objective.
 
-    Parameters
-    ----------
-    weights : float array, shape (g,)
-    upper : float
-        The objective of the weights.
-    lower : float
-        No weights have a lower one.
-    excess : float
-        By how much the labels score less than a world and its loss; below 0 only where the labels are no world.
-    steps : int
+    `upper` is the objective of the weights, and no weights have a lower one than `lower`. `excess` is by how much the labels
+    score less than a world and its loss; below 0 only where the labels are no world.
     """
 
     weights: FloatArray
@@ -184,11 +171,6 @@ class _Point:
 
 class Interior:
     """Minimises ``|v|^2 / 2 + strength * slack(v)`` over the weights v of a joint program.
-
-    Parameters
-    ----------
-    joint : Joint
-        k truths, g groups.
 
     Notes
     -----
@@ -215,21 +197,9 @@ class Interior:
         self._size = len(joint.limit) + 2 * k
 
     def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[float, float], None]) -> Reached:
-        """Solve until the bounds differ by `tolerance`, in at most `limit` steps.
+        """Solve until the bounds differ by `tolerance`, in at most `limit` steps; the result has the best weights seen.
 
-        Parameters
-        ----------
-        strength : float
-            What the slack costs.
-        tolerance : float
-        limit : int
-        report : callable
-            Called with upper and lower bound in each step.
-
-        Returns
-        -------
-        Reached
-            The best weights seen.
+        `strength` is what the slack costs; `report` is called with upper and lower bound in each step.
         """
         linear = self.joint.gain + strength * (self.joint.features @ self.joint.offset)
         point = self._start(strength, linear)
@@ -331,11 +301,6 @@ def _reach(values: FloatArray, change: FloatArray) -> float:
 class Linear:
     """Minimises ``|v|_1 + strength * slack(v)`` over the weights v of a joint program.
 
-    Parameters
-    ----------
-    joint : Joint
-        k truths, g groups.
-
     Notes
     -----
     With v as the difference of two parts and a multiplier for each row, the slack is that of a linear program, whose dual values
@@ -359,13 +324,7 @@ class Linear:
         self._matrix = sparse.vstack([each, sparse.csr_array(whole[np.newaxis])], format="csc")
 
     def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[float, float], None]) -> Reached:
-        """Solve; parameters and result are those of `Interior.solve`, and there is one step.
-
-        Raises
-        ------
-        UnsolvedError
-            HiGHS gave up.
-        """
+        """Solve; parameters and result are those of `Interior.solve`, and there is one step."""
         joint = self.joint
         (k, g), r = joint.features.shape, len(joint.limit)
         cost = np.concatenate([np.ones(2 * g), np.zeros(r + k), [strength]])

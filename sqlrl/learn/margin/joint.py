@@ -28,22 +28,14 @@ BROKEN = 1e-9
 class Joint:
     """The slack of weights as the largest value of a linear function over a polytope of worlds.
 
-    For weights v of g groups of clauses it is 0 or, if that is more, the largest ``constant + gain @ u + v @ (features.T @ u - offset)`` over
-    ``0 <= u <= high`` and ``rows @ u <= limit``, where u are truths, perhaps between false and true: what the labels score
-    less than a world and its loss.
+    For weights v of g groups of clauses it is 0 or, if that is more, the largest
+    ``constant + gain @ u + v @ (features.T @ u - offset)`` over ``0 <= u <= high`` and ``rows @ u <= limit``, where u are
+    truths, perhaps between false and true: what the labels score less than a world and its loss.
 
-    Parameters
-    ----------
-    features : float array, shape (k, g)
-        What each truth adds to the counts of each group of clauses.
-    gain, high : float arrays, shape (k,)
-        What it adds to loss and soft evidence; its largest value.
-    rows : scipy.sparse.csr_array of float, shape (r, k)
-    limit : float array, shape (r,)
-    offset : float array, shape (g,)
-        The counts of the labels, less those of u = 0.
-    constant : float
-        Loss and soft evidence of u = 0, less the soft evidence of the labels.
+    For k truths, `features`, of shape (k, g), is what each truth adds to the counts of each group of clauses, `gain` (k,) what
+    it adds to loss and soft evidence, and `high` (k,) its largest value; `rows` has shape (r, k), and `limit` (r,). `offset`
+    (g,) holds the counts of the labels, less those of u = 0; `constant` is loss and soft evidence of u = 0, less the soft
+    evidence of the labels.
     """
 
     features: FloatArray
@@ -87,12 +79,8 @@ class Joint:
 class Groups:
     """Clauses that have the same counts in every world are one, up to the penalty.
 
-    Parameters
-    ----------
-    group : int64 array, shape (m,)
-        -1 for clauses without a weight, and those that no truth changes: their weight is 0.
-    first, size : int64 arrays, shape (g,)
-        The first clause of each group, and their number.
+    `group`, of shape (m,), is -1 for clauses without a weight, and those that no truth changes: their weight is 0. `first` and
+    `size`, of shape (g,), are the first clause of each group, and their number.
     """
 
     group: IntArray
@@ -138,11 +126,7 @@ def group_clauses(network: Network) -> Groups:
 def is_joint(network: Network, *, relaxed: bool) -> bool:
     """Whether the training problem of a network is small, and only hard clauses and blocks join its atoms.
 
-    Parameters
-    ----------
-    network : Network
-    relaxed : bool
-        Whether worlds may be those of the linear relaxation: of blocks alone they are true worlds anyway.
+    With `relaxed` worlds may be those of the linear relaxation: of blocks alone they are true worlds anyway.
     """
     atoms, clauses = len(network.atoms), len(network.clauses)
     joined = len(network.row_clause) > 0 or len(network.block_exact) > 0
@@ -153,18 +137,10 @@ def is_joint(network: Network, *, relaxed: bool) -> bool:
 
 
 def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArray) -> Joint:
-    """Write the training problem with the Hamming loss as one program.
+    """Write the training problem with the Hamming loss as one program, where only hard clauses have rows.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms; only hard clauses have rows.
-    fixed : int8 array, shape (n,)
-        Truths that hard clauses fix; `FREE` for others.
-    groups : Groups
-        Of g groups.
-    scale : float array, shape (g,)
-        By which the counts of each group are multiplied.
+    `fixed`, of shape (n,), are truths that hard clauses fix, `FREE` for others; `scale`, of shape (g,), is by which the counts
+    of each group are multiplied.
 
     Notes
     -----

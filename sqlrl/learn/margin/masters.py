@@ -80,24 +80,12 @@ def solve_dual(
 ) -> FloatArray:
     """Maximise ``demand @ alpha - alpha @ gram @ alpha / 2`` subject to ``alpha >= 0`` and ``sum(alpha) <= strength``.
 
-    Parameters
-    ----------
-    gram : float array, shape (k, k)
-        Inner products of the cuts.
-    demand : float array, shape (k,)
-        The margin that each asks for.
-    strength : float
-        C: the price of the slack.
-    tolerance : float
-        The gap between primal and dual objective at which to stop.
-    start : float array, shape (k,), optional
-        Multipliers to start from, within the bounds.
+    `gram`, of shape (k, k), has the inner products of the cuts, `demand` (k,) the margin that each asks for; `strength` is C,
+    the price of the slack, and `tolerance` the gap between primal and dual objective at which to stop. `start` (k,) are
+    multipliers to start from, within the bounds.
 
-    Returns
-    -------
-    float array, shape (k,)
-        The multipliers alpha. The weights are ``alpha @ cuts``, and the slack is the largest of 0 and
-        ``demand - gram @ alpha``. Where rounding allows no smaller gap than the tolerance, the best that it allows.
+    Returns the multipliers alpha, shape (k,). The weights are ``alpha @ cuts``, and the slack is the largest of 0 and
+    ``demand - gram @ alpha``. Where rounding allows no smaller gap than the tolerance, they are the best that it allows.
 
     Notes
     -----
@@ -164,8 +152,8 @@ class Plan:
     active : bool array, shape (k,)
         Cuts with a multiplier other than 0.
     vertex : bool
-        Whether they may be the last ones. Of the 1-norm only vertices of the master problem may, so that few weights are not 0; with
-        the 2-norm all may.
+        Whether they may be the last ones. Of the 1-norm only vertices of the master problem may, so that few weights are not 0;
+        with the 2-norm all may.
     """
 
     weights: FloatArray
@@ -335,13 +323,8 @@ def shrunk(values: FloatArray) -> FloatArray:
 def lower_bound(alpha: FloatArray, demand: FloatArray, sums: FloatArray, strength: float) -> float:
     """A bound on the least objective from any multipliers: scaled until they keep the bounds of the dual linear program.
 
-    Parameters
-    ----------
-    alpha, demand : float arrays, shape (k,)
-        Multipliers of 0 or more, and what the cuts ask for.
-    sums : float array, shape (m,)
-        ``alpha @ cuts``; the dual asks for at most 1 in each place, and for ``sum(alpha) <= strength``.
-    strength : float
+    `alpha`, of shape (k,), are multipliers of 0 or more, and `demand` (k,) what the cuts ask for; `sums`, of shape (m,), is
+    ``alpha @ cuts``; the dual asks for at most 1 in each place, and for ``sum(alpha) <= strength``.
 
     Examples
     --------
@@ -482,13 +465,7 @@ class AbsoluteNorm:
     # ---- linear programs ---------------------------------------------------------------------------------------
 
     def solve_linear(self, cuts: Cuts, used: BoolArray, strength: float) -> Plan:
-        """Solve the linear program over the used cuts; columns enter when their reduced cost asks for it.
-
-        Raises
-        ------
-        UnsolvedError
-            HiGHS gave up.
-        """
+        """Solve the linear program over the used cuts; columns enter when their reduced cost asks for it."""
         from scipy.optimize import linprog
 
         places = np.flatnonzero(used)

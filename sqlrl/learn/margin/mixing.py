@@ -129,22 +129,9 @@ def _step(slope: float, square: float, price: float) -> float:
 def best_pair(
     slopes: tuple[float, float], squares: tuple[float, float], product: float, price: float
 ) -> tuple[float, float, float]:
-    """Maximise ``x * a + y * b - price / 2 * |x * u + y * v|^2`` for x, y in [0, 1].
+    """Maximise ``x * a + y * b - price / 2 * |x * u + y * v|^2`` for x, y in [0, 1]; returns x, y and the maximum.
 
-    Parameters
-    ----------
-    slopes : tuple of float
-        a, b.
-    squares : tuple of float
-        The squared norms of u and v.
-    product : float
-        Their inner product.
-    price : float
-
-    Returns
-    -------
-    tuple of float
-        x, y and the maximum.
+    `slopes` are a and b, `squares` the squared norms of u and v, and `product` is their inner product.
 
     Examples
     --------
@@ -192,28 +179,13 @@ def _sweep(
     state: State,
     price: float,
 ) -> None:
-    """Reset each atom once with the probability that gains most, alone or together with the last one of its group that is neither.
+    """Reset each atom once with the probability that gains most, alone or with the last one of its group that is neither.
 
-    Parameters
-    ----------
-    near : tuple of arrays
-        See `Near`.
-    rows : tuple of arrays, each of shape (r,)
-        The clause of each row, and how much its count falls if the row is violated.
-    order : int64 array
-        The atoms to visit.
-    gain : float array, shape (n,)
-        What the loss and soft evidence gain when an atom becomes true.
-    group : int64 array, shape (n,)
-        Atoms of one group have clauses in common.
-    partner : int64 array
-        By group the last atom that is true in some worlds only, -1 for none; changed in place.
-    active : bool array, shape (n,)
-        Atoms to visit; those that could gain nothing and are the same in all worlds are taken out in place.
-    state : tuple of arrays
-        See `State`; changed in place.
-    price : float
-        C, what the loss of one atom costs.
+    `rows` are, of shape (r,), the clause of each row, and how much its count falls if the row is violated; `order` the atoms to
+    visit; `gain`, of shape (n,), what the loss and soft evidence gain when an atom becomes true. Atoms of one `group` (n,) have
+    clauses in common; `partner` is by group the last atom that is true in some worlds only, -1 for none. Atoms that could gain
+    nothing and are the same in all worlds are taken out of `active` (n,). `price` is C, what the loss of one atom costs.
+    `partner`, `active` and `state` are changed in place.
     """
     truth, _, weights = state
     m = len(weights)
@@ -278,16 +250,9 @@ ENOUGH = 1e-3
 class Adjacency:
     """What the kernels read of a network, for each atom.
 
-    Parameters
-    ----------
-    starts : int64 array, shape (n + 1,)
-        Atom k has the clauses ``clause[starts[k]:starts[k + 1]]`` in which it is alone.
-    clause, count : int64 and float arrays
-        Those clauses, none hard, and how much their counts grow when the atom becomes true.
-    row_starts : int64 array, shape (n + 1,)
-        Atom k is in the rows ``row[row_starts[k]:row_starts[k + 1]]``.
-    row, own, other : int64 arrays
-        Those rows, and the signed literals, of the atom itself and of the other one.
+    Atom k has the clauses ``clause[starts[k]:starts[k + 1]]`` in which it is alone, none hard; `count` is how much their counts
+    grow when the atom becomes true. It is in the rows ``row[row_starts[k]:row_starts[k + 1]]``, in which `own` and `other` are
+    the signed literals of the atom itself and of the other one.
     """
 
     starts: IntArray
@@ -357,20 +322,12 @@ def movable(network: Network) -> BoolArray:
 class Mixing:
     """A distribution over worlds that grows until no atom alone can make its cut better.
 
-    Of the worlds it keeps the mean truth of each atom, and how probable the violation of each row is; the weights are C times what the
-    counts of the labels are above their mean. To reset an atom to true or false with some probability, whatever other atoms
-    are, gives another distribution of which the same is known, if the rows have two literals.
+    Of the worlds it keeps the mean truth of each atom, and how probable the violation of each row is; the weights are C times
+    what the counts of the labels are above their mean. To reset an atom to true or false with some probability, whatever other
+    atoms are, gives another distribution of which the same is known, if the rows have two literals.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    seed : int
-        Of the order of atoms.
-    enough : float
-        Sweeps end when five of them gain no more than this part of the whole: what is left the cuts find.
-    sweeps : int
-        Over all atoms, at most.
+    Atoms come in an order of `seed`. Sweeps over all atoms, at most `sweeps`, end when five of them gain no more than the part
+    `enough` of the whole: what is left the cuts find.
 
     Notes
     -----
@@ -416,25 +373,13 @@ class Mixing:
         return self.independent(price), self.cut(price)
 
     def independent(self, price: float) -> FloatArray:
-        """Return weights that are best if clauses joining atoms had none, shape (m,).
-
-        Parameters
-        ----------
-        price : float
-            C, what the loss of one atom costs.
-        """
+        """Return weights, shape (m,), best if clauses joining atoms had none; `price` is C, what one wrong atom costs."""
         truth = self._truth
         self._climb(self._alone, truth, self._label_violated.copy(), price)
         return np.asarray(price * (self._units.T @ (self._labels - truth)), dtype=np.float64)
 
     def cut(self, price: float) -> Cut:
-        """Return a cut of a distribution that starts where `independent` ended; its atoms are independent at first.
-
-        Parameters
-        ----------
-        price : float
-            C, what the loss of one atom costs.
-        """
+        """Return a cut of a distribution that starts where `independent` ended; its atoms are independent at first."""
         network, truth = self.problem.network, self._truth.copy()
         false = np.where(
             network.literals > 0, 1.0 - truth[np.abs(network.literals) - 1], truth[np.abs(network.literals) - 1]

@@ -41,14 +41,9 @@ Opening = Callable[[float], tuple[FloatArray, Cut]]
 class Stopping:
     """When to stop.
 
-    Parameters
-    ----------
-    epsilon : float
-        The objective may be off by C times this: margins may be violated by this much more than the slack says.
-    max_iterations : int
-        Most violated margins to look for, at most.
-    cache : int
-        Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
+    The objective may be off by C times `epsilon`: margins may be violated by this much more than the slack says. At most
+    `max_iterations` most violated margins are looked for. After `cache` iterations without a part in the solution a cut is set
+    aside; it comes back when it is violated.
     """
 
     epsilon: float
@@ -95,16 +90,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Weights of one C.
-
-    Parameters
-    ----------
-    weights : float array, shape (m,)
-    state : State
-        The last one.
-    converged : bool
-        Whether epsilon was reached.
-    """
+    """Weights of one C, shape (m,), with the last state, and whether epsilon was reached."""
 
     weights: FloatArray
     state: State
@@ -114,17 +100,8 @@ class Trained:
 class CuttingPlanes:
     """Trains weights for one C after the other; cuts stay, as they hold for every C.
 
-    Parameters
-    ----------
-    separator : Separator
-    master : Master
-    clauses, examples : int
-        The numbers m of clauses and n of mega-examples.
-    stopping : Stopping
-    report : callable
-        Called with the `State` after each iteration.
-    opening : Opening, optional
-        What to start from, for each C.
+    `clauses` and `examples` are the numbers m of clauses and n of mega-examples. `report` is called with the `State` after each
+    iteration; `opening` is what to start from, for each C.
 
     Notes
     -----

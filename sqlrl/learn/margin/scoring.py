@@ -18,20 +18,9 @@ JOINED = "cannot be held out", "leave folds out"
 
 
 def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
-    """The mean over mega-examples of the F1 of their true atoms.
+    """The mean over mega-examples of the F1 of their true atoms, from 0 to 1, for labels and predicted truth, shape (n,).
 
-    Parameters
-    ----------
-    network : Network
-        n atoms.
-    truth, world : bool arrays, shape (n,)
-        Labels and predicted truth.
-
-    Returns
-    -------
-    float
-        From 0 to 1. An example without true atoms in labels and world has no error: 1. Helper atoms do not count; 1 if there
-        are no other atoms.
+    An example without true atoms in labels and world has no error: 1. Helper atoms do not count; 1 if there are no other atoms.
 
     Notes
     -----
@@ -54,29 +43,10 @@ def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
 
 
 def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
-    """Deal mega-examples to parts at random, as many to each.
+    """Deal mega-examples to parts at random, as many to each: `folds` parts, 2 or more, but never more parts than examples.
 
-    Parameters
-    ----------
-    problem : Problem
-    folds : int
-        2 or more. Never more parts than examples.
-    seed : int
-
-    Returns
-    -------
-    list of int64 array
-        The examples of each part.
-
-    Raises
-    ------
-    InputError
-        There is only one example.
-
-    Warns
-    -----
-    ValidationWarning
-        Without a part all labels are true, or all are false: nothing is learned then.
+    Only one example is an InputError. Where all labels without a part are true, or all are false, nothing is learned then: a
+    ValidationWarning says so.
 
     Examples
     --------
@@ -128,32 +98,11 @@ def held_out_f1(
     predictor: Callable[[Problem], Callable[[FloatArray], BoolArray]],
     strengths: Sequence[float],
 ) -> tuple[list[float], list[Trained]]:
-    """The average F1 for each C on mega-examples of which the weights have seen none, and what was trained for it.
+    """The average F1 for each C on mega-examples of which the weights have seen none, and what was trained for each part and C.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    parts : sequence of int64 array
-        The examples to hold out at a time.
-    make : callable
-        Makes what trains from the problem that is left.
-    predictor : callable
-        Makes what predicts a world, bool array, of a problem from weights, shape (m,).
-    strengths : sequence of float
-        Values of C, ascending.
-
-    Returns
-    -------
-    scores : list of float
-        From 0 to 1, one for each C.
-    trained : list of Trained
-        One for each part and C.
-
-    Raises
-    ------
-    InputError
-        A ground clause or a block joins mega-examples.
+    `parts` are the examples to hold out at a time, and `strengths` the values of C, ascending. `make` makes what trains from
+    the problem that is left, and `predictor` what predicts a world of a problem from weights, shape (m,). A ground clause or a
+    block that joins mega-examples is an InputError.
     """
     network, known = problem.network, np.unique(problem.network.example)
     worlds = np.zeros((len(strengths), len(problem.truth)), dtype=np.bool_)

@@ -32,13 +32,8 @@ LABELS = -1
 class Found:
     """A violated margin.
 
-    Parameters
-    ----------
-    cut : Cut
-    gap : float
-        No world falls short by more than this above the cut's own shortfall (log-odds).
-    errors : int
-        Atoms in which its world differs from the labels; helper atoms do not count.
+    No world falls short by more than `gap` above the cut's own shortfall (log-odds). `errors` counts the atoms in which its
+    world differs from the labels; helper atoms do not.
     """
 
     cut: Cut
@@ -49,17 +44,9 @@ class Found:
 class Oracle:
     """Finds most violated margins of a problem.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    loss : {"hamming", "zero-one"}
-        The number of wrong atoms, or the number of mega-examples with a wrong atom.
-    separation : {"relaxed", "exact"}
-        Whether worlds of components that no exact method of polynomial time solves are those of the linear relaxation, rounded
-        and improved by local search, or proved by CP-SAT.
-    seed : int
-        Of local search and CP-SAT.
+    The loss is the number of wrong atoms ("hamming"), or the number of mega-examples with a wrong atom ("zero-one"). Worlds of
+    components that no exact method of polynomial time solves are those of the linear relaxation, rounded and improved by local
+    search ("relaxed"), or proved by CP-SAT ("exact"); `seed` is that of local search and CP-SAT.
 
     Notes
     -----
@@ -104,20 +91,10 @@ class Oracle:
     def most_violated(self, weights: FloatArray, known: int = LABELS) -> Found:
         """The margin that weights, shape (m,), violate most.
 
-        Parameters
-        ----------
-        weights : float array, shape (m,)
-        known : int
-            The number of the earlier call, from 0, whose world is known to be the worst one of those; `LABELS` for none. Where
-            nothing is proved the search starts at the better of that and the labels, unless the linear relaxation has a better one yet,
-            so that it finds no better-kept margin than was found before.
-
-        Raises
-        ------
-        InfeasibleError
-            The hard clauses cannot all hold.
-        NumericError
-            Weights have grown too far apart for a solver.
+        `known` is the number of the earlier call, from 0, whose world is known to be the worst one of those; `LABELS` for none.
+        Where nothing is proved the search starts at the better of that and the labels, unless the linear relaxation has a
+        better one yet, so that it finds no better-kept margin than was found before. Hard clauses that cannot all hold are an
+        InfeasibleError, and weights that have grown too far apart for a solver a NumericError.
         """
         if self.loss == "hamming":
             truth = self.problem.truth

@@ -22,21 +22,8 @@ from sqlrl.learn.margin.separation import Oracle
 class JointTraining:
     """Trains weights for one C after the other as `planes.CuttingPlanes` does, with no cuts; see `joint.is_joint`.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    penalty : {"l2", "l1"}
-    stopping : Stopping
-    report : callable
-        Called with the `State` after each step.
-    seed : int
-        For the error where hard clauses cannot all hold.
-
-    Raises
-    ------
-    ConflictError
-        The hard clauses cannot all hold, and units show it.
+    `report` is called with the `State` after each step. Hard clauses that cannot all hold are a ConflictError where units show
+    it; `seed` is for that.
 
     Examples
     --------
@@ -63,10 +50,7 @@ class JointTraining:
     def train(self, strength: float) -> Trained | None:
         """Find the weights for C = `strength`, the price of the average slack.
 
-        Returns
-        -------
-        Trained or None
-            None where the labels break hard clauses and outscore all worlds: there the program is another one.
+        None where the labels break hard clauses and outscore all worlds: there the program is another one.
         """
         steps = 0
 
@@ -91,16 +75,7 @@ class JointTraining:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is minimised, and how; see `MaxMargin`.
-
-    Parameters
-    ----------
-    penalty : {"l2", "l1"}
-    loss : {"hamming", "zero-one"}
-    separation : {"relaxed", "exact"}
-    stopping : Stopping
-    seed : int
-    """
+    """What is minimised, and how; see `MaxMargin`."""
 
     penalty: Penalty
     loss: Loss
@@ -112,18 +87,7 @@ class Settings:
 class Trainer:
     """Trains weights for one C after the other, from the smallest on: each starts from the cuts of those before.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    settings : Settings
-    report : callable
-        Called with the `State` after each step.
-
-    Raises
-    ------
-    InfeasibleError
-        The hard clauses cannot all hold.
+    `report` is called with the `State` after each step. Hard clauses that cannot all hold are an InfeasibleError.
 
     Examples
     --------
