@@ -86,15 +86,7 @@ def _add_units(indptr: IntArray, indices: IntArray, unit: IntArray, worlds: Bool
 def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
     """The counts of all clauses in several worlds: n minus `network.base`, 0 for hard clauses.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    worlds : bool array, shape (s, n)
-
-    Returns
-    -------
-    int64 array, shape (s, m)
+    `worlds` has shape (s, n), the counts (s, m).
 
     Examples
     --------
@@ -115,10 +107,7 @@ def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
 class SampledMoments:
     """Moments of the counts in sampled worlds.
 
-    Parameters
-    ----------
-    counts : float array, shape (s, m)
-        Of `count_worlds`, one row for each sample.
+    `counts` has shape (s, m): those of `count_worlds`, one row for each sample.
 
     Notes
     -----
@@ -173,27 +162,9 @@ class SampledMoments:
 class SampledSource:
     """Moments from one chain of MC-SAT over the worlds of a network whose weights change; its world stays when they do.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    samples : int
-        Worlds drawn at a time, 1 or more.
-    most : int
-        Up to so many are drawn to make sure whether a step went right.
-    burn_in : int
-        Worlds that are drawn and forgotten after each change of weights.
-    seed : int
-
-    Attributes
-    ----------
-    observed : float array, shape (m,)
-        The counts of the labels, as `count_worlds` gives them.
-
-    Raises
-    ------
-    ConflictError
-        The hard clauses cannot all hold.
+    `samples` worlds, 1 or more, are drawn at a time, up to `most` to make sure whether a step went right; after each
+    change of weights `burn_in` are drawn and forgotten. `observed`, shape (m,), are the counts of the labels, as
+    `count_worlds` gives them. ConflictError if the hard clauses cannot all hold.
 
     Notes
     -----
@@ -218,13 +189,7 @@ class SampledSource:
         self._world: BoolArray | None = None
 
     def at(self, weights: FloatArray) -> SampledMoments:
-        """Draw under weights that are others than before, shape (m,).
-
-        Raises
-        ------
-        ConflictError
-            The hard clauses cannot all hold.
-        """
+        """Draw under weights that are others than before, shape (m,); ConflictError if the hard clauses cannot all hold."""
         return SampledMoments(self._draw(weights, self.burn_in))
 
     def more(self, weights: FloatArray, moments: SampledMoments, *, moved: bool) -> SampledMoments:
@@ -266,11 +231,7 @@ class SampledSource:
 class ExactMoments:
     """Moments of the counts of independent choices.
 
-    Parameters
-    ----------
-    choices : Choices
-        Of the counts of m clauses.
-    weights : float array, shape (m,)
+    `weights` has shape (m,).
 
     Examples
     --------
@@ -321,22 +282,8 @@ class ExactMoments:
 class ExactSource:
     """Exact moments of a network in which only blocks join atoms.
 
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    seed : int
-        For the error where hard clauses cannot all hold.
-
-    Attributes
-    ----------
-    observed : float array, shape (m,)
-        The counts of the labels, up to the same constants as `ExactMoments.mean`.
-
-    Raises
-    ------
-    InputError, ConflictError
-        As `make_choices`.
+    `seed` is for the error where hard clauses cannot all hold. `observed`, shape (m,), are the counts of the labels, up
+    to the same constants as `ExactMoments.mean`. Errors are those of `make_choices`.
     """
 
     def __init__(self, problem: Problem, *, seed: int) -> None:

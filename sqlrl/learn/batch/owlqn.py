@@ -32,17 +32,8 @@ class Pair(NamedTuple):
 class State:
     """A point, and what is known there.
 
-    Parameters
-    ----------
-    point : float array, shape (m,)
-    value : float
-        Smooth part and penalty.
-    gradient : float array, shape (m,)
-        Of the smooth part.
-    steepest : float array, shape (m,)
-        The pseudo-gradient; 0 exactly at the optimum.
-    step : float
-        Length of the last step along its direction.
+    Arrays have shape (m,). `value` is smooth part and penalty, `gradient` that of the smooth part, `steepest` the
+    pseudo-gradient, 0 exactly at the optimum, and `step` the length of the last step along its direction.
     """
 
     point: FloatArray
@@ -55,14 +46,7 @@ class State:
 def pseudo_gradient(point: FloatArray, gradient: FloatArray, penalty: FloatArray) -> FloatArray:
     """The subgradient of `f(x) + sum(penalty * |x|)` that is nearest to 0, coordinate by coordinate.
 
-    Parameters
-    ----------
-    point, gradient, penalty : float arrays, shape (m,)
-        x, the gradient of f at x, and the penalties, 0 or more.
-
-    Returns
-    -------
-    float array, shape (m,)
+    All have shape (m,): `point` is x, `gradient` that of f at x; penalties are 0 or more.
 
     Notes
     -----
@@ -105,20 +89,9 @@ def two_loop(memory: deque[Pair], vector: FloatArray) -> FloatArray:
 def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: int = 10) -> Iterator[State]:
     """Minimise `f(x) + sum(penalty * |x|)` for a smooth convex f, step by step.
 
-    Parameters
-    ----------
-    smooth : callable
-        f and its gradient.
-    start : float array, shape (m,)
-    penalty : float array, shape (m,)
-        0 or more.
-    memory : int
-        Steps from which curvature is estimated.
-
-    Yields
-    ------
-    State
-        The start, and after each step; no more when no step decreases the value beyond rounding.
+    `smooth` returns f and its gradient; `start` and `penalty` have shape (m,), penalties are 0 or more. Curvature is
+    estimated from the last `memory` steps. Yields the start, and the state after each step; no more when no step
+    decreases the value beyond rounding.
 
     Notes
     -----

@@ -87,16 +87,7 @@ def _descend(
 def moving(state: State, most: int = WIDEST) -> IntArray | None:
     """The coordinates in which a step may move: those that are not 0, and of the others those with the steepest descent.
 
-    Parameters
-    ----------
-    state : State
-    most : int
-        How many.
-
-    Returns
-    -------
-    int64 array or None
-        Ascending; None if more than `most` are not 0.
+    At most `most` coordinates, ascending; None if more than that are not 0.
 
     Examples
     --------
@@ -159,16 +150,7 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
 def newton_step(smooth: Smooth, hessian: Hessian, now: State, penalty: FloatArray) -> State | None:
     """Take one proximal Newton step; None if too many coordinates are not 0, or no length decreases the value.
 
-    Parameters
-    ----------
-    smooth, hessian : callable
-        f with its gradient, and its Hessian.
-    now : State
-    penalty : float array, shape (m,)
-
-    Returns
-    -------
-    State or None
+    `smooth` returns f and its gradient; `penalty` has shape (m,).
 
     Notes
     -----
@@ -268,16 +250,9 @@ class Design:
 class Fit:
     """Penalised maximum-likelihood weights.
 
-    Parameters
-    ----------
-    weights : float array, shape (m,)
-    objective : float
-        Log-likelihood less penalty.
-    optimality : float
-        The largest violation of the condition of optimality (counts): of each weight that is not 0 the gradient of the
-        objective, of each other how far the gradient of the log-likelihood exceeds the L1 strength.
-    converged : bool
-        Whether that is below the tolerance.
+    `weights` has shape (m,); `objective` is log-likelihood less penalty. `optimality` is the largest violation of the
+    condition of optimality (counts): of each weight that is not 0 the gradient of the objective, of each other how far
+    the gradient of the log-likelihood exceeds the L1 strength; `converged` says whether that is below the tolerance.
     """
 
     weights: FloatArray
@@ -289,12 +264,7 @@ class Fit:
 def make_design(choices: Choices, scale: FloatArray | None = None) -> Design:
     """Merge clauses with equal counts and drop those without any.
 
-    Parameters
-    ----------
-    choices : Choices
-        m clauses.
-    scale : float array, shape (m,), optional
-        What the weights of clauses are divided by where they are penalised; 1 by default.
+    Where weights are penalised they are divided by `scale`, shape (m,), by default 1.
 
     Examples
     --------
@@ -334,27 +304,11 @@ def fit_weights(
 ) -> Fit:
     """Maximise log-likelihood less penalty.
 
-    Parameters
-    ----------
-    design : Design
-    penalty : {"l1", "l2"}
-        `strength * sum(|w|)`, a Laplacian prior; or `strength / 2 * sum(w^2)`, a Gaussian prior of variance 1 / strength; w here
-        divided by the scales of the design.
-    strength : float
-        Above 0.
-    start : float array, shape (m,), optional
-        Weights to start from; 0 by default.
-    tolerance : float
-        Done when the violation of optimality is at most this share of the largest gradient at weights of 0.
-    max_iterations : int
-    report : callable, optional
-        Called with each iteration.
-
-    Returns
-    -------
-    Fit
-        Clauses with equal counts share one weight: with l1 the first of the widest prior has it all, with l2 each has a part in
-        proportion to the variance of its prior.
+    The penalty is with "l1" `strength * sum(|w|)`, a Laplacian prior, with "l2" `strength / 2 * sum(w^2)`, a Gaussian
+    prior of variance 1 / strength; w here divided by the scales of the design. `start` has shape (m,), None for 0. Done
+    when the violation of optimality is at most the share `tolerance` of the largest gradient at weights of 0. Clauses
+    with equal counts share one weight: with l1 the first of the widest prior has it all, with l2 each has a part in
+    proportion to the variance of its prior.
 
     Notes
     -----

@@ -23,12 +23,7 @@ HowWorlds = Literal["exact", "relaxed", "walksat"]
 def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
     """The true ones among the groundings that evidence leaves open, shape (m,).
 
-    Parameters
-    ----------
-    network : Network
-        m clauses.
-    counts : float array, shape (m,)
-        Of a world, as `count_worlds` gives them.
+    `counts` are those of a world, shape (m,), as `count_worlds` gives them.
 
     Examples
     --------

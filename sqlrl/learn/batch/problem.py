@@ -25,14 +25,8 @@ INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_inf
 class Problem:
     """All training examples at once.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses, of all training examples.
-    truth : bool array, shape (n,)
-        The label of each atom; helper atoms have the truth that the labels give them.
-    names : Names
-        Words for clauses, examples and atoms in messages.
+    The network has n atoms and m clauses. `truth` has shape (n,): the label of each atom; helper atoms have the truth
+    that the labels give them. `names` are words for clauses, examples and atoms in messages.
     """
 
     network: Network
@@ -79,12 +73,7 @@ Report = Callable[[Iteration], None]
 
 
 def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
-    """Return iterations as a table.
-
-    Returns
-    -------
-    pyarrow.Table
-        Of `ITERATION_SCHEMA`.
+    """Return iterations as a table of `ITERATION_SCHEMA`.
 
     Examples
     --------
@@ -97,15 +86,7 @@ def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
 def support_table(network: Network) -> pa.Table:
     """Return for each clause the number of query atoms in its open ground clauses; helper atoms do not count.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns `clause` and `support`, m rows.
+    Columns `clause` and `support`, m rows.
 
     Examples
     --------
@@ -127,23 +108,9 @@ def support_table(network: Network) -> pa.Table:
 def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:
     """Leave examples out; clauses keep their ids, and counts are then right up to a constant.
 
-    Parameters
-    ----------
-    problem : Problem
-    examples : int64 array
-        Those to leave out.
-    words : tuple of str
-        For the error: what cannot be done with the examples, and the remedy.
-
-    Returns
-    -------
-    Problem
-        `base`, `total`, `evidence_violated` and `open` of its network are those of the whole: use differences of counts.
-
-    Raises
-    ------
-    InputError
-        A ground clause or a block joins an atom of these examples with one of the others.
+    `words` are for the error: what cannot be done with the examples, and the remedy. `base`, `total`,
+    `evidence_violated` and `open` of the network are those of the whole: use differences of counts. InputError if a
+    ground clause or a block joins an atom of these examples with one of the others.
 
     Examples
     --------
@@ -229,17 +196,8 @@ def _moved(literals: IntArray, place: IntArray) -> IntArray:
 def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
     """Number the distinct ones of some columns.
 
-    Parameters
-    ----------
-    counts : scipy.sparse.csc_array, shape (n, m)
-        With sorted indices, without duplicates and stored zeros.
-    columns : int64 array
-        Those to number.
-
-    Returns
-    -------
-    int64 array, shape (m,)
-        From 0, in the order of the first column of each; -1 for other columns.
+    `counts` has shape (n, m), with sorted indices, without duplicates and stored zeros. Numbers have shape (m,) and
+    count from 0, in the order of the first column of each; -1 for other columns than `columns`.
 
     Examples
     --------
@@ -258,10 +216,7 @@ def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
 def fixed_values(problem: Problem, *, seed: int) -> Values:
     """The atoms that hard clauses and blocks fix, as far as units show it: 0, 1 or -1 (free), shape (n,).
 
-    Raises
-    ------
-    ConflictError
-        The hard clauses cannot all hold, and units show it.
+    ConflictError if the hard clauses cannot all hold, and units show it.
     """
     from sqlrl.solve.sampling.propagation import propagate
     from sqlrl.solve.weighted import weigh

@@ -95,13 +95,8 @@ class _Step(NamedTuple):
 class Climbed:
     """Where climbing ended.
 
-    Parameters
-    ----------
-    weights : float array, shape (m,)
-    rejected : int
-        Steps that were taken back.
-    converged : bool
-        Whether it ended because no step could gain more than the tolerance.
+    `weights` has shape (m,); `rejected` steps were taken back. `converged`: it ended because no step could gain more
+    than the tolerance.
     """
 
     weights: FloatArray
@@ -116,17 +111,7 @@ def climb(
 ) -> Climbed:
     """Maximise the log-likelihood of the labels minus decay / 2 * (sum of squared weights).
 
-    Parameters
-    ----------
-    source : Source
-        Of the counts of m clauses.
-    plan : Climbing
-    report : callable, optional
-        Called with the number of kept steps (0 at the start), the point, and lambda there.
-
-    Returns
-    -------
-    Climbed
+    `report` is called with the number of kept steps (0 at the start), the point, and lambda there.
 
     Notes
     -----
