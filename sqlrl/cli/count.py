@@ -57,19 +57,8 @@ def count(
 def named_world(values: Sequence[str] | None, model: Model, option: str) -> str | dict[str, str]:
     r"""Return the world that an option names: by itself, or by a table for each predicate.
 
-    Parameters
-    ----------
-    values : sequence of str or None
-        None for the observed world.
-    model : Model
-        Declares the predicates.
-    option : str
-        Its name, for errors.
-
-    Raises
-    ------
-    typer.BadParameter
-        Several values that do not each name a predicate, or one twice.
+    `values` None is the observed world; `option` is its name, for errors. typer.BadParameter if several values do not
+    each name a predicate, or name one twice.
 
     Examples
     --------

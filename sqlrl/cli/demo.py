@@ -59,13 +59,7 @@ def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None
 
 @contextmanager
 def _folder(directory: Path | None) -> Iterator[Path]:
-    """Make the folder, or a temporary one.
-
-    Raises
-    ------
-    InputError
-        The folder is a file, or has a database of that name already.
-    """
+    """Make the folder, or a temporary one; InputError if it is a file, or has a database of that name already."""
     if directory is None:
         with TemporaryDirectory(prefix="sqlrl-demo-") as name:
             yield Path(name)

@@ -58,15 +58,7 @@ def evaluate(
 def named_examples(db: Database, scores: Scores) -> pa.Table:
     """Return the scores of each example with its name, those with most wrong atoms first.
 
-    Parameters
-    ----------
-    db : Database
-    scores : Scores
-
-    Returns
-    -------
-    pyarrow.Table
-        The columns of `Scores.example_table`, and `wrong`.
+    The columns are those of `Scores.example_table`, and `wrong`.
     """
     import pyarrow as pa
 

@@ -134,14 +134,6 @@ def _notes(error: BaseException) -> list[str]:
 def in_options(message: str) -> str:
     """Return a message of the library with its remedies as options of the command line.
 
-    Parameters
-    ----------
-    message : str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> in_options('remove them or pass duplicates="drop".')

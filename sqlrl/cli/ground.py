@@ -46,16 +46,8 @@ def ground(
 def summarise(program: Program, network: Network) -> Table:
     """Return a row for each shape (of a formula with several clauses, for all of them together).
 
-    Parameters
-    ----------
-    program : Program
-    network : Network
-
-    Returns
-    -------
-    Table
-        Columns `shape`, `clauses`, `groundings` (trivially true ones included), `satisfied` and `violated` by the
-        evidence, `open`.
+    Columns `shape`, `clauses`, `groundings` (trivially true ones included), `satisfied` and `violated` by the evidence,
+    `open`.
     """
     import pyarrow as pa
 

@@ -11,21 +11,9 @@ from typing import Any, get_type_hints
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command for typer in which the fields of each group stand in place of the group.
 
-    Parameters
-    ----------
-    command : callable
-        A parameter whose type is a data class is a group: each of its fields becomes an option, its annotation says
-        which. A default of the parameter gives the defaults of the options.
-
-    Returns
-    -------
-    callable
-        All parameters are keywords, in the order of the command's.
-
-    Raises
-    ------
-    TypeError
-        Two parameters or fields have one name.
+    A parameter whose type is a data class is a group: each of its fields becomes an option, its annotation says which,
+    and a default of the parameter gives the defaults of the options. All parameters are keywords, in the order of the
+    command's; TypeError if two parameters or fields have one name.
 
     Examples
     --------

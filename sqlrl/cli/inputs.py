@@ -32,14 +32,8 @@ STANDARD_INPUT = "standard input"
 class Job:
     """A command at work: the open database with the model, and where results go.
 
-    Parameters
-    ----------
-    run : Session
-    db : Database
-    model : Model
-        Without what `--drop` names, and with the predicates of `--query`.
-    examples : str, list of str or None
-        A query or table, names, or all.
+    `model` is without what `--drop` names, and with the predicates of `--query`; `examples` are a query or table,
+    names, or None for all.
     """
 
     run: Session
@@ -67,18 +61,8 @@ InMissing = Annotated[
 class Inputs:
     """The options that name a model and data.
 
-    Parameters
-    ----------
-    model : str
-        A file, or `-`.
-    database, db : Path or None
-        The argument and the option.
-    evidence : list of str or None
-        Files, or `-`, as `split_files` takes them.
-    query, drop : list of str or None
-        Predicates, as `split_names` takes them.
-    missing : Missing
-        Whether rules may name constants that the data lack.
+    `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `missing` says whether rules
+    may name constants that the data lack.
     """
 
     model: ModelFile
@@ -95,21 +79,9 @@ class Inputs:
     ) -> Iterator[Job]:
         """Read the model and open the database, or make one in memory of evidence files.
 
-        Parameters
-        ----------
-        output : Messages
-        examples : str or None
-            What `--examples` says.
-        labels : bool
-            Facts of predicates to predict are labels, not evidence.
-        read_only : bool
-
-        Raises
-        ------
-        typer.BadParameter
-            No database is named, or one beside evidence files; two inputs are standard input.
-        InputError
-            The model has no rules.
+        `examples` is what `--examples` says; `labels`: facts of predicates to predict are labels, not evidence.
+        typer.BadParameter if no database is named, or one beside evidence files, or if two inputs are standard input;
+        InputError if the model has no rules.
         """
         files = split_files(self.evidence)
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
@@ -152,23 +124,7 @@ class Inputs:
 
 
 def read_model(path: str, query: Sequence[str] | None = None) -> Model:
-    """Read a model from a file or standard input, and name predicates to predict.
-
-    Parameters
-    ----------
-    path : str
-    query : sequence of str, optional
-        As `split_names` takes them.
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ParseError, ModelError
-        A damaged file.
-    """
+    """Read a model from a file or standard input, and name predicates to predict."""
     from sqlrl.logic import files
 
     model = files.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else files.read_model(path)
@@ -178,10 +134,7 @@ def read_model(path: str, query: Sequence[str] | None = None) -> Model:
 def chosen_examples(value: str | None) -> str | list[str] | None:
     """Return the examples that `--examples` names: names from a file or standard input, else a query or table.
 
-    Raises
-    ------
-    InputError
-        The file holds no names.
+    InputError if the file holds no names.
 
     Examples
     --------
@@ -204,12 +157,7 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
 
 
 def check_standard_input(**options: Sequence[str]) -> None:
-    """Refuse to read standard input twice.
-
-    Raises
-    ------
-    typer.BadParameter
-        Names the options.
+    """Refuse to read standard input twice, with a typer.BadParameter that names the options.
 
     Examples
     --------
@@ -257,17 +205,8 @@ def fill_empty(db: Database, model: Model) -> None:
 def read_table(db: Database, *, header: bool = True, delimiter: str | None = None, quote: str = '"') -> pa.Table:
     """Read Parquet or CSV from standard input; the columns of CSV are text.
 
-    Parameters
-    ----------
-    db : Database
-        Reads the CSV.
-    header, delimiter, quote
-        How the CSV is written; see `Database.load`.
-
-    Raises
-    ------
-    InputError
-        There is nothing, or it is neither; with the line.
+    `header`, `delimiter` and `quote` say how CSV is written, see `Database.load`. InputError, with the line, if there
+    is nothing, or it is neither.
     """
     import io
 

@@ -123,12 +123,7 @@ class Running:
         return {} if self.limit is None else {"limit": self.limit}
 
     def refuse(self, word: str) -> None:
-        """Refuse what a learner does not have.
-
-        Raises
-        ------
-        typer.BadParameter
-        """
+        """Refuse what a learner does not have, with a typer.BadParameter."""
         if self.groups is not None and word != "likelihood":
             raise typer.BadParameter(f"--groups is an option of likelihood: {word} holds out whole examples, or none")
         if self.constraints is not None and word == "ilp":
@@ -222,12 +217,7 @@ def learn_batch(
 
 
 def check_out(out: str | None, as_json: bool) -> None:
-    """Refuse an output that cannot be written before anything is learned.
-
-    Raises
-    ------
-    typer.BadParameter
-    """
+    """Refuse an output that cannot be written before anything is learned."""
     if out is None:
         return
     if out == "-":

@@ -153,13 +153,7 @@ class LearnerOption:
         return text + ("sees all examples at once" if word in BATCHES else "searches from atom to atom")
 
     def value(self, word: str, given: Any) -> object:
-        """Return a value as a learner takes it.
-
-        Raises
-        ------
-        typer.BadParameter
-            It is no list of numbers.
-        """
+        """Return a value as a learner takes it; typer.BadParameter if it is no list of numbers."""
         declared = self.declared[word]
         if isinstance(given, StrEnum):
             return given.value
@@ -240,10 +234,7 @@ Given: Any = make_dataclass(
 def parameters(word: str, given: Any) -> dict[str, Any]:
     """Return the options that were given, as parameters of a learner.
 
-    Raises
-    ------
-    typer.BadParameter
-        One is of other learners.
+    typer.BadParameter if one is of other learners.
 
     Examples
     --------

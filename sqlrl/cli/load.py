@@ -167,12 +167,7 @@ def _no_remains(path: Path) -> Iterator[None]:
 
 
 def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others: bool) -> None:
-    """Refuse options that do not go with a folder.
-
-    Raises
-    ------
-    typer.BadParameter
-    """
+    """Refuse options that do not go with a folder."""
     if bias is not None and folder is None:
         raise typer.BadParameter("--bias says which files of a folder to load: give --folder DIRECTORY too")
     if folder is None:
@@ -188,13 +183,7 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
 def check_usage(
     facts: Facts, files: Sequence[str], model: str | None, *, target: bool, given: bool, refresh: bool, replace: bool
 ) -> None:
-    """Refuse options that do not go together.
-
-    Raises
-    ------
-    typer.BadParameter
-        Names them.
-    """
+    """Refuse options that do not go together, with a typer.BadParameter that names them."""
     if bool(files) != (model is not None):
         raise typer.BadParameter("--evidence and --model go together: the model declares the predicates of the files")
     if target and given:

@@ -104,14 +104,8 @@ Quiet = Annotated[
 class Messages:
     """What every command that prints has: how results and messages look.
 
-    Parameters
-    ----------
-    as_json : bool
-        Results are printed as JSON rows.
-    verbose : int
-        0: warnings, 1: the log, 2: also every SQL statement.
-    quiet : bool
-        Neither progress nor messages nor warnings.
+    `verbose` is 0 for warnings, 1 for the log, 2 also for every SQL statement; `quiet`: neither progress nor messages
+    nor warnings.
     """
 
     as_json: Json = False
@@ -123,10 +117,7 @@ class Messages:
 class Output(Messages):
     """`Messages`, and how much of a table is shown.
 
-    Parameters
-    ----------
-    rows : int
-        Rows of a table that are shown; JSON has all of them.
+    JSON has all rows of a table; else `rows` of them are shown.
     """
 
     rows: Rows = 20
@@ -146,10 +137,7 @@ def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
 def named_database(argument: Path | None, option: Path | None) -> Path:
     """Return the database that the argument names or, failing that, `--db` or SQLRL_DB.
 
-    Raises
-    ------
-    typer.BadParameter
-        Neither does.
+    typer.BadParameter if neither does.
 
     Examples
     --------
@@ -165,19 +153,8 @@ def named_database(argument: Path | None, option: Path | None) -> Path:
 def with_database(arguments: Sequence[str | None], option: Path | None, names: str) -> tuple[Path, list[str]]:
     """Split arguments into the database, which may come first, and the others.
 
-    Parameters
-    ----------
-    arguments : sequence of str or None
-        None where one is missing.
-    option : Path or None
-        `--db` or SQLRL_DB, used if the database is not among the arguments.
-    names : str
-        The names of the other arguments.
-
-    Raises
-    ------
-    typer.BadParameter
-        Too few or too many arguments.
+    An argument is None where it is missing; `option` is `--db` or SQLRL_DB, used if the database is not among the
+    arguments, and `names` are the names of the other arguments. typer.BadParameter if there are too few or too many.
 
     Examples
     --------

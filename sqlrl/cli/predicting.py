@@ -64,14 +64,8 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="CP-SAT's 
 class Solver:
     """How the most probable world is found.
 
-    Parameters
-    ----------
-    limit : int
-        The most ground clauses of one shape.
-    method : Method
-    deterministic_limit : float
-        CP-SAT's limit for each connected component, in its deterministic seconds; 0 for none.
-    seed : int
+    `limit` is the most ground clauses of one shape; `deterministic_limit` is CP-SAT's limit for each connected
+    component, in its deterministic seconds, 0 for none.
     """
 
     limit: Limit = GROUNDING_LIMIT
@@ -109,10 +103,7 @@ class Solver:
 def doubt(gap: float, precision: float, magnitude: float) -> str:
     """Return why a world is not proved optimal, and what helps.
 
-    Parameters
-    ----------
-    gap, precision, magnitude : float
-        Of its `sqlrl.solve.result.SolverReport`.
+    The numbers are those of its `sqlrl.solve.result.SolverReport`.
 
     Examples
     --------

@@ -113,17 +113,8 @@ def save(run: Session, model: Model, out: str | None) -> None:
 def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
     """Return clauses with what caused those that were added.
 
-    Parameters
-    ----------
-    clauses : pyarrow.Table
-        `OnlineEstimator.clauses()`.
-    added : pyarrow.Table
-        `OSL.added()`.
-
-    Returns
-    -------
-    pyarrow.Table
-        The clauses in their order, with `step`, `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
+    `clauses` is `OnlineEstimator.clauses()`, `added` is `OSL.added()`. The clauses keep their order and have `step`,
+    `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
 
     Examples
     --------
@@ -146,17 +137,8 @@ def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
 def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
     """Sum up progressive validation over equal parts of the stream.
 
-    Parameters
-    ----------
-    steps : pyarrow.Table
-        `OnlineEstimator.steps_`.
-    parts : int
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms), `accuracy` (of atoms), `all_right` (share of
-        the examples).
+    `steps` is `OnlineEstimator.steps_`. Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms),
+    `accuracy` (of atoms), `all_right` (share of the examples).
 
     Examples
     --------
@@ -187,16 +169,7 @@ def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
 def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
     """Return some iterations, the first and the last among them, with the columns that the learner has.
 
-    Parameters
-    ----------
-    iterations : pyarrow.Table
-        `BatchEstimator.iterations_`.
-    parts : int
-        How many rows at most.
-
-    Returns
-    -------
-    pyarrow.Table
+    `iterations` is `BatchEstimator.iterations_`; at most `parts` rows.
 
     Examples
     --------

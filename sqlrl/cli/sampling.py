@@ -82,13 +82,7 @@ MeansInto = Annotated[
 class Sampler:
     """How probabilities are found; None for the library's own choice.
 
-    Parameters
-    ----------
-    marginals : bool
-        Whether they are wanted.
-    samples, burn_in, chains : int or None
-    samples_into, means_into : str or None
-        Tables for what is drawn.
+    `marginals` says whether they are wanted; `samples_into` and `means_into` are tables for what is drawn.
     """
 
     marginals: Wanted = False
@@ -104,12 +98,7 @@ class Sampler:
         return [name for name in (self.samples_into, self.means_into) if name is not None]
 
     def check(self, solver: Solver) -> None:
-        """Refuse options that do not go together.
-
-        Raises
-        ------
-        typer.BadParameter
-        """
+        """Refuse options that do not go together."""
         given = [f"--{f.name.replace('_', '-')}" for f in fields(self) if getattr(self, f.name) not in (None, False)]
         if not self.marginals:
             if given:

@@ -35,14 +35,7 @@ _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 class Session:
     """One run of a command.
 
-    Parameters
-    ----------
-    console : Console
-        Where messages and progress go: standard error.
-    as_json : bool
-        Results are printed as JSON rows.
-    rows : int
-        Rows of a table that are shown.
+    Messages and progress go to `console`, standard error. `rows` is how many rows of a table are shown.
     """
 
     console: Console
@@ -53,10 +46,7 @@ class Session:
     def database(self, path: Path | None, *, create: bool = False, read_only: bool = False) -> Iterator[Database]:
         """Open the database, None for one in memory, and close it again.
 
-        Raises
-        ------
-        InputError
-            The file does not exist and may not be created, or is no database.
+        InputError if the file does not exist and may not be created, or is no database.
         """
         from sqlrl.database.database import connect
 
@@ -98,17 +88,7 @@ class Session:
 
 @contextmanager
 def session(output: Messages) -> Iterator[Session]:
-    """Set up logging and warnings for a command, and take them down again.
-
-    Parameters
-    ----------
-    output : Messages
-        What the command's options say.
-
-    Yields
-    ------
-    Session
-    """
+    """Set up logging and warnings for a command, and take them down again."""
     from sqlrl.report import console_for
 
     console = console_for(quiet=output.quiet)
@@ -142,10 +122,6 @@ def check_file(path: Path, *, create: bool = False) -> None:
     """Refuse a file that does not exist, or that is none of DuckDB's.
 
     DuckDB itself opens a Parquet or CSV file as a database in memory, in which all work would be lost.
-
-    Raises
-    ------
-    InputError
     """
     file = expanded(path)
     if not file.exists():
@@ -161,11 +137,8 @@ def check_file(path: Path, *, create: bool = False) -> None:
 def print_json(rows: Iterable[Mapping[str, object]]) -> None:
     """Print rows as a JSON list, one row on each line.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Counts stay exact integers; what JSON lacks (NaN, infinities) is null; dates are ISO texts, intervals have months, days
-        and nanoseconds.
+    Counts stay exact integers; what JSON lacks (NaN, infinities) is null; dates are ISO texts, intervals have months,
+    days and nanoseconds.
 
     Examples
     --------

@@ -57,16 +57,8 @@ Bound = Annotated[
 class Outside:
     """The world of an outside solver.
 
-    Parameters
-    ----------
-    solution : Path or None
-        Its answer; None to solve here.
-    exported : Path or None
-        The file that it solved.
-    file_format : Format or None
-        How the network was written; None if the answer tells.
-    bound : bool
-        Bound the gap.
+    `solution` is its answer, None to solve here; `exported` is the file that it solved; `file_format` says how the
+    network was written, None if the answer tells. `bound`: bound the gap.
     """
 
     solution: File = None
@@ -75,12 +67,7 @@ class Outside:
     bound: Bound = False
 
     def check(self) -> None:
-        """Refuse options that say nothing without `--solution`.
-
-        Raises
-        ------
-        typer.BadParameter
-        """
+        """Refuse options that say nothing without `--solution`."""
         given = {"--exported": self.exported, "--solution-format": self.file_format, "--bound": self.bound or None}
         name = next((name for name, value in given.items() if value is not None), None)
         if self.solution is None and name is not None:

@@ -29,15 +29,10 @@ _OUTSIDE, _VARIABLE, _PARAMETER = "e", "v", "k"
 class ClosedPart:
     """The joins that give a pattern's bindings, in canonical form: patterns that share them have equal closed parts.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The columns: `v0, v1, ...` for variables, `k0, k1, ...` for parameters, `e` for an example that no term stands for.
-    types : tuple of str
-        The type of each column, empty for `e`.
-    relations : tuple of ShapeLiteral
-        What is joined, its slots numbered as the columns: the examples that are asked for, domains of local types, whole
-        types, and facts of closed predicates (with their example first, if they have a column for it).
+    Its columns `names` are `v0, v1, ...` for variables, `k0, k1, ...` for parameters, `e` for an example that no term
+    stands for; the type of `e` is empty. `relations` is what is joined, its slots numbered as the columns: the examples
+    that are asked for, domains of local types, whole types, and facts of closed predicates (with their example first,
+    if they have a column for it).
 
     Examples
     --------
@@ -72,16 +67,10 @@ class ClosedPart:
 class PatternPart:
     """The closed part of a pattern, and where the pattern's slots are in it.
 
-    Parameters
-    ----------
-    part : ClosedPart
-    variables : tuple of int
-        The place of each variable of the pattern among `part.columns`.
-    parameters : tuple of int
-        The same for parameters; -1 for one that no relation of the closed part mentions.
-    undecided : tuple of int
-        The literals of the pattern that the closed part does not decide, ascending: those of open predicates, and closed ones
-        whose terms are all parameters (a fact about constants, which joined with nothing would be multiplied with everything).
+    `variables` and `parameters` are places among `part.columns`; -1 for a parameter that no relation of the closed part
+    mentions. `undecided` are the literals of the pattern that the closed part does not decide, ascending: those of open
+    predicates, and closed ones whose terms are all parameters (a fact about constants, which joined with nothing would
+    be multiplied with everything).
     """
 
     part: ClosedPart
@@ -92,10 +81,6 @@ class PatternPart:
 
 class ClosedParts:
     """Finds the closed parts of patterns, each once.
-
-    Parameters
-    ----------
-    layout : Layout
 
     Examples
     --------
@@ -116,13 +101,7 @@ class ClosedParts:
         self._known: dict[Shape, PatternPart] = {}
 
     def of(self, pattern: Shape) -> PatternPart:
-        """Return the closed part of a pattern.
-
-        Raises
-        ------
-        ModelError
-            If its open literals belong to several examples.
-        """
+        """Return the closed part of a pattern; ModelError if its open literals belong to several examples."""
         if pattern not in self._known:
             self._known[pattern] = _closed_part(pattern, self.layout, self._shaper)
         return self._known[pattern]
@@ -213,19 +192,8 @@ def _name(slot: Slot, bound: BoundShape) -> str:
 def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: int | None = None) -> exp.Select:
     """Plan the bindings of a closed part: one row for each, in ascending order.
 
-    Parameters
-    ----------
-    part : ClosedPart
-    layout : Layout
-    examples : TableName
-        Table with a column `example`, each once: only their bindings.
-    most : int, optional
-        How many rows to find at the most, before they are sorted.
-
-    Returns
-    -------
-    exp.Select
-        Columns `example`, then `part.columns`: ids of constants.
+    `examples` has a column `example`, each once: only their bindings. `most` is how many rows to find at the most,
+    before they are sorted. Columns `example`, then `part.columns`: ids of constants.
 
     Examples
     --------

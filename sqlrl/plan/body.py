@@ -23,15 +23,7 @@ from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_sour
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on slots.
-
-    Parameters
-    ----------
-    expression : exp.Expression
-        Over the columns of slots as some body knows them.
-    slots : frozenset of Slot
-        Those that it mentions.
-    """
+    """A condition on slots: an expression over their columns as some body knows them."""
 
     expression: exp.Expression
     slots: frozenset[Slot]
@@ -39,13 +31,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Joined:
-    """Sources that are joined on shared slots, and the conditions that their rows meet.
-
-    Parameters
-    ----------
-    sources : tuple of Source
-    conditions : tuple of Condition
-    """
+    """Sources that are joined on shared slots, and the conditions that their rows meet."""
 
     sources: tuple[Source, ...]
     conditions: tuple[Condition, ...]
@@ -56,23 +42,9 @@ def project(
 ) -> Joined:
     """Eliminate slots as long as no result is larger than a source.
 
-    Parameters
-    ----------
-    whole : Joined
-    keep : frozenset of Slot
-        Slots that are not eliminated.
-    fixed : frozenset of str
-        Aliases of sources that stay as they are, since something mentions more of their columns than their slots. All their slots
-        are kept.
-    known : mapping of Slot to exp.Column
-        The columns that the conditions mention.
-    steps : Steps
-        Receives the steps.
-
-    Returns
-    -------
-    Joined
-        Rows exist for the same values of the kept slots as of `whole`; its conditions are some of those of `whole`.
+    Those of `keep` stay, and sources with an alias in `fixed` stay as they are, since something mentions more of their
+    columns than their slots: all their slots are kept. The conditions mention the columns `known`. Rows of the result
+    exist for the same values of the kept slots as of `whole`; its conditions are some of those of `whole`.
 
     Examples
     --------
@@ -99,15 +71,7 @@ def project(
 def _rewritten(
     condition: exp.Expression, places: Mapping[tuple[str, str], Slot], known: Mapping[Slot, exp.Column]
 ) -> exp.Expression:
-    """Return a condition over other columns of the same slots.
-
-    Parameters
-    ----------
-    condition : exp.Expression
-    places : mapping of (str, str) to Slot
-        The alias and name of the column that the condition has for each slot.
-    known : mapping of Slot to exp.Column
-        The columns that it shall have.
+    """Return a condition over the columns `known` of the same slots; `places` has alias and name of those it has.
 
     Examples
     --------
@@ -197,16 +161,7 @@ def _step(
 class Body:
     """Joins sources on shared slots; the first use of a slot fixes its column, later uses become join conditions.
 
-    Parameters
-    ----------
-    bound : BoundShape
-    prefix : str
-        Starts every alias, so that bodies nest.
-
-    Attributes
-    ----------
-    steps : Steps
-        Named steps that stand in front of the query.
+    `prefix` starts every alias, so that bodies nest; `steps` are named steps that stand in front of the query.
 
     Examples
     --------
@@ -317,12 +272,7 @@ class Body:
     def project(self, keep: Iterable[Slot]) -> None:
         """Eliminate slots of which the query asks only whether they have a value, where that makes no result larger.
 
-        Nothing can be joined any more. The columns of `known` change.
-
-        Parameters
-        ----------
-        keep : iterable of Slot
-            Those whose values the query returns.
+        The values of those in `keep` are returned. Nothing can be joined any more. The columns of `known` change.
         """
         places = {(column.table, column.name): slot for slot, column in self.known.items()}
         sources = {source.alias: source for source, _ in self._inner}

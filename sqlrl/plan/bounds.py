@@ -24,16 +24,9 @@ from sqlrl.plan.terms import Context, domain_size, term_query, total_query
 class Enumerated:
     """A bound on what one join of a grounding query enumerates.
 
-    Parameters
-    ----------
-    query : exp.Select
-        Counts it, clause by clause, with the columns of `plan.counting.count_violated`.
-    free : tuple of Slot
-        The variables that no literal with evidence joins, so that each ranges over its whole domain.
-    cheap : bool
-        Whether counting joins no more than the facts of one literal at a time.
-    joined : callable, optional
-        Plans the same for the variables that are not free; None if all are, or none is.
+    `query` counts it, clause by clause, with the columns of `plan.counting.count_violated`. `free` are the variables
+    that no literal with evidence joins, so that each ranges over its whole domain; `joined` plans the same for the
+    others, None if all are free, or none is. `cheap`: counting joins no more than the facts of one literal at a time.
     """
 
     query: exp.Select
@@ -61,13 +54,9 @@ def enumerated(whole: BoundShape, examples: TableName | None = None) -> list[Enu
     """Plan bounds on what the grounding query of a shape enumerates, clause by clause.
 
     What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out. The
-    witnesses of a quantifier are enumerated beside the groundings, and again as the literals of the ground clauses.
-
-    Returns
-    -------
-    list of Enumerated
-        The sum over the clauses of each one bounds the rows of the query (the first), of its witnesses, or the literals of its ground
-        clauses.
+    witnesses of a quantifier are enumerated beside the groundings, and again as the literals of the ground clauses. The
+    sum over the clauses of each one bounds the rows of the query (the first), of its witnesses, or the literals of its
+    ground clauses.
 
     Examples
     --------
@@ -92,10 +81,7 @@ def enumerated(whole: BoundShape, examples: TableName | None = None) -> list[Enu
 def template_rows(instance: Instance, layout: Layout, *, constants: TableName | None = None) -> Enumerated:
     """Plan a bound on the rows of the join in which the `+` variables of a template's clause are free.
 
-    Parameters
-    ----------
-    instance, layout, constants
-        As for `plan.expansion.expand`.
+    The parameters are those of `plan.expansion.expand`.
 
     Examples
     --------

@@ -23,12 +23,8 @@ Item = ShapeLiteral | ShapeEquality | ShapeExists
 class CountedPart:
     """Parts of a clause, all closed, that are tied together by variables which nothing else mentions.
 
-    Parameters
-    ----------
-    slots : frozenset of Slot
-        The variables that are counted.
-    bound : BoundShape
-        The clause reduced to these literals, equalities and existential groups.
+    `slots` are the variables that are counted, `bound` the clause reduced to these literals, equalities and existential
+    groups.
     """
 
     slots: frozenset[Slot]
@@ -44,18 +40,8 @@ def counted_parts(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[
     """Return the parts of a clause that can be aggregated before they are joined.
 
     Empty if some closed literal that must be true has all slots: then a join enumerates no more than its facts.
-
-    Parameters
-    ----------
-    bound : BoundShape
-    variables : sequence of Slot
-        The grounding variables, the hidden example among them.
-    shown : iterable of Slot
-        Slots that the query returns, beside those of open literals.
-
-    Returns
-    -------
-    tuple of CountedPart
+    `variables` are the grounding variables, the hidden example among them; `shown` are slots that the query returns,
+    beside those of open literals.
 
     Examples
     --------

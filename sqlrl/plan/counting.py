@@ -59,16 +59,8 @@ MOST_CHANGING = 4
 class IndependentPart:
     """Literals, equalities and existential groups of a clause that share no variable with the others.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        The clause reduced to them.
-    variables : tuple of Slot
-        Their variables.
-    asked : tuple of Slot
-        Those of their slots to which `examples` of a query applies.
-    keyed : bool
-        Whether they mention a parameter, so that each clause has a number of its own.
+    `bound` is the clause reduced to them, `asked` those of their slots to which `examples` of a query applies. `keyed`:
+    they mention a parameter, so that each clause has a number of its own.
     """
 
     bound: BoundShape
@@ -122,19 +114,10 @@ def _part(bound: BoundShape, slots: frozenset[Slot], items: Sequence[Item]) -> I
 
 
 def _product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str] = ("clause",)) -> exp.Select:
-    """Multiply the counts of independent parts.
+    """Multiply the counts of independent parts: columns `clause` (if some query is marked) and `n`.
 
-    Parameters
-    ----------
-    counts : sequence of (exp.Select, bool)
-        Counting queries; those marked have the columns `keys` beside `n`.
-    keys : sequence of str
-        `clause`, and after it other columns where a clause has several rows: their products are added up.
-
-    Returns
-    -------
-    exp.Select
-        Columns `clause` (if some query is marked) and `n`.
+    Counting queries that are marked have the columns `keys` beside `n`: `clause`, and after it other columns where a
+    clause has several rows, whose products are added up.
 
     Examples
     --------
@@ -174,23 +157,9 @@ def _enumerate_violated(
 ) -> exp.Select:
     """Plan the number of violated groundings of a part of each clause of a shape by joining all of its literals.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        The shape.
-    part : IndependentPart
-    world : World
-    parameters : TableName, optional
-        The parameter table of the shape, if the part mentions a parameter.
-    examples : TableName, optional
-    apart : bool
-        Count each different row of the parameter table by itself, and once.
-
-    Returns
-    -------
-    exp.Select
-        Columns `clause` (if there are parameters; with `apart` all columns of their table) and `n` (HUGEINT); one row for each clause
-        that has any.
+    `parameters` is needed if the part mentions a parameter; `apart` counts each different row of that table by itself,
+    and once. Columns `clause` (if there are parameters; with `apart` all columns of their table) and `n` (HUGEINT); one
+    row for each clause that has any.
 
     Examples
     --------
@@ -231,11 +200,8 @@ def _enumerate_violated(
 def count_violated(bound: BoundShape, world: World, examples: TableName | None = None) -> exp.Select:
     """Plan the number of violated groundings of each clause of a shape in a world.
 
-    Returns
-    -------
-    exp.Select
-        Columns `clause` (if the shape has parameters) and `n` (HUGEINT). A clause without a row has none; without
-        parameters there is at most one row, whose `n` may be NULL for none.
+    Columns `clause` (if the shape has parameters) and `n` (HUGEINT). A clause without a row has none; without
+    parameters there is at most one row, whose `n` may be NULL for none.
 
     Examples
     --------
@@ -311,10 +277,7 @@ def _violated(bound: BoundShape, part: IndependentPart, context: Context, world:
 def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | None = None) -> list[exp.Select]:
     """Plan what `count_violated` enumerates: for each part of a clause with too many positive literals the groundings that it joins.
 
-    Returns
-    -------
-    list of exp.Select
-        Each as `count_violated`; none if nothing is enumerated.
+    Each is as `count_violated`; none if nothing is enumerated.
 
     Examples
     --------
@@ -346,10 +309,7 @@ def _negative(bound: BoundShape) -> list[ShapeLiteral]:
 def count_groundings(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the number of groundings of each clause of a shape: the product of its variables' domain sizes.
 
-    Returns
-    -------
-    exp.Select
-        As `count_violated`.
+    The columns are those of `count_violated`.
 
     Examples
     --------
@@ -384,15 +344,10 @@ def alike_groundings(bound: BoundShape) -> int | tuple[object, ...] | None:
 def count_difference(bound: BoundShape, first: World, second: World, examples: TableName | None = None) -> exp.Select:
     """Plan how many more groundings of each clause of a shape are violated in the first world than in the second.
 
-    A product over literals changes by a telescoping sum: literal after literal, those before it in the first
-    world, itself the changed atoms with their sign, those after it in the second world. Only groundings of
-    changed atoms are touched: facts are reduced to those that a chain of facts ties to a changed atom. Of clauses with many
-    positive literals both worlds are counted.
-
-    Returns
-    -------
-    exp.Select
-        As `count_violated`; `n` may be negative.
+    A product over literals changes by a telescoping sum: literal after literal, those before it in the first world,
+    itself the changed atoms with their sign, those after it in the second world. Only groundings of changed atoms are
+    touched: facts are reduced to those that a chain of facts ties to a changed atom. Of clauses with many positive
+    literals both worlds are counted. The columns are those of `count_violated`; `n` may be negative.
 
     Examples
     --------

@@ -51,14 +51,9 @@ class Kind(Enum):
 class Argument:
     """An argument of a pattern.
 
-    Parameters
-    ----------
-    kind : str
-        The value of a `Kind`.
-    number : int
-        Which argument of the head, which parent, or which new variable; 0 for a constant.
-    place : int
-        In patterns that begin with facts the place of a parent's variable in its list, from 1. Else 0: the layer's table says it.
+    `kind` is the value of a `Kind`; `number` says which argument of the head, which parent, or which new variable, 0
+    for a constant. In patterns that begin with facts `place` is that of a parent's variable in its list, from 1; else
+    it is 0, and the layer's table says it.
     """
 
     kind: str
@@ -70,16 +65,10 @@ class Argument:
 class Pattern:
     """What components of a layer have in common.
 
-    Parameters
-    ----------
-    predicate : str
-        That of the literal that is added.
-    arguments : tuple of Argument
-        One for each column of its facts: the example, if they have a column for it, then the arguments.
-    parents : tuple of Heads
-        The arguments of the head that each parent touches.
-    facts_first : bool
-        Whether the facts of constants are looked up before they meet the parents, of which the components may have one in common.
+    `predicate` is that of the literal that is added. `arguments` has one for each column of its facts: the example, if
+    they have a column for it, then the arguments. `parents` are the arguments of the head that each parent touches.
+    `facts_first`: the facts of constants are looked up before they meet the parents, of which the components may have
+    one in common.
 
     Examples
     --------
@@ -137,7 +126,6 @@ class CoverageTables:
     layer : TableName
         A row for each component: `pattern` (its number), `component`, `p0, p1, ...` (its parents), and for argument i of its
         pattern `x{i}`: the place of a variable in the parent's list (from 1) or the id of a constant.
-    bindings : TableName
     keys : mapping of Heads to TableName
         For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
     heads : int
@@ -186,10 +174,7 @@ def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
 def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.Select | None:
     """Plan the bindings of the parents: every branch reads them, and the table has those of all components.
 
-    Returns
-    -------
-    exp.Select or None
-        Columns as the table of bindings has them; None if no component of the layer has parents.
+    Columns as the table of bindings has them; None if no component of the layer has parents.
 
     Examples
     --------
@@ -214,12 +199,8 @@ def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.
 def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
     """Plan the components of a pattern that begins with facts, with the facts that have their constants.
 
-    The database would join the parents first: it cannot know that many components share one.
-
-    Returns
-    -------
-    exp.Select
-        Columns `component`, `p0, p1, ...`, then those of the facts.
+    The database would join the parents first: it cannot know that many components share one. Columns `component`, `p0,
+    p1, ...`, then those of the facts.
 
     Examples
     --------
@@ -261,20 +242,8 @@ def _counted_facts(
 ) -> exp.Subquery:
     """Count the facts of a pattern that agree in all that is left to be joined (`Pattern.remaining`).
 
-    Parameters
-    ----------
-    number : int
-        Of the pattern, which is `groupable`.
-    pattern : Pattern
-    info : PredicateInfo
-        Of its predicate.
-    tables : CoverageTables
-    alias : str
-
-    Returns
-    -------
-    exp.Subquery
-        Columns `ways(pattern, pattern.loose)`, if the pattern has loose parents, those of the arguments that are left, and `n`.
+    The pattern is `groupable`, and `number` is its own. Columns `ways(pattern, pattern.loose)`, if the pattern has
+    loose parents, those of the arguments that are left, and `n`.
 
     Examples
     --------
@@ -382,19 +351,8 @@ def _repeated(pattern: Pattern, names: Sequence[str]) -> list[exp.Expression]:
 def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, most: int) -> exp.Select:
     """Plan the bindings of a layer: one row for each assignment of the variables of one of its components.
 
-    Parameters
-    ----------
-    patterns : sequence of Pattern
-        By their numbers.
-    layout : Layout
-    tables : CoverageTables
-    most : int
-        How many rows to find at the most.
-
-    Returns
-    -------
-    exp.Select
-        Columns as the table of bindings has them.
+    `patterns` stand by their numbers; `most` is how many rows to find at the most. Columns as the table of bindings has
+    them.
 
     Examples
     --------
@@ -419,18 +377,9 @@ def layer_counts(
 ) -> exp.Select:
     """Plan how many bindings the components of a layer have, without keeping them.
 
-    Parameters
-    ----------
-    patterns, layout, tables
-        As of `layer_bindings`.
-    grouped : collection of int
-        Patterns, by their numbers, whose facts are counted before they meet the parents; see `sqlrl.plan.coverage`. They are
-        `groupable`.
-
-    Returns
-    -------
-    exp.Select
-        Columns `component`, `key`, `n` (64 bits; an overflow is an error of the database), in order.
+    The facts of the patterns in `grouped`, by their numbers, are counted before they meet the parents, see
+    `sqlrl.plan.coverage`; they are `groupable`. Columns `component`, `key`, `n` (64 bits; an overflow is an error of
+    the database), in order.
 
     Examples
     --------
@@ -563,10 +512,7 @@ def _is(left: exp.Expression, right: exp.Expression) -> exp.EQ:
 def count_bindings(bindings: TableName, first: int) -> exp.Select:
     """Plan the number of bindings that are kept of each component from a number on, at each key.
 
-    Returns
-    -------
-    exp.Select
-        As `layer_counts`.
+    The columns are those of `layer_counts`.
 
     Examples
     --------

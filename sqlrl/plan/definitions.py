@@ -36,13 +36,7 @@ _ABSENT = -1
 class Relation:
     """The facts of a predicate that bodies use.
 
-    Parameters
-    ----------
-    table : TableName
-    example : bool
-        Whether the example stands in a column of its own.
-    signed : bool
-        Whether only the rows whose `truth` is true are facts.
+    `example`: the example stands in a column of its own. `signed`: only the rows whose `truth` is true are facts.
     """
 
     table: TableName
@@ -54,17 +48,9 @@ class Relation:
 class DefinitionPlan:
     """What the queries of a component are made from.
 
-    Parameters
-    ----------
-    component : Component
-    relations : mapping of str to Relation
-        Of the other predicates that its rules use.
-    constants : mapping of (str, int, str) to int
-        The ids of the rules' constants, by predicate, argument and name.
-    unequal : mapping of (int, str) to int
-        The ids of the constants of `!=`, by rule (from 0) and name.
-    example : bool
-        Whether the rows have an example.
+    `relations` are those of the other predicates that its rules use. `constants` has the ids of the rules' constants by
+    predicate, argument and name, `unequal` those of `!=` by rule (from 0) and name. `example`: the rows have an
+    example.
     """
 
     component: Component
@@ -74,13 +60,7 @@ class DefinitionPlan:
     example: bool = False
 
     def query(self, predicate: str) -> exp.Query:
-        """Return the query of the atoms of a predicate: one row for each.
-
-        Parameters
-        ----------
-        predicate : str
-            Of the component.
-        """
+        """Return the query of the atoms of a predicate of the component: one row for each."""
         if not self.component.recursive:
             rules = [self._select(number, {}) for number in range(len(self.component.rules))]
             return _union(rules)

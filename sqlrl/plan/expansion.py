@@ -27,24 +27,10 @@ def expand(
 ) -> exp.Select:
     """Plan the query for the combinations of constants that some grounding of a template leaves open.
 
-    Parameters
-    ----------
-    instance : Instance
-        A clause of the template.
-    layout : Layout
-    plus : tuple of str
-        The `+` variables of the template, in the order of the columns. One that the clause does not mention ranges
-        over its whole type and is left out of the result.
-    constants : TableName, optional
-        Table `clause, k0, k1, ...` with one row that holds the clause's constants in order; required if it has any.
-    examples : TableName, optional
-        Look only at these examples.
-
-    Returns
-    -------
-    exp.Select
-        Distinct rows with one column of ids for each mentioned `+` variable, named `plus<i>` by its place in `plus`;
-        the column `one` if the clause mentions none.
+    `instance` is a clause of the template, whose constants stand in order in the one row `clause, k0, k1, ...` of
+    `constants`; `plus` are the `+` variables of the template, in the order of the columns. One that the clause does not
+    mention ranges over its whole type and is left out of the result. Distinct rows with one column of ids for each
+    mentioned `+` variable, named `plus<i>` by its place in `plus`; the column `one` if the clause mentions none.
 
     Examples
     --------
@@ -89,11 +75,6 @@ def expand(
 
 def freed(instance: Instance, layout: Layout, constants: TableName | None = None) -> tuple[BoundShape, dict[str, Slot]]:
     """Return a clause of a template with variables in place of its `+` parameters, and the variable of each.
-
-    Parameters
-    ----------
-    instance, layout, constants
-        As for `expand`.
 
     Examples
     --------

@@ -59,11 +59,7 @@ def is_countable(bound: BoundShape) -> bool:
 def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
     """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world.
 
-    Parameters
-    ----------
-    bound : BoundShape
-    distinct : collection of pairs of int
-        Parameters that no clause fills with the same constant.
+    `distinct` are pairs of parameters that no clause fills with the same constant.
 
     Examples
     --------
@@ -101,18 +97,8 @@ def degree(bound: BoundShape) -> int:
 def count_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the numbers of nodes and factors of each clause and example, without a join over all literals.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        One that `is_countable`.
-    examples : TableName, optional
-        Table with a column `example`: count only these.
-
-    Returns
-    -------
-    exp.Select
-        One row for each clause and example that has some: `clause` (if the shape has parameters), `example`, `nodes`, `factors`,
-        `edges`. A factor is a grounding that the evidence leaves open.
+    The shape is one that `is_countable`. One row for each clause and example that has some: `clause` (if the shape has
+    parameters), `example`, `nodes`, `factors`, `edges`. A factor is a grounding that the evidence leaves open.
 
     Examples
     --------
@@ -237,15 +223,7 @@ def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: 
 def list_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the same numbers from the ground clauses themselves, of which those with equal literals are one.
 
-    Parameters
-    ----------
-    bound, examples
-        As for `plan.grounding.ground`.
-
-    Returns
-    -------
-    exp.Select
-        As `count_factors`; the edges of quantifiers are their witnesses.
+    The columns are those of `count_factors`; the edges of quantifiers are their witnesses.
 
     Examples
     --------

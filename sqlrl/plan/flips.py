@@ -99,12 +99,7 @@ P = TypeVar("P", ShapeLiteral, Changing)
 class HelperFlips:
     """Where it stands how the atoms of a helper predicate change, and with which predicates.
 
-    Parameters
-    ----------
-    rows : TableName
-        What `helper_flips` selects.
-    roots : frozenset of str
-        The predicates whose atoms change it, helpers not among them.
+    `rows` is what `helper_flips` selects, `roots` the predicates whose atoms change it, helpers not among them.
     """
 
     rows: TableName
@@ -132,21 +127,9 @@ def flip_differences(
 ) -> exp.Select:
     """Plan how many more groundings of each clause of a shape are violated if one query atom flips, for each of these atoms.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        One that is `opened`.
-    world : World
-        Says what is true before; with the values of helper atoms.
-    examples : TableName, optional
-        Table with a column `example`: groundings of these alone count.
-    helpers : mapping of str to HelperFlips, optional
-        Of each open helper predicate of the shape.
-
-    Returns
-    -------
-    exp.Select
-        Columns `clause` (if the shape has parameters), `atom` and `n` (HUGEINT, never 0), one row for each pair.
+    The shape is one that is `opened`; `world` says what is true before, with the values of helper atoms, and `helpers`
+    has each open helper predicate of the shape. Columns `clause` (if the shape has parameters), `atom` and `n`
+    (HUGEINT, never 0), one row for each pair.
 
     Examples
     --------
@@ -217,10 +200,7 @@ def enumerated_by_flips(
 ) -> list[exp.Select]:
     """Plan how many groundings `flip_differences` enumerates at the most, of a clause for which it does.
 
-    Returns
-    -------
-    list of exp.Select
-        Each as `plan.counting.count_violated`; none if nothing is enumerated.
+    Each is as `plan.counting.count_violated`; none if nothing is enumerated.
 
     Examples
     --------
@@ -484,12 +464,8 @@ def _witness_changes(
 ) -> exp.Select:
     """Plan for which atoms and values of `outer` the flip of the atom changes whether a group has a witness.
 
-    An atom adds witnesses or takes them away; those that there are decide what that means.
-
-    Returns
-    -------
-    exp.Select
-        Columns `atom`, `x0, x1, ...` and `change`, which is 1 or -1.
+    An atom adds witnesses or takes them away; those that there are decide what that means. Columns `atom`, `x0, x1,
+    ...` and `change`, which is 1 or -1.
     """
     witnesses = partial(
         _witnesses, bound, outer, group, world, source, prefix=prefix, parameters=parameters, examples=examples
@@ -527,10 +503,7 @@ def _witnesses(
 ) -> exp.Select:
     """Plan the witnesses of a group, of which some literals change with an atom and the others are true in the world.
 
-    Returns
-    -------
-    exp.Select
-        Columns `atom` (if there are members), `x0, x1, ...` and `n`: 1, or the product of the changes; one row a witness.
+    Columns `atom` (if there are members), `x0, x1, ...` and `n`: 1, or the product of the changes; one row a witness.
     """
     inside = [Slot(False, i) for i in group.variables]
     body = Body(bound, prefix)
@@ -568,23 +541,10 @@ def helper_flips(
 ) -> exp.Select:
     """Plan how a helper changes if a query atom flips, by its definition.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        A clause that is the definition of the helper, and nothing else.
-    slots : sequence of Slot
-        What identifies an atom of the helper.
-    world : World
-    parameters : TableName, optional
-        One row, of the constants of the definition.
-    helpers : mapping of str to HelperFlips, optional
-        Those that the definition mentions.
-
-    Returns
-    -------
-    exp.Select
-        Columns `atom` (the one that flips), `x0, x1, ...`, one for each of `slots`, and `change`: 1 if the helper becomes true, -1 if
-        it becomes false. Other pairs have no row.
+    `bound` is a clause that is the definition of the helper, and nothing else, with its constants in the one row of
+    `parameters`; `slots` are what identifies an atom of the helper. Columns `atom` (the one that flips), `x0, x1, ...`,
+    one for each of `slots`, and `change`: 1 if the helper becomes true, -1 if it becomes false. Other pairs have no
+    row.
 
     Examples
     --------

@@ -158,8 +158,6 @@ class GroundingQuery:
         +1 or -1 for each `l` column.
     list_signs : tuple of int
         The same for each `e` column.
-    has_clause, has_multiplicity : bool
-        Whether those columns are there.
     has_absent : bool
         Whether a literal can be 0.
     may_repeat : bool
@@ -192,21 +190,10 @@ def ground(
 ) -> GroundingQuery:
     """Plan the grounding query of a shape.
 
-    Parameters
-    ----------
-    whole : BoundShape
-        With a table `clause, k0, k1, ...` that has one row for each clause, if the shape has parameters.
-    examples : TableName, optional
-        Table with a column `example`: ground only these.
-    raw : bool
-        One row for each grounding that the evidence leaves open, none merged, with literals in the shape's order, repeated
-        ones and tautologies included.
-    truths : Truths, optional
-        What the open literals must be in a world: only such ground clauses.
-
-    Returns
-    -------
-    GroundingQuery
+    The shape has a table `clause, k0, k1, ...` with one row for each clause, if it has parameters; `examples` has a
+    column `example`: ground only these. `truths` says what the open literals must be in a world: only such ground
+    clauses. `raw`: one row for each grounding that the evidence leaves open, none merged, with literals in the shape's
+    order, repeated ones and tautologies included.
 
     Examples
     --------

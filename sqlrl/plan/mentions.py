@@ -26,16 +26,7 @@ Test = tuple[exp.Expression, list[exp.Expression]]
 
 @dataclass(frozen=True)
 class AtomKey:
-    """A query atom.
-
-    Parameters
-    ----------
-    predicate : str
-    atom : int
-        Its id.
-    columns : mapping of str to int
-        What its row of the atom table holds: `example`, `a0`, `a1`, ...
-    """
+    """A query atom: its id, and what its row of the atom table holds, `example`, `a0`, `a1`, ..."""
 
     predicate: str
     atom: int
@@ -55,7 +46,6 @@ class TouchingQuery:
         The parameters and the variables that have a constant.
     signs, list_signs : tuple of int
         +1 or -1 for each `l` and each `e` column.
-    has_clause : bool
     counted : bool
         Whether some variables have no constant: `times` groundings differ only in them.
     """
@@ -73,19 +63,8 @@ def touching(
 ) -> TouchingQuery | None:
     """Plan the ground clauses of a shape, open to the evidence, in which an atom stands.
 
-    Parameters
-    ----------
-    whole : BoundShape
-    key : AtomKey
-    examples : TableName, optional
-        As for `plan.grounding.ground`.
-    count : bool
-        Whether variables that occur in no open literal may be counted; else each has a constant in each row.
-
-    Returns
-    -------
-    TouchingQuery or None
-        None if the atom's predicate is not in the shape.
+    None if the atom's predicate is not in the shape. `count`: variables that occur in no open literal may be counted;
+    else each has a constant in each row.
 
     Examples
     --------
@@ -213,16 +192,8 @@ def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShap
 def evidence_violations(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the groundings of a shape in which evidence makes every literal false.
 
-    Parameters
-    ----------
-    bound, examples
-        As for `plan.grounding.ground`.
-
-    Returns
-    -------
-    exp.Select
-        One row for each: `clause` (if the shape has parameters), `v0, ...` and `k0, ...`: ids of the constants of the
-        grounding variables and parameters; `one` if there are none.
+    One row for each: `clause` (if the shape has parameters), `v0, ...` and `k0, ...`: ids of the constants of the
+    grounding variables and parameters; `one` if there are none.
 
     Examples
     --------

@@ -29,8 +29,6 @@ class PartSum:
 
     Parameters
     ----------
-    bound : BoundShape
-        The part.
     constant : int
         What does not depend on any slot outside it.
     first : tuple of (int, Factor) or None
@@ -77,22 +75,8 @@ class PartSum:
 class Multiplicity:
     """Joins the counted parts of a clause to a body.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        The whole clause.
-    body : Body
-        Receives the steps and the joins.
-    parts : sequence of CountedPart
-    examples : TableName or None
-        The examples to which the query is restricted.
-
-    Attributes
-    ----------
-    slots : frozenset of Slot
-        The variables that are counted.
-    most : int
-        An upper bound on the product.
+    `bound` is the whole clause; `body` receives the steps and the joins. `slots` are the variables that are counted,
+    `most` is an upper bound on the product.
 
     Examples
     --------
@@ -147,13 +131,6 @@ class Multiplicity:
 
 def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName | None, steps: Steps) -> list[Factor]:
     """Return, for each counted part that must have a row, the values of its other slots for which it may have one.
-
-    Parameters
-    ----------
-    bound, parts, examples
-        As for `Multiplicity`.
-    steps : Steps
-        Receives the steps.
 
     Examples
     --------

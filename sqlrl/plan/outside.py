@@ -49,13 +49,7 @@ def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
 def with_outside(rows: exp.Select, bound: BoundShape, examples: TableName | None) -> exp.Select:
     """Add to the rows about atoms of a loose literal one for each clause: what the evidence violates, `l0` 0.
 
-    Parameters
-    ----------
-    rows : exp.Select
-        Columns `clause` (if the shape has parameters), `l0`, `multiplicity`.
-    bound : BoundShape
-    examples : TableName or None
-        As for `plan.grounding.ground`.
+    `rows` has columns `clause` (if the shape has parameters), `l0`, `multiplicity`.
 
     Notes
     -----

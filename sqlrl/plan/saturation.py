@@ -22,15 +22,9 @@ from sqlrl.plan.sources import argument_columns, table
 class SaturationTables:
     """What a query of saturation joins with facts.
 
-    Parameters
-    ----------
-    seeds : TableName
-        `seed`, `example`: one row for each seed.
-    known : TableName
-        `seed`, `type` (a number for each type of the bias), `id`, `depth`: the constants that are known, each once for a seed and
-        type, with the depth at which it became known (0 for those of the seed).
-    types : mapping of str to int
-        The numbers of the bias' types.
+    `seeds` has columns `seed`, `example`, one row for each seed. `known` has `seed`, `type` (a number for each type of
+    the bias, see `types`), `id`, `depth`: the constants that are known, each once for a seed and type, with the depth
+    at which it became known (0 for those of the seed).
     """
 
     seeds: TableName
@@ -43,22 +37,10 @@ def reached(
 ) -> exp.Select | None:
     """Plan the facts that modes reach first at a depth: one row for each seed, mode and fact.
 
-    Parameters
-    ----------
-    modes : sequence of Mode
-        The body modes of a bias.
-    depth : int
-        From 1: some input became known at `depth - 1`. A mode without inputs reaches its facts at depth 1.
-    layout : Layout
-    tables : SaturationTables
-    most : int, optional
-        How many rows to find at the most.
-
-    Returns
-    -------
-    exp.Select or None
-        Columns `seed`, `mode` (its index), `a0, a1, ...` (-1 where the predicate has fewer arguments). Of a mode with recall r, for
-        the same inputs only the first r facts in ascending order of their arguments. None if no mode can reach anything.
+    `depth` counts from 1: some input became known at `depth - 1`, and a mode without inputs reaches its facts at depth
+    1. `most` is how many rows to find at the most. Columns `seed`, `mode` (its index), `a0, a1, ...` (-1 where the
+    predicate has fewer arguments). Of a mode with recall r, for the same inputs only the first r facts in ascending
+    order of their arguments. None if no mode can reach anything.
 
     Examples
     --------

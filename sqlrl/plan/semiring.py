@@ -24,13 +24,7 @@ BIGINT_LIMIT = 2**63 - 1
 class Factor:
     """A relation over slots with an integer weight.
 
-    Parameters
-    ----------
-    source : Source
-    weight : str or None
-        The column of the weight; None for 1.
-    rows : int
-        An upper bound on the sum of the absolute weights.
+    `weight` is the column of the weight, None for 1; `rows` is an upper bound on the sum of the absolute weights.
 
     Examples
     --------
@@ -54,13 +48,7 @@ class Factor:
 class Steps:
     """The named steps of one query, in order; names and aliases are unique inside it.
 
-    Parameters
-    ----------
-    steps : list of (str, exp.Query)
-    aliases : int
-        How many aliases there are so far.
-    prefix : str
-        Starts the names of the steps, so that queries nest.
+    `aliases` is how many aliases there are so far; `prefix` starts the names of the steps, so that queries nest.
 
     Examples
     --------
@@ -102,23 +90,10 @@ def sum_product(
 ) -> exp.Select:
     """Plan the sum of products over all slots that are not kept.
 
-    Parameters
-    ----------
-    factors : sequence of Factor
-        At least one. A factor that brings the columns of `group` (the parameter table) is one of them.
-    keep : frozenset of Slot
-        Slots that are never summed out before the last step (the parameters).
-    group : sequence of expression
-        Columns by which the last step groups; empty for one total.
-    steps : Steps
-        Receives the intermediate steps.
-    multiplier : int
-        A constant factor (the domain sizes of variables that occur nowhere, and the sign of the term).
-
-    Returns
-    -------
-    exp.Select
-        Columns of `group`, then `n`.
+    There is at least one factor, and one that brings the columns of `group` (the parameter table); the last step groups
+    by them, empty for one total. Slots of `keep` are never summed out before the last step (the parameters).
+    `multiplier` is a constant factor: the domain sizes of variables that occur nowhere, and the sign of the term.
+    Columns of `group`, then `n`.
 
     Examples
     --------
@@ -144,19 +119,8 @@ def sum_product(
 def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps) -> Factor:
     """Plan the sums of products over all slots that are not kept, one for each value of those that are.
 
-    Parameters
-    ----------
-    factors : sequence of Factor
-        At least one.
-    keep : frozenset of Slot
-    steps : Steps
-        Receives the steps, the result last.
-
-    Returns
-    -------
-    Factor
-        Its weight is the sum (BIGINT, or HUGEINT where that may not do). If it has no slots it is one row, whose weight may be
-        0 or NULL for an empty sum.
+    There is at least one factor; `steps` receives the result last. The weight of the result is the sum (BIGINT, or
+    HUGEINT where that may not do). If it has no slots it is one row, whose weight may be 0 or NULL for an empty sum.
 
     Examples
     --------

@@ -17,8 +17,6 @@ class BoundShape:
 
     Parameters
     ----------
-    shape : Shape
-    layout : Layout
     hidden : Slot or None
         The variable for the example where examples come from a column: shared by all literals whose predicates
         carry that column, one past the shape's own variables. A clause of global predicates alone has it too: it

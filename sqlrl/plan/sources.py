@@ -33,13 +33,8 @@ def table(name: TableName, alias: str | None = None) -> exp.Table:
 class Source:
     """A relation that joins on slots.
 
-    Parameters
-    ----------
-    relation : exp.Expression
-        A table or subquery under `alias`.
-    alias : str
-    columns : tuple of (str, Slot)
-        Its columns, each with the slot it carries; a slot may repeat.
+    `columns` are those of `relation`, a table or subquery under `alias`, each with the slot it carries; a slot may
+    repeat.
 
     Examples
     --------
@@ -308,12 +303,8 @@ def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
 class World:
     """A truth value for every query atom.
 
-    Parameters
-    ----------
-    atoms : TableName or None
-        A table with a column `atom`: the query atoms that are true, each once. None: the observed world (the labels).
-    every : bool
-        Whether all query atoms are true; then there is no table.
+    The table has a column `atom`: the query atoms that are true, each once; None is the observed world (the labels).
+    `every`: all query atoms are true, and there is no table.
 
     Examples
     --------
@@ -436,17 +427,7 @@ def example_columns(info: PredicateInfo, layout: Layout) -> tuple[str, ...]:
 def true_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
     """Plan what is true of a predicate in the observed world: one row for each atom and example that it is about, in order.
 
-    Parameters
-    ----------
-    info : PredicateInfo
-    layout : Layout
-    examples : TableName
-        Table with a column `example`, each once.
-
-    Returns
-    -------
-    exp.Select
-        Columns `example` (-1 if the predicate is global), `a0, a1, ...`.
+    `examples` has a column `example`, each once. Columns `example` (-1 if the predicate is global), `a0, a1, ...`.
 
     Examples
     --------

@@ -413,14 +413,8 @@ def domain_size(bound: BoundShape, slot: Slot) -> int:
 class Pivot:
     """A factor whose rows a sum is for.
 
-    Parameters
-    ----------
-    factor : Factor
-        None of its slots is summed out.
-    columns : tuple of str
-        Those of its columns by which the sum is grouped.
-    merged : tuple of (Slot, Slot)
-        Slots that are equal in this term alone, where one row of the factor stands for several literals.
+    None of the factor's slots is summed out; the sum is grouped by `columns`. `merged` are pairs of slots that are
+    equal in this term alone, where one row of the factor stands for several literals.
     """
 
     factor: Factor
@@ -432,13 +426,8 @@ class Pivot:
 class Term:
     """A sum of products: factors over slots of which equal ones have become one, and a constant.
 
-    Parameters
-    ----------
-    factors : tuple of Factor
-    multiplier : int
-        The sign and the domain sizes of variables that no factor mentions; not 0.
-    same : Union
-        Which slot stands for each.
+    `multiplier` is the sign and the domain sizes of variables that no factor mentions, not 0; `same` says which slot
+    stands for each.
     """
 
     factors: tuple[Factor, ...]
@@ -460,29 +449,10 @@ def term_of(
 ) -> Term | None:
     """Return one term of inclusion-exclusion: the factors, domains for what they leave free, and the equalities that hold.
 
-    Parameters
-    ----------
-    context : Context
-    factors : sequence of Factor
-        The parts that are true in this term.
-    chosen : sequence of Part
-        The positive ones among them.
-    sign : int
-    variables : sequence of Slot
-        Those that are summed over.
-    kept : frozenset of Slot
-        Slots that are not.
-    restricted : sequence of Slot
-        The example terms that must be among the examples asked for.
-    equalities : bool
-        Whether the equalities of the clause count at all.
-    merged : iterable of (Slot, Slot)
-        Further slots that are equal.
-
-    Returns
-    -------
-    Term or None
-        None if a domain is empty, so that the sum is 0.
+    `factors` are the parts that are true in this term, `chosen` the positive ones among them; `variables` are summed
+    over, slots of `kept` are not. `restricted` are the example terms that must be among the examples asked for.
+    `equalities`: those of the clause count at all; `merged` are further slots that are equal. None if a domain is
+    empty, so that the sum is 0.
 
     Examples
     --------
@@ -527,17 +497,8 @@ def term_query(
 ) -> exp.Select | None:
     """Plan one term of inclusion-exclusion, summed over variables: those of the clause unless others are given.
 
-    Parameters
-    ----------
-    context, factors, chosen, sign, variables, restricted, equalities
-        As for `term_of`.
-    pivot : Pivot, optional
-        One more factor, for whose rows the sums are.
-
-    Returns
-    -------
-    exp.Select or None
-        Columns `clause` (if the shape has parameters), those of the pivot, and `n`.
+    `pivot` is one more factor, for whose rows the sums are; the rest is as for `term_of`. Columns `clause` (if the
+    shape has parameters), those of the pivot, and `n`.
 
     Examples
     --------
@@ -620,10 +581,6 @@ def _asked_at_all(context: Context, examples: TableName) -> Factor:
 
 class Union:
     """Slots that must be equal; a parameter stands for its class, else one of those that are kept, else the least variable.
-
-    Parameters
-    ----------
-    kept : frozenset of Slot
 
     Examples
     --------

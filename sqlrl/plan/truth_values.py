@@ -43,7 +43,6 @@ class Truths:
 
     Parameters
     ----------
-    of : mapping of ShapeLiteral or ShapeExists to Truth
     world : TableName, optional
         A table with a column `atom`: the query atoms that are true (or, for AMONG, chosen). Needed for FALSE, TRUE and AMONG.
     same : sequence of int
@@ -117,17 +116,8 @@ class Truths:
     ) -> None:
         """Add the conditions that the relations of the literals do not state.
 
-        Parameters
-        ----------
-        bound : BoundShape
-        body : Body
-        aliases : sequence of str
-            Of the open literals.
-        outer : iterable of int
-            The open literals that are outer-joined.
-        lists : sequence of str or None
-            For each existential group the alias with the list of its open witnesses, as `plan.grounding.witness_lists`.
-        examples : TableName or None
+        `aliases` are those of the open literals, `outer` the numbers of those that are outer-joined, `lists` for each
+        existential group the alias with the list of its open witnesses, as `plan.grounding.witness_lists`.
         """
         opened = [x for x in bound.shape.literals if bound.info(x).open]
         for i in outer:

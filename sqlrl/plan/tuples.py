@@ -30,12 +30,8 @@ def holding(
 ) -> exp.Select:
     """Plan the distinct values of `slots` for which, with some value of `inside`, all literals and equalities hold.
 
-    `within` is a relation in which they must be found.
-
-    Returns
-    -------
-    exp.Select
-        Columns `x0, x1, ...`, one for each of `slots`; the column `one` if there are none.
+    `within` is a relation in which they must be found. Columns `x0, x1, ...`, one for each of `slots`; the column `one`
+    if there are none.
 
     Examples
     --------

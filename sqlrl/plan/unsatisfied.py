@@ -29,21 +29,11 @@ def unsatisfied(
 ) -> GroundingQuery:
     """Plan the ground clauses of a shape that a world does not meet.
 
-    Parameters
-    ----------
-    clauses : mapping of {HOLD, FAIL} to BoundShape
-        The shape with the parameter table of the clauses that ought to hold, and with that of those that ought to fail; if the
-        shape has no parameters there can be only one.
-    world : TableName
-        A table with a column `atom`: the query atoms that are true, each once.
-    examples : TableName, optional
-        As for `plan.grounding.ground`.
-
-    Returns
-    -------
-    GroundingQuery
-        Its rows are those that `ground` has for these clauses, with the same multiplicities, as far as the world does
-        not meet them. One ground clause may come in several rows whose multiplicities add up.
+    `clauses` is the shape with the parameter table of the clauses that ought to hold (HOLD), and with that of those
+    that ought to fail (FAIL); if the shape has no parameters there can be only one. `world` has a column `atom`: the
+    query atoms that are true, each once. The rows are those that `ground` has for these clauses, with the same
+    multiplicities, as far as the world does not meet them. One ground clause may come in several rows whose
+    multiplicities add up.
 
     Examples
     --------
@@ -66,15 +56,8 @@ def unsatisfied(
 def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery | None:
     """Plan the ground clauses of a shape that have one literal at the most, without enumerating the others.
 
-    Parameters
-    ----------
-    bound, examples
-        As for `plan.grounding.ground`.
-
-    Returns
-    -------
-    GroundingQuery or None
-        As `unsatisfied`; None if there can be no such ground clause, as where two literals are open whatever the evidence.
+    The result is as `unsatisfied`; None if there can be no such ground clause, as where two literals are open whatever
+    the evidence.
 
     Examples
     --------
@@ -102,17 +85,8 @@ def among(
 ) -> GroundingQuery | None:
     """Plan the ground clauses of a shape of two open literals whose atoms are all among chosen ones.
 
-    Parameters
-    ----------
-    clauses, examples
-        As for `unsatisfied`.
-    atoms : TableName
-        A table with a column `atom`: the chosen query atoms, each once.
-
-    Returns
-    -------
-    GroundingQuery or None
-        As `unsatisfied`; None for a shape with more or fewer literals, or with an open existential group.
+    `atoms` has a column `atom`: the chosen query atoms, each once. The result is as `unsatisfied`; None for a shape
+    with more or fewer literals, or with an open existential group.
 
     Examples
     --------

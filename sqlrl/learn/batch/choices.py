@@ -91,14 +91,7 @@ class Choices:
     def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return the conditional log-likelihood of the labels, and its gradient: observed less expected counts.
 
-        Parameters
-        ----------
-        weights : float array, shape (m,)
-
-        Returns
-        -------
-        float
-        float array, shape (m,)
+        Weights and gradient have shape (m,).
 
         Notes
         -----
@@ -123,15 +116,7 @@ class Choices:
     def hessian(self, weights: FloatArray, columns: IntArray) -> FloatArray:
         """Return the negative Hessian in some of the clauses: the covariances of their counts.
 
-        Parameters
-        ----------
-        weights : float array, shape (m,)
-        columns : int64 array, shape (k,)
-            Ascending.
-
-        Returns
-        -------
-        float array, shape (k, k)
+        `weights` has shape (m,); `columns` are k clauses, ascending. The result has shape (k, k).
         """
         share = np.delete(self._shares(weights)[1], self.start[:-1])
         size = np.diff(self.start) - 1
@@ -201,26 +186,10 @@ def _weighted_squares(rows: sparse.csr_array, weight: FloatArray) -> FloatArray:
 def make_choices(problem: Problem, *, seed: int) -> Choices:
     """Make the design of a model whose ground clauses have one query atom each, blocks aside.
 
-    Atoms that hard clauses fix are no choices. Nor are those whose labels no world of the hard clauses and blocks has: their
-    likelihood is 0 whatever the weights are.
-
-    Parameters
-    ----------
-    problem : Problem
-        n atoms, m clauses.
-    seed : int
-        For the error where hard clauses cannot all hold.
-
-    Returns
-    -------
-    Choices
-
-    Raises
-    ------
-    InputError
-        A ground clause joins atoms that are not of one block; or no choice is left.
-    ConflictError
-        The hard clauses cannot all hold.
+    Atoms that hard clauses fix are no choices. Nor are those whose labels no world of the hard clauses and blocks has:
+    their likelihood is 0 whatever the weights are. `seed` is for the error where hard clauses cannot all hold.
+    InputError if a ground clause joins atoms that are not of one block, or no choice is left; ConflictError if the hard
+    clauses cannot all hold.
 
     Examples
     --------

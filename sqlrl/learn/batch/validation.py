@@ -36,16 +36,9 @@ STRENGTH_SCHEMA = pa.schema(
 class Validation:
     """How strengths did on parts that were held out.
 
-    Parameters
-    ----------
-    strengths : float array, shape (s,)
-        Descending.
-    scores : float array, shape (s, folds)
-        The log-likelihood of each part under weights learned from the others.
-    nonzero : int64 array, shape (s, folds)
-        How many weights are not 0.
-    choices : int
-        Atoms and blocks in all parts; one that is in several counts in each.
+    `strengths`, shape (s,), is descending; `scores` and `nonzero`, shape (s, folds), are the log-likelihood of each
+    part under weights learned from the others, and how many weights are not 0. `choices` counts atoms and blocks in all
+    parts; one that is in several counts in each.
     """
 
     strengths: FloatArray
@@ -104,21 +97,8 @@ def validate(
 ) -> Validation:
     """Hold out each part in turn, and learn from what is not in it with each strength.
 
-    Parameters
-    ----------
-    choices : Choices
-        c choices.
-    penalty : {"l1", "l2"}
-    strengths : sequence of float
-        Above 0.
-    parts : bool array, shape (folds, c)
-        Which choices each part has.
-    scale : float array, shape (m,), optional
-        As `make_design`.
-
-    Returns
-    -------
-    Validation
+    `strengths` are above 0; `parts`, shape (folds, c), says which choices each part has; `scale`, shape (m,), is as in
+    `make_design`.
     """
     ordered, folds = sorted(set(map(float, strengths)), reverse=True), len(parts)
     scores, nonzero = np.zeros((len(ordered), folds)), np.zeros((len(ordered), folds), dtype=np.int64)
@@ -137,11 +117,7 @@ def validate(
 class Groups:
     """Groups of atoms.
 
-    Parameters
-    ----------
-    atom : int64 array, shape (r,)
-        Places in the network; an atom may have several groups.
-    group : int64 array, shape (r,)
+    `atom` are places in the network, `group` the group of each, both of shape (r,); an atom may have several groups.
     """
 
     atom: IntArray
@@ -151,28 +127,9 @@ class Groups:
 def make_parts(choices: Choices, folds: int, *, seed: int) -> BoolArray:
     """Deal choices to parts at random: whole examples if there are several, else atoms and blocks, each label evenly.
 
-    Parameters
-    ----------
-    choices : Choices
-        c choices.
-    folds : int
-        2 or more. Never more parts than examples, if there are several.
-    seed : int
-
-    Returns
-    -------
-    bool array, shape (folds, c)
-        Which choices each part has; each is in one.
-
-    Raises
-    ------
-    InputError
-        There are fewer choices than folds.
-
-    Warns
-    -----
-    ValidationWarning
-        A part has labels of one kind only.
+    There are 2 `folds` or more, but never more parts than examples, if there are several. The result has shape (folds,
+    c): which choices each part has; each is in one. InputError if there are fewer choices than folds, ValidationWarning
+    where a part has labels of one kind only.
 
     Examples
     --------
@@ -211,32 +168,10 @@ def make_grouped_parts(
 ) -> BoolArray:
     """Deal groups to parts at random; a choice is in each part that has one of its groups.
 
-    Parameters
-    ----------
-    choices : Choices
-        c choices, with their atoms.
-    groups : Groups
-        Every atom of the choices needs one. A block has the groups of all its atoms.
-    folds : int
-        2 or more. Never more parts than groups.
-    seed : int
-    show : callable
-        The text of an atom, from its place, for errors.
-
-    Returns
-    -------
-    bool array, shape (folds, c)
-        Which choices each part has.
-
-    Raises
-    ------
-    InputError
-        An atom has no group, there is one group only, or a part has all choices.
-
-    Warns
-    -----
-    ValidationWarning
-        As `make_parts`.
+    Every atom of the choices needs a group; a block has the groups of all its atoms. There are 2 `folds` or more, but
+    never more parts than groups; `show` gives the text of an atom, from its place, for errors. The result has shape
+    (folds, c): which choices each part has. InputError if an atom has no group, there is one group only, or a part has
+    all choices; warnings are those of `make_parts`.
 
     Examples
     --------
