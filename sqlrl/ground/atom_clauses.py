@@ -20,19 +20,7 @@ ENUMERATED = 100
 def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: int) -> BoolArray:
     r"""Return a world with one atom flipped, and the helper atoms as their definitions then demand.
 
-    Parameters
-    ----------
-    network : Network
-        n atoms, m clauses.
-    defining : bool array, shape (m,)
-        The clauses that define helper atoms.
-    world : bool array, shape (n,)
-    atom : int
-        The local atom to flip.
-
-    Returns
-    -------
-    bool array, shape (n,)
+    `defining`, shape (m,), marks the clauses that define helper atoms; `world` has shape (n,), `atom` is a local atom.
 
     Notes
     -----
@@ -82,11 +70,7 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
 class TwoWorlds:
     """The truth of query atoms in two worlds.
 
-    Parameters
-    ----------
-    atoms : int64 array, shape (n,)
-        Ids, ascending.
-    before, after : bool array, shape (n,)
+    `atoms` has shape (n,), ids, ascending; `before` and `after` (n,).
     """
 
     atoms: IntArray
@@ -98,16 +82,8 @@ class TwoWorlds:
 class GroundClause:
     """A ground clause and its truth in two worlds.
 
-    Parameters
-    ----------
-    clause : int
-        Id of the clause of which it is a grounding.
-    text : str
-        With constants; what the evidence made false stands in it too. For a conjunction the conjunction.
-    times : int
-        How many groundings have this text.
-    before, after : bool
-        Whether the ground clause (of a conjunction the conjunction) is true in each world.
+    `clause` is the id of the clause of which it is a grounding, `times` says how many groundings have this text. What the
+    evidence made false stands in `text` too; text and truth of a conjunction are those of the conjunction.
     """
 
     clause: int
@@ -122,19 +98,9 @@ def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds)
 
     One query for each shape and atom. Definitions of helper predicates are left out.
 
-    Parameters
-    ----------
-    extent : Extent
-    keys : sequence of AtomKey
-        Query atoms.
-    worlds : TwoWorlds
-        Of all atoms that these clauses mention.
-
-    Returns
-    -------
-    list of GroundClause
-        In order of clauses and texts. A variable that occurs in no open literal has a constant too, unless an atom has more than
-        `ENUMERATED` groundings of a shape: then it keeps its name, and `times` says how many groundings there are.
+    The list is in order of clauses and texts. A variable that occurs in no open literal has a constant too, unless an atom has
+    more than `ENUMERATED` groundings of a shape: then it keeps its name, and `times` says how many groundings there are.
+    `worlds` knows all atoms that these clauses mention.
 
     Examples
     --------

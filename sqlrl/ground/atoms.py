@@ -23,19 +23,8 @@ from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, table,
 class Atoms:
     r"""The query atoms of some examples.
 
-    Parameters
-    ----------
-    ids : int64 array, shape (n,)
-        Ascending.
-    example : int64 array, shape (n,)
-    prior : float array, shape (n,)
-        Log-odds of soft evidence, 0 for none.
-    block : int64 array, shape (n,)
-        Numbered from 0, -1 for none.
-    block_exact : bool array, shape (b,)
-    decided : bool array, shape (n,)
-        Atoms of a block in which a given atom is true: they are false.
-    helper : bool array, shape (n,)
+    Arrays have shape (n,), `block_exact` (b,). `ids` are ascending; `prior` is the log-odds of soft evidence, 0 for none;
+    `block` is numbered from 0, -1 for none; `decided` marks atoms of a block in which a given atom is true: they are false.
 
     Examples
     --------
@@ -187,15 +176,8 @@ def read_labels(
 class TrueAtoms:
     """True ground atoms of one predicate in the examples of a window, each once.
 
-    Parameters
-    ----------
-    predicate : str
-    types : tuple of str
-        Of the arguments.
-    example : int64 array, shape (r,)
-        Ascending; -1 for the atoms of a global predicate, which belong to all examples.
-    arguments : int64 array, shape (r, arity)
-        Ids of constants in their type's dictionary.
+    `types` are those of the arguments. `example` has shape (r,), ascending; -1 for the atoms of a global predicate, which
+    belong to all examples. `arguments` (r, arity) are ids of constants in their type's dictionary.
     """
 
     predicate: str
@@ -208,16 +190,10 @@ class TrueAtoms:
 class WindowFacts:
     """What a window of examples says to path finding: the observed world, labels included.
 
-    Parameters
-    ----------
-    examples : int64 array, shape (x,)
-        Ids of examples, distinct, in the order of learning.
-    atoms : mapping of str to TrueAtoms
-        By predicate; of open predicates the true labels and true given atoms. Predicates that the modes keep out of
-        paths may be absent.
-    domains : mapping of str to (int64 array, int64 array)
-        The domains of the local types in these examples: rows (example, id), sorted and distinct. An atom of a global
-        predicate belongs to an example only if all its constants of local types are in that example's domain.
+    `examples` has shape (x,), distinct ids in the order of learning. `atoms` holds, by predicate, of open predicates the true
+    labels and true given atoms; predicates that the modes keep out of paths may be absent. `domains` holds the domains of the
+    local types in these examples: rows (example, id), sorted and distinct. An atom of a global predicate belongs to an example
+    only if all its constants of local types are in that example's domain.
     """
 
     examples: IntArray
@@ -228,22 +204,9 @@ class WindowFacts:
 def read_facts(program: Program, predicates: Iterable[str], examples: TableName, chosen: IntArray) -> WindowFacts:
     """Read what is true in the examples of a window: facts, labels and given atoms. Only learners call this.
 
-    A label outside the scope is no part of the observed world, as in all counts.
-
-    Parameters
-    ----------
-    program : Program
-    predicates : iterable of str
-        Those that modes let into paths.
-    examples : TableName
-        Table with a column `example`: those of the window, each once.
-    chosen : int64 array, shape (e,)
-        The same examples, in the order of learning.
-
-    Returns
-    -------
-    WindowFacts
-        An atom that is about two examples stands in both.
+    A label outside the scope is no part of the observed world, as in all counts. An atom that is about two examples stands in
+    both. `examples` has a column `example`, those of the window, each once; `chosen`, shape (e,), are the same in the order of
+    learning.
 
     Examples
     --------

@@ -68,12 +68,8 @@ class CompiledRules:
     r"""Remembers what rules were compiled to.
 
     Models are held against data again and again, by one learner after the other, fold after fold, or to predict with what was
-    learned; mostly their formulas are known by then.
-
-    Parameters
-    ----------
-    most : int
-        When more rules than these are remembered, all are forgotten before the next model.
+    learned; mostly their formulas are known by then. When more than `most` rules are remembered, all are forgotten before the
+    next model.
 
     Examples
     --------
@@ -145,19 +141,8 @@ class Compiling:
 def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
     """Refuse a formula whose open literals belong to several examples, or whose local variables have no one domain.
 
-    Literals with closed predicates may be about other examples: they are evidence.
-
-    Parameters
-    ----------
-    layout : Layout
-    rule : Rule
-    feature : Feature
-        The rule's.
-
-    Raises
-    ------
-    ModelError
-        Names the rule and the example terms.
+    Literals with closed predicates may be about other examples: they are evidence. The error names the rule and the example
+    terms.
 
     Examples
     --------
@@ -192,17 +177,6 @@ def _check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
     """Refuse a `+` variable of a local type under a quantifier that needs helper atoms, unless evidence keeps it in its domain.
 
     Helper atoms exist for constants inside the domain of each example; the clauses of a template are about all constants.
-
-    Parameters
-    ----------
-    layout : Layout
-    rule : Rule
-    feature : Feature
-        The rule's.
-
-    Raises
-    ------
-    UnsupportedError
 
     Examples
     --------
@@ -306,32 +280,14 @@ def bind_program(
 ) -> Program:
     """Hold a model against a layout.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-        Must know every predicate of the model's rules.
-    model : Model
-    known : CompiledRules, optional
-        What rules of models before were compiled to.
-    limit : int
-        The most atoms of a helper predicate, over all examples.
-    planned : bool
-        Whether helper atoms are planned and not listed: queries over them can be explained, and are as slow as listing them.
+    `layout` must know every predicate of the model's rules. `known` remembers what rules of models before were compiled to;
+    `limit` is the most atoms of a helper predicate, over all examples. If `planned`, helper atoms are planned and not listed:
+    queries over them can be explained, and are as slow as listing them. Templates have no clauses yet unless the model lists
+    them: call `Program.expand`.
 
-    Returns
-    -------
-    Program
-        Its templates have no clauses yet unless the model lists them: call `expand`.
-
-    Raises
-    ------
-    ModelError
-        A rule ties examples together.
-    GroundingLimitError
-        A quantifier needs more helper atoms than the limit; names the rule and where it stands.
-    UnsupportedError
-        A template has a `+` variable where helper atoms cannot follow it.
+    A rule that ties examples together is a ModelError, a template with a `+` variable where helper atoms cannot follow it an
+    UnsupportedError; the GroundingLimitError of a quantifier that needs more helper atoms than the limit names the rule and
+    where it stands.
 
     Examples
     --------

@@ -40,14 +40,9 @@ NO_EXAMPLE = -1
 class AtomArrays(NamedTuple):
     """A table of atoms as compiled loops read it: a hash table with linear probing.
 
-    Parameters
-    ----------
-    keys : int32 array, shape (r, 2 + greatest arity)
-        Predicate, example (-1 if its tables have no column for it), arguments.
-    value : int64 array, shape (r,)
-        The number of a query atom, or `FIXED_TRUE`.
-    places : int64 array
-        The row at each place of the hash table, -1 for none; a power of two.
+    `keys` has shape (r, 2 + greatest arity): predicate, example (-1 if its tables have no column for it), arguments. `value`
+    (r,) is the number of a query atom, or `FIXED_TRUE`. `places` holds the row at each place of the hash table, -1 for none;
+    its length is a power of two.
     """
 
     keys: Int32Array
@@ -58,12 +53,7 @@ class AtomArrays(NamedTuple):
 class AtomTable:
     """All atoms that can be true in the examples of a window, by predicate and arguments.
 
-    Parameters
-    ----------
-    numbers : mapping of str to int
-        Numbers the predicates.
-    width : int
-        The greatest arity.
+    `numbers` numbers the predicates, `width` is the greatest arity.
 
     Examples
     --------
@@ -83,15 +73,8 @@ class AtomTable:
     def add(self, predicate: str, example: IntArray | int, arguments: npt.ArrayLike, value: IntArray | int) -> None:
         """Add atoms of a predicate, all of them new.
 
-        Parameters
-        ----------
-        predicate : str
-        example : int64 array, shape (r,), or int
-            -1 if the predicate's tables have no column for the example.
-        arguments : array of int, shape (r, arity)
-            Ids of constants.
-        value : int64 array, shape (r,), or int
-            Numbers of query atoms, or `FIXED_TRUE`.
+        `example` has shape (r,), or is -1 if the predicate's tables have no column for the example. `arguments` (r, arity) are
+        ids of constants, `value` (r,) numbers of query atoms, or `FIXED_TRUE`.
         """
         found = np.asarray(arguments, dtype=np.int32)
         keys = np.full((len(found), 2 + self._width), -1, np.int32)
@@ -104,17 +87,7 @@ class AtomTable:
         self.arrays = _hashed(np.concatenate([old.keys, keys]), np.concatenate([old.value, values]))
 
     def find(self, predicate: str, example: IntArray | int, arguments: npt.ArrayLike) -> IntArray:
-        """Return for each tuple the number of its query atom, `FIXED_TRUE` or `FIXED_FALSE`.
-
-        Parameters
-        ----------
-        predicate, example, arguments
-            As for `add`.
-
-        Returns
-        -------
-        int64 array, shape (r,)
-        """
+        """Return for each tuple the number of its query atom, `FIXED_TRUE` or `FIXED_FALSE`."""
         given = np.asarray(arguments, dtype=np.int32)
         keys = np.empty((len(given), 2 + given.shape[1]), np.int32)
         keys[:, 0], keys[:, 1], keys[:, 2:] = self.numbers[predicate], example, given
@@ -194,16 +167,10 @@ def _find_all(keys: Int32Array, value: IntArray, places: IntArray, wanted: Int32
 class PatternCode(NamedTuple):
     """A pattern as compiled loops read it: which atoms its undecided literals are, given a binding and the constants.
 
-    Parameters
-    ----------
-    predicate, arity : int64 arrays, shape (l,)
-        Of each undecided literal; the first is the start.
-    beside : bool array, shape (l,)
-        Whether the example of the binding is part of the atom.
-    term : int64 array, shape (l, greatest arity)
-        Column of the bindings (from 0), or -(parameter + 1).
-    column, place : int64 arrays, shape (k,)
-        The parameters that the closed part mentions: column of the bindings, and place among the pattern's parameters.
+    `predicate`, `arity` and `beside` have shape (l,), one for each undecided literal, the start first; `beside` says whether
+    the example of the binding is part of the atom. `term` (l, greatest arity) is a column of the bindings (from 0), or
+    -(parameter + 1). `column` and `place` (k,) are, for the parameters that the closed part mentions, the column of the
+    bindings, and the place among the pattern's parameters.
     """
 
     predicate: IntArray
@@ -220,7 +187,6 @@ class Bindings:
 
     Parameters
     ----------
-    pattern : Shape
     example : int64 array, shape (b,)
         Ascending.
     values : int32 array, shape (b, w)
@@ -231,7 +197,6 @@ class Bindings:
         The same for parameters; -1 for those that only undecided literals mention.
     first, last : int64 arrays, shape (e,)
         The bindings of the i-th chosen example are `first[i]` to `last[i] - 1`.
-    code : PatternCode
     """
 
     pattern: Shape
@@ -254,24 +219,10 @@ MOST_BINDINGS = 10_000_000
 class WindowBindings:
     r"""The bindings of patterns in the examples of a window; each closed part is asked for once.
 
-    Parameters
-    ----------
-    program : Program
-    examples : TableName
-        Table with a column `example`: those of the window, each once.
-    chosen : int64 array, shape (e,)
-        The same examples, in the order of learning.
-    atoms : int64 array, shape (n,)
-        `Network.atoms` of the window.
-    parts : ClosedParts, optional
-        Those of the run, so that patterns of earlier windows are known.
-    limit : int
-        The most bindings of a closed part.
-
-    Attributes
-    ----------
-    table : AtomTable
-        All query atoms of the window by predicate and arguments, numbered as in `atoms`, and what evidence makes true.
+    `examples` has a column `example`, those of the window, each once; `chosen`, shape (e,), are the same in the order of
+    learning. `atoms` (n,) are `Network.atoms` of the window. With the `parts` of a run patterns of earlier windows are known;
+    `limit` is the most bindings of a closed part. `table` holds all query atoms of the window by predicate and arguments,
+    numbered as in `atoms`, and what evidence makes true.
 
     Examples
     --------
@@ -314,17 +265,8 @@ class WindowBindings:
     def of(self, pattern: Shape) -> Bindings:
         """Return the bindings of a pattern in the examples of the window.
 
-        Parameters
-        ----------
-        pattern : Shape
-            All of its literals are negative; the first is of an open predicate.
-
-        Raises
-        ------
-        GroundingLimitError
-            If there are more than the limit; names the pattern.
-        ModelError
-            If its open literals belong to several examples.
+        All literals of `pattern` are negative, the first of an open predicate. If there are more than the limit, the
+        GroundingLimitError names the pattern; open literals that belong to several examples are a ModelError.
         """
         found = self._asked.get(id(pattern))
         if found is None or found.pattern is not pattern:

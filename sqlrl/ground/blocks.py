@@ -14,12 +14,7 @@ from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, Literal, Term, 
 class BlockRule:
     """Atoms of a predicate that agree outside `positions` form a block.
 
-    Parameters
-    ----------
-    predicate : str
-    positions : tuple of int
-    exact : bool
-        True for exactly one, False for at most one.
+    `exact` is true for exactly one, false for at most one.
 
     Examples
     --------
@@ -37,9 +32,7 @@ class BlockRule:
 def at_most_one(clause: Clause) -> tuple[str, int] | None:
     """Recognise `!P(.., f1, ..) v !P(.., f2, ..) v f1 = f2`: at most one constant at that position.
 
-    Returns
-    -------
-    (predicate, position) or None
+    Returns (predicate, position), or None.
 
     Examples
     --------
@@ -77,17 +70,8 @@ def _independent(terms: Sequence[Term]) -> bool:
 def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], Sequence[str]]) -> set[tuple[str, int]]:
     """Recognise `!P(.., A, ..) v !P(.., B, ..)` written for every pair of constants of the type at a position.
 
-    Parameters
-    ----------
-    clauses : iterable of Clause
-        Hard clauses.
-    constants : mapping of (predicate, position) to names
-        All constants of the type.
-
-    Returns
-    -------
-    set of (predicate, position)
-        Where all pairs are there.
+    Returns (predicate, position) where all pairs are there. The clauses are hard; `constants` holds all constants of the type
+    by (predicate, position).
 
     Examples
     --------

@@ -67,17 +67,8 @@ def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tup
 def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = None) -> pa.Table:
     r"""Return the clauses of a program.
 
-    Parameters
-    ----------
-    program : Program
-    weights : float array, shape (m,), optional
-        Log-odds; those of the program by default.
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns `clause` (id), `text`, `weight` (NULL for hard clauses), `hard`, `rule` (from 0). Definitions of helper
-        predicates are left out.
+    Columns `clause` (id), `text`, `weight` (log-odds, NULL for hard clauses), `hard`, `rule` (from 0). Definitions of helper
+    predicates are left out. `weights` has shape (m,); those of the program by default.
 
     Examples
     --------
@@ -154,17 +145,9 @@ def shape_table(program: Program) -> pa.Table:
 def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
     r"""Return the program's model with weights; templates list their clauses.
 
-    Parameters
-    ----------
-    program : Program
-    weights : float array, shape (m,)
-        Log-odds by clause.
-
-    Returns
-    -------
-    Model
-        Its rules are those of the program in order, signs chosen; rules that only state a block come as they were. A rule that
-        stands there several times (see `sqlrl.logic.alchemy.normal_rules`) has the sum of its weights.
+    `weights` has shape (m,), log-odds by clause. The model's rules are those of the program in order, signs chosen; rules that
+    only state a block come as they were. A rule that stands there several times (see `sqlrl.logic.alchemy.normal_rules`) has
+    the sum of its weights.
 
     Examples
     --------
@@ -376,15 +359,8 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
 class ClauseWriter:
     r"""Writes the ground clauses of a shape.
 
-    Parameters
-    ----------
-    shape : Shape
-    variables : sequence of str
-        What the clause calls the variables of the shape.
-    negated : bool
-        True for a conjunction, which is grounded as its negation: it is written as the conjunction.
-    helpers : iterable of Helper
-        Helper predicates, which are written as what they stand for.
+    `variables` says what the clause calls the variables of the shape. `negated` is true for a conjunction, which is grounded as
+    its negation: it is written as the conjunction. `helpers` are written as what they stand for.
 
     Examples
     --------
@@ -405,10 +381,7 @@ class ClauseWriter:
     def text(self, values: Mapping[Slot, str | None]) -> str:
         """Return a ground clause.
 
-        Parameters
-        ----------
-        values : mapping of Slot to str or None
-            The constant of each slot; a variable without one keeps its name. None: a constant that the data do not have.
+        A variable without a constant in `values` keeps its name; None is a constant that the data do not have.
         """
         terms = {slot: Constant("?" if name is None else name) for slot, name in values.items()}
         kinds: dict[tuple[str, bool], set[str]] = {}

@@ -21,18 +21,9 @@ from sqlrl.plan.tuples import holding
 def completed_world(program: Program, world: World) -> Iterator[World]:
     r"""Show a world with the values that its helper atoms take, while the context is open.
 
-    One statement for each helper predicate, whatever the number of its atoms; definitions come before uses.
-
-    Parameters
-    ----------
-    program : Program
-    world : World
-        Helper atoms that it lists are ignored, and an atom may be listed more than once.
-
-    Yields
-    ------
-    World
-        The same world if it is the observed one (whose helper atoms have labels), or if the program has no helpers.
+    One statement for each helper predicate, whatever the number of its atoms; definitions come before uses. Helper atoms that
+    the world lists are ignored, and an atom may be listed more than once. The observed world (whose helper atoms have labels)
+    comes as it is, as does any world of a program without helpers.
 
     Examples
     --------

@@ -78,10 +78,7 @@ def rule_place(program: Program, feature: int) -> str:
 def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
     """Run a counting query of a shape and return (clause, n), clause by clause.
 
-    Raises
-    ------
-    CountOverflowError
-        If a count does not fit into 128 bits; names the first clause of the shape.
+    If a count does not fit into 128 bits, the CountOverflowError names the first clause of the shape.
 
     Examples
     --------
@@ -104,10 +101,6 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
 @contextmanager
 def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
     """Turn an overflow in the database into an error that names the first clause of a shape.
-
-    Raises
-    ------
-    CountOverflowError
 
     Examples
     --------
@@ -137,11 +130,8 @@ def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
 def check_limit(extent: Extent, use: ShapeUse) -> None:
     r"""Refuse a shape whose joins would enumerate more groundings than the limit, which is counted without enumerating them.
 
-    Raises
-    ------
-    GroundingLimitError
-        Names the clause with the most groundings, where it stands, how many clauses share its shape, the count, and the
-        variables that nothing joins.
+    The GroundingLimitError names the clause with the most groundings, where it stands, how many clauses share its shape, the
+    count, and the variables that nothing joins.
 
     Examples
     --------
@@ -172,10 +162,8 @@ def check_limit(extent: Extent, use: ShapeUse) -> None:
 def check_count(extent: Extent, use: ShapeUse, world: World) -> None:
     r"""Refuse to count a shape in a world if that would enumerate more groundings than the limit.
 
-    Raises
-    ------
-    GroundingLimitError
-        Names the clause that would enumerate the most, where it stands, and how many groundings it would enumerate.
+    The GroundingLimitError names the clause that would enumerate the most, where it stands, and how many groundings it would
+    enumerate.
 
     Examples
     --------
@@ -209,12 +197,7 @@ def check_enumerated(extent: Extent, use: ShapeUse, queries: Iterable[exp.Select
 
 
 def limited(batches: Iterator[pa.RecordBatch], extent: Extent, use: ShapeUse) -> Iterator[pa.RecordBatch]:
-    """Pass batches on until they hold more rows than the limit.
-
-    Raises
-    ------
-    GroundingLimitError
-    """
+    """Pass batches on until they hold more rows than the limit."""
     program, limit, seen = extent.program, extent.limit, 0
     for batch in batches:
         seen += batch.num_rows
@@ -275,9 +258,7 @@ def unjoined(names: Sequence[str], remedy: str) -> str:
 def groundings(extent: Extent) -> Counts:
     """Return the number of groundings of each clause: the product of its variables' domain sizes, over the examples.
 
-    Returns
-    -------
-    object array of int, shape (m,)
+    The array has shape (m,).
 
     Examples
     --------
@@ -354,9 +335,7 @@ def shape_of(bound: BoundFeature) -> Shape:
 def violated(extent: Extent, world: World = OBSERVED) -> Counts:
     """Return the number of violated groundings of each clause in a world; many positive literals that share variables are enumerated.
 
-    Returns
-    -------
-    object array of int, shape (m,)
+    The array has shape (m,).
 
     Examples
     --------
@@ -371,9 +350,7 @@ def violated(extent: Extent, world: World = OBSERVED) -> Counts:
 def true_counts(extent: Extent, world: World = OBSERVED) -> Counts:
     """Return n of each clause in a world: the groundings in which its formula as written is true.
 
-    Returns
-    -------
-    object array of int, shape (m,)
+    The array has shape (m,).
 
     Examples
     --------
@@ -390,9 +367,7 @@ def true_counts(extent: Extent, world: World = OBSERVED) -> Counts:
 def count_differences(extent: Extent, first: World, second: World = OBSERVED) -> Counts:
     """Return n of each clause in the first world minus n in the second, touching only groundings of changed atoms.
 
-    Returns
-    -------
-    object array of int, shape (m,)
+    The array has shape (m,).
 
     Examples
     --------
@@ -412,10 +387,7 @@ def count_differences(extent: Extent, first: World, second: World = OBSERVED) ->
 def check_counts(extent: Extent, worlds: Iterable[World]) -> None:
     """Refuse to count the clauses in some worlds if that would enumerate more groundings than the limit.
 
-    Raises
-    ------
-    GroundingLimitError
-        As `sqlrl.ground.counts.check_count`.
+    The error is that of `check_count`.
 
     Examples
     --------
@@ -432,12 +404,8 @@ def check_counts(extent: Extent, worlds: Iterable[World]) -> None:
 def check_any_world(extent: Extent) -> None:
     r"""Refuse, before there is a world, to count what in every world would enumerate more groundings than a limit.
 
-    The fewer query atoms are true, the less is enumerated: so this looks at the world in which none is, and reads no label.
-
-    Raises
-    ------
-    GroundingLimitError
-        As `sqlrl.ground.counts.check_count`.
+    The fewer query atoms are true, the less is enumerated: so this looks at the world in which none is, and reads no label. The
+    error is that of `check_count`.
 
     Examples
     --------

@@ -54,12 +54,8 @@ _numbers = count(1)
 class Keys:
     """The distinct values of some columns of a matrix, numbered in ascending order, and the rows that have them.
 
-    Parameters
-    ----------
-    values : int64 array, shape (k, w)
-    starts : int64 array, shape (k + 1,)
-    rows : int64 array, shape (n,)
-        The rows with value i are `rows[starts[i]:starts[i + 1]]`, ascending.
+    `values` has shape (k, w), `starts` (k + 1,), `rows` (n,): the rows with value i are `rows[starts[i]:starts[i + 1]]`,
+    ascending.
     """
 
     values: IntArray
@@ -111,13 +107,7 @@ def distinct(columns: IntArray) -> Keys:
 class BodyText:
     """Writes literals with the names of predicates and constants; variables are A, B, ... from the head's arguments on.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    predicates : sequence of str
-        By index.
-    body : sequence of BodyLiteral
+    `predicates` are by index.
 
     Examples
     --------
@@ -177,15 +167,8 @@ def constant_names(engine: QueryEngine, layout: Layout, kind: str, ids: Iterable
 class Step:
     """How a component is made of others.
 
-    Parameters
-    ----------
-    component : Component
-    literal : BodyLiteral
-        The one that is added; its variables are those of the component.
-    parents : tuple of Component
-        What is left without it.
-    names : tuple of tuple of int
-        For each parent the variables of the component that its existential variables are, in order.
+    The variables of `literal`, which is added, are those of the component; `parents` are what is left without it. `names` holds
+    for each parent the variables of the component that its existential variables are, in order.
     """
 
     component: Component
@@ -198,13 +181,8 @@ class Step:
 class Stored:
     """Where the bindings of a component are.
 
-    Parameters
-    ----------
-    number : int
-        `component` in the table of bindings.
-    touched : Heads
-    places : tuple of int
-        The existential variable, from 0, at each place of the list of values.
+    `number` is its `component` in the table of bindings; `places` the existential variable, from 0, at each place of the list
+    of values.
     """
 
     number: int
@@ -214,10 +192,6 @@ class Stored:
 
 class Refiner:
     """Finds steps, so that as little as possible must be evaluated that nobody has asked for.
-
-    Parameters
-    ----------
-    components : Components
 
     Examples
     --------
@@ -236,17 +210,8 @@ class Refiner:
     ) -> tuple[list[list[Step]], dict[Component, Component]]:
         """Return the steps to the wanted components: those of a layer need only what is known and earlier layers.
 
-        Parameters
-        ----------
-        wanted, known : collection of Component
-        exploding : collection of Component
-            Those that nothing can be made of, as they have too many bindings.
-
-        Returns
-        -------
-        list of list of Step
-        dict of Component to Component
-            Those that cannot be made without an exploding one, and which that is.
+        Nothing can be made of `exploding` components, as they have too many bindings; the second value holds those that cannot
+        be made without an exploding one, and which that is.
         """
         steps: dict[Component, Step] = {}
         level: dict[Component, int] = {}
@@ -324,15 +289,8 @@ def _touches_head(component: Component, heads: int) -> bool:
 class Placed:
     """A step as the database takes it.
 
-    Parameters
-    ----------
-    pattern : Pattern
-    parents : tuple of int
-        Numbers of the parents, as the pattern orders them.
-    values : tuple of int or None
-        For each argument of the pattern the place of its variable in the parent's list (from 1), or the id of its constant.
-    places : tuple of int
-        As of `Stored`, for the new component.
+    `parents` are numbers of the parents, as the pattern orders them. `values` holds for each argument of the pattern the place
+    of its variable in the parent's list (from 1), or the id of its constant; `places` is as of `Stored`, for the new component.
     """
 
     pattern: Pattern
@@ -346,17 +304,8 @@ def placed(
 ) -> Placed:
     """Return a step with the places of its variables.
 
-    Parameters
-    ----------
-    step : Step
-    info : PredicateInfo
-        Of the literal's predicate.
-    heads : int
-        The number of the head's arguments.
-    stored : mapping of Component to Stored
-        The parents.
-    facts_first : bool
-        As of `Pattern`.
+    `info` is that of the literal's predicate, `heads` the number of the head's arguments; `stored` holds the parents;
+    `facts_first` is as of `Pattern`.
 
     Examples
     --------
@@ -422,13 +371,9 @@ def _layer_table(found: Sequence[Placed], first: int) -> pa.Table:
 class ComponentCounts:
     """How often components hold at target atoms, as sparse rows; component i has `atom[indptr[i]:indptr[i + 1]]`.
 
-    Parameters
-    ----------
-    indptr : int64 array, shape (c + 1,)
-    atom : int64 array, shape (r,)
-        Places of the target atoms (from 0, in the order of the source) at which the component holds; ascending in each component.
-    count : int64 array, shape (r,)
-        The number of its bindings there: assignments of its existential variables that make all of its literals true; at least 1.
+    `indptr` has shape (c + 1,). `atom` (r,) are the places of the target atoms (from 0, in the order of the source) at which
+    the component holds; ascending in each component. `count` (r,) is the number of its bindings there: assignments of its
+    existential variables that make all of its literals true; at least 1.
 
     Examples
     --------
@@ -466,36 +411,14 @@ class _AgainError(Exception):
 class Coverage:
     """Evaluates components at the atoms of a target. A context: its scratch tables are dropped at its end.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    components : Components
-        With the number h of the target's arguments.
-    predicates : sequence of str
-        The body predicates by index, all closed.
-    arguments : int64 array, shape (n, h)
-        The constants of the target's atoms.
-    example : int64 array, shape (n,)
-        Their examples.
-    limit : int
-        The most bindings of components that are evaluated together; a layer that has more of them is evaluated in parts. When all that
-        is kept is more than that, the oldest is forgotten, and evaluated again if it is needed. A component that alone has more is
-        counted, not kept: it is *exploding*, and others are made of what else they consist of.
-    pass_over : bool
-        Whether a component that cannot be made without an exploding one holds nowhere and is `passed_over`; else it is an error.
+    `components` has the number h of the target's arguments; the body predicates `predicates`, by index, are all closed (an open
+    one is a ModelError). `arguments`, shape (n, h), are the constants of the target's atoms, `example` (n,) their examples.
 
-    Attributes
-    ----------
-    exploding : dict of Component to str
-        With the sentence that says which literal explodes.
-    passed_over : dict of Component to Component
-        With the exploding one that it would be made of.
-
-    Raises
-    ------
-    ModelError
-        If a body predicate is open.
+    `limit` is the most bindings of components that are evaluated together; a layer that has more of them is evaluated in parts.
+    When all that is kept is more than that, the oldest is forgotten, and evaluated again if it is needed. A component that
+    alone has more is counted, not kept: it is *exploding*, and others are made of what else they consist of. If `pass_over`, a
+    component that cannot be made without an exploding one holds nowhere and is in `passed_over`, with the exploding one that it
+    would be made of; else it is an error. `exploding` holds the sentence that says which literal explodes.
 
     Examples
     --------
@@ -564,12 +487,8 @@ class Coverage:
     def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
         """Return where components hold; see `sqlrl.structure.ilp.protocols.CoverageSource`.
 
-        Raises
-        ------
-        GroundingLimitError
-            If a component cannot be made without one that has more bindings than the limit; names the literal that explodes.
-        CountOverflowError
-            If a count does not fit into 64 bits.
+        If a component cannot be made without one that has more bindings than the limit, the GroundingLimitError names the
+        literal that explodes; a count that does not fit into 64 bits is a CountOverflowError.
         """
         self._evaluate_all(list(dict.fromkeys(layer)), keep=keep)
         return self._at_atoms([self._counts[component] for component in layer])

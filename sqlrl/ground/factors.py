@@ -81,20 +81,8 @@ class FactorCounts:
 def factor_counts(extent: Extent, *, merged: int = MERGED) -> FactorCounts:
     r"""Count nodes and factors of every clause of a program in every example.
 
-    Parameters
-    ----------
-    extent : Extent
-        The limit is one of the ground clauses of a shape that are listed, which is needed for quantifiers over query atoms alone.
-    merged : int
-        The most ground clauses of one shape that are compared with each other.
-
-    Returns
-    -------
-    FactorCounts
-
-    Raises
-    ------
-    GroundingLimitError, CountOverflowError
+    The extent's limit is one of the ground clauses of a shape that are listed, which is needed for quantifiers over query atoms
+    alone; `merged` is the most ground clauses of one shape that are compared with each other.
 
     Examples
     --------
@@ -222,20 +210,8 @@ def _added(program: Program, tables: list[pa.Table], degrees: IntArray, exact: B
 def growth_exponent(nodes: npt.ArrayLike, edges: npt.ArrayLike) -> float | None:
     """Return the slope of log(edges) over log(nodes) by least squares, one point for each example.
 
-    Parameters
-    ----------
-    nodes, edges : int array, shape (e,)
-        Positive.
-
-    Returns
-    -------
-    float or None
-        None if the largest example has less than `SPREAD` times the nodes of the smallest.
-
-    Raises
-    ------
-    InputError
-        The arrays differ in length, or a number is not positive.
+    `nodes` and `edges` have shape (e,) and are positive; None if the largest example has less than `SPREAD` times the nodes of
+    the smallest.
 
     Examples
     --------
@@ -267,14 +243,8 @@ def is_inexpensive(
 ) -> bool:
     """Return whether a constraint is inexpensive, given its sizes in the examples where it has factors.
 
-    Parameters
-    ----------
-    nodes, factors, edges : int array, shape (e,)
-        Positive; edges are factors times their degree.
-    growth : float
-        The largest exponent of growth that counts as linear.
-    density : float
-        The most factors for each node, all examples together, where sizes do not differ.
+    The sizes have shape (e,) and are positive; edges are factors times their degree. `growth` is the largest exponent of growth
+    that counts as linear, `density` the most factors for each node, all examples together, where sizes do not differ.
 
     Examples
     --------
@@ -291,10 +261,6 @@ def is_inexpensive(
 
 def check_thresholds(growth: object, density: object) -> None:
     """Refuse thresholds that are no positive numbers.
-
-    Raises
-    ------
-    InputError
 
     Examples
     --------

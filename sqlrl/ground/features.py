@@ -63,17 +63,9 @@ logger = logging.getLogger(__name__)
 class ClauseBody:
     """A non-recursive clause over the arguments of its head.
 
-    Parameters
-    ----------
-    clause : int
-    positive : bool
-        Whether the head is a positive literal.
-    body : tuple of BodyLiteral
-        `predicate` is an index into the closed predicates, sorted.
-    same : tuple of (int, int)
-        Arguments of the head that are one variable, the first of them first.
-    fixed : tuple of (int, int)
-        Arguments of the head that are constants, with their ids.
+    `positive` says whether the head is a positive literal; a `predicate` in `body` is an index into the closed predicates,
+    sorted. `same` are arguments of the head that are one variable, the first of them first; `fixed` those that are constants,
+    with their ids.
     """
 
     clause: int
@@ -128,12 +120,6 @@ def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
 
 def _clause_bodies(program: Program, heads: Mapping[Shape, ShapeLiteral]) -> dict[str, list[ClauseBody]]:
     r"""Return the bodies of the clauses of non-recursive shapes, by the predicate of their heads.
-
-    Parameters
-    ----------
-    program : Program
-    heads : mapping of Shape to ShapeLiteral
-        Some of `heads_of(program)`.
 
     Examples
     --------
@@ -209,15 +195,9 @@ def _constant(identity: int) -> int:
 class Features:
     """The non-recursive clauses of a program at its query atoms.
 
-    Parameters
-    ----------
-    atoms : int64 array, shape (n,)
-        Ids of the query atoms of all open predicates, ascending.
-    units : scipy.sparse.csr_array of int64, shape (n, m)
-        As `Network.units`: how much n of clause i grows when atom k becomes true. Of a rule `body => head` this is the number of
-        the body's groundings there.
-    found : bool array, shape (m,)
-        The clauses that were evaluated; the columns of the others are empty.
+    `atoms` has shape (n,), ids of the query atoms of all open predicates, ascending. `units` (n, m) is as `Network.units`: how
+    much n of clause i grows when atom k becomes true. Of a rule `body => head` this is the number of the body's groundings
+    there. `found` (m,) marks the clauses that were evaluated; the columns of the others are empty.
     """
 
     atoms: IntArray
@@ -228,24 +208,9 @@ class Features:
 def features(program: Program, examples: TableName | None = None, *, limit: int = MOST_BINDINGS) -> Features:
     r"""Count the body groundings of a program's non-recursive clauses at all query atoms; templates are left out.
 
-    Parameters
-    ----------
-    program : Program
-    examples : TableName, optional
-        Table with a column `example`: only the atoms in these.
-    limit : int
-        The most bindings of a layer of components.
-
-    Returns
-    -------
-    Features
-
-    Raises
-    ------
-    GroundingLimitError
-        If a layer of components has more bindings than the limit; names the literal.
-    CountOverflowError
-        If a count does not fit into 64 bits; names the clause.
+    Of `examples`, a table with a column `example`, only the atoms count. `limit` is the most bindings of a layer of components;
+    the GroundingLimitError names the literal. A count that does not fit into 64 bits is a CountOverflowError that names the
+    clause.
 
     Examples
     --------
@@ -322,11 +287,6 @@ def _body_counts(
     limit: int,
 ) -> sparse.csr_array:
     r"""Return the body groundings of clauses with one head predicate at atoms of it, shape (clauses, atoms).
-
-    Raises
-    ------
-    GroundingLimitError, CountOverflowError
-        As `features`.
 
     Examples
     --------
@@ -419,11 +379,7 @@ def _greatest(matrix: sparse.csr_array) -> np.ndarray:
 class Together:
     """The ground clauses of shapes that were grounded together.
 
-    Parameters
-    ----------
-    shapes : frozenset of Shape
-    pieces : tuple of Rows
-        Rows with one literal, and rows without any, which the evidence violates.
+    `pieces` are rows with one literal, and rows without any, which the evidence violates.
     """
 
     shapes: frozenset[Shape]
@@ -433,18 +389,8 @@ class Together:
 def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = None) -> Together:
     r"""Ground the shapes of a program that can be grounded together, if they are many.
 
-    Parameters
-    ----------
-    extent : Extent
-    index : AtomIndex
-        Of the query atoms in the examples.
-    least : int, optional
-        How many shapes are many; `MANY_SHAPES` by default.
-
-    Returns
-    -------
-    Together
-        Without shapes if they are few, or have too many bindings.
+    `index` is that of the query atoms in the examples; `least` says how many shapes are many, `MANY_SHAPES` by default. The
+    result has no shapes if they are few, or have too many bindings.
 
     Examples
     --------

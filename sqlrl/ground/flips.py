@@ -27,26 +27,12 @@ INT64_MAX = 2**63 - 1
 def flip_differences(extent: Extent, world: World = OBSERVED) -> pa.Table:
     r"""Return for each clause and query atom n after the flip of that atom alone minus n before, touching only what it changes.
 
-    Helper atoms, which no atom table shows, follow the atom that flips; blocks do not hold it back.
+    Helper atoms, which no atom table shows, follow the atom that flips; blocks do not hold it back. An atom without a label is
+    false in the observed world; helper atoms that the world lists are ignored.
 
-    Parameters
-    ----------
-    extent : Extent
-    world : World
-        What is true before; an atom without a label is false in the observed world. Helper atoms that it lists are ignored.
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns `clause`, `atom`, `delta` (int64), ascending by clause, then atom; `atom` is the id in the atom table. Pairs that have
-        no row have a difference of 0.
-
-    Raises
-    ------
-    CountOverflowError
-        A difference does not fit into 64 bits, or what it adds up not into 128; names the clause.
-    GroundingLimitError
-        More groundings than the limit would be enumerated; names the clause.
+    Columns `clause`, `atom`, `delta` (int64), ascending by clause, then atom; `atom` is the id in the atom table. Pairs that
+    have no row have a difference of 0. A CountOverflowError (a difference does not fit into 64 bits, or what it adds up not
+    into 128) and a GroundingLimitError (more groundings than the limit would be enumerated) name the clause.
 
     Examples
     --------

@@ -47,30 +47,13 @@ from sqlrl.wording import counted
 def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
-    Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network.
+    Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network. `check`
+    says whether to refuse evidence that violates a hard clause or a block by itself; `budget` counts atoms and literals, and
+    stops the work with a BudgetError when they are too many.
 
-    Parameters
-    ----------
-    extent : Extent
-    check : bool
-        Whether to refuse evidence that violates a hard clause or a block by itself.
-    budget : Budget, optional
-        Counts atoms and literals, and stops the work when they are too many.
-
-    Returns
-    -------
-    Network
-
-    Raises
-    ------
-    GroundingLimitError
-        If a shape would enumerate more groundings than the limit; names the clause, where it stands, and the count.
-    InfeasibleError
-        If the evidence makes every world impossible; shows the ground clause.
-    CountOverflowError
-        If the open groundings of a clause do not fit into 64 bits, or its groundings into 128; names the clause.
-    BudgetError
-        If there are more atoms and literals than the budget allows.
+    A GroundingLimitError (a shape would enumerate more groundings than the limit) names the clause, where it stands, and the
+    count; an InfeasibleError (the evidence makes every world impossible) shows the ground clause; a CountOverflowError (the
+    open groundings of a clause do not fit into 64 bits, or its groundings into 128) names the clause.
 
     Examples
     --------
@@ -164,10 +147,6 @@ def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDA
 def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
     """Raise if the open groundings of a clause do not fit into 64 bits: then every sum over them does.
 
-    Raises
-    ------
-    CountOverflowError
-
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
@@ -230,14 +209,8 @@ def _units(
 class Observed:
     """Exact counts of ground clauses.
 
-    Parameters
-    ----------
-    open : object array of int, shape (m,)
-        Those that the evidence leaves open.
-    evidence_violated : object array of int, shape (m,)
-        Those that it violates.
-    violated : object array of int, shape (m,)
-        Those that the observed world violates, of either kind.
+    Arrays have shape (m,): the ground clauses that the evidence leaves open, those that it violates, and those that the
+    observed world violates, of either kind.
     """
 
     open: Counts
@@ -248,15 +221,7 @@ class Observed:
 def observed_counts(extent: Extent) -> Observed:
     r"""Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate.
 
-    Parameters
-    ----------
-    extent : Extent
-        The limit holds for counting clauses without an open literal; the ground clauses of the others pass by.
-
-    Raises
-    ------
-    GroundingLimitError, CountOverflowError
-        As `sqlrl.ground.counts.violated_by_evidence` and `sqlrl.ground.rows.narrowed`.
+    The extent's limit holds for counting clauses without an open literal; the ground clauses of the others pass by.
 
     Examples
     --------
@@ -310,16 +275,8 @@ def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
 def check_evidence(extent: Extent, network: Network) -> None:
     r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
 
-    Parameters
-    ----------
-    extent : Extent
-    network : Network
-        Of the same program and examples.
-
-    Raises
-    ------
-    InfeasibleError
-        Shows one violated ground clause with its constants, and in how many groundings the evidence violates it.
+    The network is of the same program and examples. The InfeasibleError shows one violated ground clause with its constants,
+    and in how many groundings the evidence violates it.
 
     Examples
     --------
@@ -437,11 +394,7 @@ def _text(shape: Shape, names: dict[Slot, str]) -> str:
 def decided_false(extent: Extent) -> Counts:
     r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
 
-    It is `Network.evidence_violated` without grounding.
-
-    Returns
-    -------
-    object array of int, shape (m,)
+    It is `Network.evidence_violated` without grounding. It has shape (m,).
 
     Examples
     --------

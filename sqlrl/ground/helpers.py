@@ -48,13 +48,8 @@ Variables = tuple[tuple[str, str], ...]
 class HelperSize:
     """A bound on the atoms of a helper predicate.
 
-    Parameters
-    ----------
-    atoms : int
-    names : tuple of str
-        What the rule calls the variables of the predicate.
-    free : tuple of str
-        Those of the rule's variables that no closed literal of the definition joins.
+    `names` is what the rule calls the variables of the predicate, `free` those of the rule's variables that no closed literal
+    of the definition joins.
     """
 
     atoms: int
@@ -74,24 +69,9 @@ def most_atoms(
 ) -> HelperSize:
     r"""Bound the atoms of a helper predicate: by the domains of its variables, and by what its definition joins.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-        Knows the predicates of the definition.
-    name, variables
-        Of the predicate: the helper, or that of its witnesses.
-    helper : Helper
-    constants : callable
-        Makes the one-row parameter table of an instance's constants.
-    enough : int
-        Nothing is counted that could only improve a bound which is not above this.
-    joined : int, optional
-        Nothing is counted that joins more tuples, as far as domain sizes tell.
-
-    Returns
-    -------
-    HelperSize
+    `layout` knows the predicates of the definition; `name` and `variables` are of the predicate: the helper, or that of its
+    witnesses. `constants` makes the one-row parameter table of an instance's constants. Nothing is counted that could only
+    improve a bound which is not above `enough`, or that joins more tuples than `joined`, as far as domain sizes tell.
 
     Examples
     --------
@@ -172,27 +152,9 @@ def _negated(part: Literal | EqualityLiteral) -> Literal | EqualityLiteral:
 class HelperTables:
     r"""Adds helper predicates to a layout, definitions before uses.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    prefix : str
-        Starts the names of the tables.
-    constants : callable
-        Makes the one-row parameter table of an instance's constants.
-    limit : int
-        The most atoms of a helper.
-    planned : bool
-        Whether views stand in place of the tables of atoms, which nothing lists; then there is no limit.
-
-    Attributes
-    ----------
-    layout : Layout
-        With the helpers so far.
-    tables : list of TableName
-        What was created.
-    views : list of TableName
-        What was created in place of tables.
+    `prefix` starts the names of the tables; `constants` makes the one-row parameter table of an instance's constants; `limit`
+    is the most atoms of a helper. If `planned`, views stand in place of the tables of atoms, which nothing lists; then there is
+    no limit. `layout` has the helpers so far; `tables` and `views` are what was created.
 
     Examples
     --------
@@ -221,16 +183,8 @@ class HelperTables:
     def add(self, helper: Helper, place: str) -> tuple[Clause, ...]:
         """Create a helper and return its defining hard clauses; none if it is known already, or closed.
 
-        Parameters
-        ----------
-        helper : Helper
-        place : str
-            Where the rule that needs it stands, and the rule.
-
-        Raises
-        ------
-        GroundingLimitError
-            It would have more atoms, or facts, than the limit, which is counted before any is made.
+        `place` is where the rule that needs it stands, and the rule. A helper that would have more atoms, or facts, than the
+        limit, which is counted before any is made, is a GroundingLimitError.
         """
         if helper.name in self.layout.predicates:
             return ()
@@ -406,15 +360,8 @@ def held(
 ) -> tuple[Instance, BoundShape, list[Slot], list[str]]:
     """Hold the definition of a helper against a layout.
 
-    Returns
-    -------
-    Instance
-        The clause that consists of the definition alone.
-    BoundShape
-    list of Slot
-        What identifies an atom of the helper: its variables, and its example where that is none of them.
-    list of str
-        The columns of the first of these in the helper's atom table.
+    Returns the clause that consists of the definition alone, its bound shape, what identifies an atom of the helper (its
+    variables, and its example where that is none of them), and the columns of the first of these in the helper's atom table.
     """
     instance = in_given_order(
         Clause(variables, (definition,)), lambda predicate, i: layout.predicates[predicate].types[i]

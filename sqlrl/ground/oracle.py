@@ -38,12 +38,8 @@ class _Queries:
 class ProgramOracle:
     r"""Answers for a program what `sqlrl.solve.cutting_plane.ClauseOracle` asks.
 
-    Parameters
-    ----------
-    extent : Extent
-        The limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may enumerate.
-    check : bool
-        Whether to refuse evidence that violates a hard clause or a block by itself.
+    The extent's limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may
+    enumerate. `check` says whether to refuse evidence that violates a hard clause or a block by itself.
 
     Examples
     --------
@@ -68,12 +64,7 @@ class ProgramOracle:
     def start(self) -> Network:
         """Return the network with the ground clauses of one open literal alone.
 
-        Raises
-        ------
-        InfeasibleError
-            If the evidence makes every world impossible; shows the ground clause.
-        CountOverflowError, GroundingLimitError
-            As `sqlrl.ground.grounding.ground_network`.
+        Errors are those of `sqlrl.ground.grounding.ground_network`.
         """
         return self._network
 
@@ -91,22 +82,9 @@ class ProgramOracle:
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network whose rows are the ground clauses of two literals or more that a world does not meet.
 
-        Parameters
-        ----------
-        world : bool array, shape (n,)
-        wanted : int8 array, shape (m,)
-            1 for clauses whose ground clauses ought to hold, -1 for those whose ground clauses ought to fail, 0 for those that
-            nobody asks for.
-
-        Returns
-        -------
-        Network
-            Of the same atoms and clauses; its rows are distinct and have their full multiplicities.
-
-        Raises
-        ------
-        GroundingLimitError
-            If a shape returns more ground clauses than the limit.
+        `world` has shape (n,). `wanted` (m,) is 1 for clauses whose ground clauses ought to hold, -1 for those whose ground
+        clauses ought to fail, 0 for those that nobody asks for. The network has the same atoms and clauses; its rows are
+        distinct and have their full multiplicities. More ground clauses of a shape than the limit are a GroundingLimitError.
         """
         self._show(world)
         return self._long_rows(x.unsatisfied for x in self._round(wanted))
@@ -114,16 +92,8 @@ class ProgramOracle:
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network whose rows are the ground clauses of two literals whose atoms are all chosen.
 
-        Parameters
-        ----------
-        chosen : bool array, shape (n,)
-        wanted : int8 array, shape (m,)
-            As for `unsatisfied`; 1 and -1 are the same here.
-
-        Returns
-        -------
-        Network
-            As `unsatisfied`. Ground clauses of shapes with other literals, that the evidence makes false, are left out.
+        `chosen` has shape (n,), `wanted` (m,) is as for `unsatisfied`; 1 and -1 are the same here. Ground clauses of shapes
+        with other literals, that the evidence makes false, are left out.
         """
         self._show(chosen)
         return self._long_rows(x.pairs for x in self._round(wanted) if x.pairs is not None)
@@ -145,10 +115,7 @@ class ProgramOracle:
     def check_counts(self, asked: BoolArray) -> None:
         """Refuse, before there is a world, clauses that in no world could be counted within the limit.
 
-        Raises
-        ------
-        GroundingLimitError
-            As `counts`.
+        The GroundingLimitError is that of `counts`.
         """
         # The fewer atoms are true, the less is enumerated.
         self._show(np.zeros(len(self._network.atoms), dtype=np.bool_))
@@ -157,10 +124,7 @@ class ProgramOracle:
     def counts(self, world: BoolArray, asked: BoolArray) -> Counts:
         """Return the exact n of the clauses asked for in a world, shape (m,); 0 for others.
 
-        Raises
-        ------
-        GroundingLimitError
-            If counting would enumerate more groundings than the limit.
+        If counting would enumerate more groundings than the limit, that is a GroundingLimitError.
         """
         program, m = self.program, self.program.clause_count
         violated = np.zeros(m, dtype=object)

@@ -42,12 +42,7 @@ Grounder = Callable[[BoundShape, TableName | None], GroundingQuery | None]
 class ShapePlan:
     """A query of one shape of a program, and whose ground clauses its rows are.
 
-    Parameters
-    ----------
-    use : ShapeUse
-    plan : GroundingQuery
-    clauses : tuple of int
-        Of a shape without parameters the clauses that have these rows, each once for every time it is there.
+    `clauses` are, of a shape without parameters, the clauses that have these rows, each once for every time it is there.
     """
 
     use: ShapeUse
@@ -92,16 +87,9 @@ def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordB
 class Pipeline:
     """Runs the queries of shapes and reads their rows.
 
-    Parameters
-    ----------
-    extent : Extent
-        Its limit is one of the rows of each query.
-    index : AtomIndex
-        Of the query atoms in the examples.
-    evidence : object array of int, shape (m,)
-        Receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates.
-    budget : Budget, optional
-        Counts the literals, and stops the work when they are too many.
+    The extent's limit is one of the rows of each query; `index` is that of the query atoms in the examples. `evidence`, shape
+    (m,), receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates; `budget`
+    counts the literals, and stops the work when they are too many.
 
     Examples
     --------

@@ -44,12 +44,7 @@ ParameterRows = tuple[npt.NDArray[np.int64], Sequence[npt.NDArray[np.int32]]]
 class ConstantIds:
     """Looks up ids in the dictionaries, one query a type, and remembers them.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    prefix : str
-        Starts the names of scratch tables.
+    `prefix` starts the names of scratch tables.
 
     Examples
     --------
@@ -152,17 +147,7 @@ class ConstantIds:
 def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
     """Show rows to SQL as a scratch table while the context is open.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-        Says where scratch tables are.
-    data : pyarrow.Table or sqlglot expression
-        The rows, or the query that gives them.
-
-    Yields
-    ------
-    TableName
+    `data` are the rows, or the query that gives them; `layout` says where scratch tables are.
 
     Examples
     --------
@@ -189,13 +174,8 @@ def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -
 class BoundFeature:
     """A feature of a model with the instances of its clauses.
 
-    Parameters
-    ----------
-    rule : Rule or None
-        The rule that it comes from, with its signs chosen; None for the definition of a helper predicate.
-    feature : Feature
-    instances : tuple of Instance
-        One for each clause of the feature.
+    `rule` is the rule that it comes from, with its signs chosen; None for the definition of a helper predicate. There is an
+    instance for each clause of the feature.
     """
 
     rule: Rule | None
@@ -222,14 +202,9 @@ class BoundFeature:
 class BoundRules:
     """Rules held against a layout.
 
-    Parameters
-    ----------
-    rules : tuple of Rule
-        What they come to, see `plain_model`.
-    owners : tuple of int
-        For each of `rules` the place of the rule that it is of among the given ones.
-    features : tuple of BoundFeature
-        In the order of `rules`, those that only state a block left out; then the definitions of helpers that are new.
+    `rules` are what they come to, see `plain_model`; `owners` holds for each of these the place of the rule that it is of among
+    the given ones. `features` are in the order of `rules`, those that only state a block left out; then the definitions of
+    helpers that are new.
     """
 
     rules: tuple[Rule, ...]
@@ -263,15 +238,9 @@ class Binder(Protocol):
 class ShapeUse:
     """The clauses of one shape.
 
-    Parameters
-    ----------
-    bound : BoundShape
-        The shape, bound once, with its parameter table; another one takes its place when the first clauses get that table, and
-        when a clause with an unknown constant joins them.
-    clauses : list of int
-        The clauses of a shape without parameters; one that occurs twice counts twice.
-    rows : int
-        Rows of the parameter table.
+    `bound` is the shape, bound once, with its parameter table; another one takes its place when the first clauses get that
+    table, and when a clause with an unknown constant joins them. `clauses` are those of a shape without parameters; one that
+    occurs twice counts twice. `rows` counts the rows of the parameter table.
     """
 
     bound: BoundShape
@@ -292,28 +261,11 @@ class ShapeUse:
 class Program:
     r"""A model held against a layout.
 
-    Parameters
-    ----------
-    engine : QueryEngine
-    model : Model
-    binder : Binder
-        Of this model and the layout.
-    constants : ConstantIds
-
-    Attributes
-    ----------
-    model : Model
-        Of exact semantics, without `*`.
-    owners : tuple of int
-        For each rule of `model` the place of the rule that it is of in the model that was bound, see `plain_model`.
-    features : tuple of BoundFeature
-        Those of the rules in their order, without hard rules that only state a block; then the definitions of their helpers.
-    shapes : dict of Shape to ShapeUse
-    feature_of : list of int
-        The feature of each clause.
-    expansions : dict of int to TableName
-        For each template its expansion table `clause, plus0, plus1, ...`; clauses that a structure learner found have none,
-        since no example adds to them.
+    `model` is of exact semantics, without `*`; the binder is of this model and the layout. `owners` holds for each rule of
+    `model` the place of the rule that it is of in the model that was bound, see `plain_model`. `features` are those of the
+    rules in their order, without hard rules that only state a block; then the definitions of their helpers. `feature_of` holds
+    the feature of each clause. `expansions` holds for each template its expansion table `clause, plus0, plus1, ...`; clauses
+    that a structure learner found have none, since no example adds to them.
 
     Examples
     --------
@@ -420,10 +372,7 @@ class Program:
     def expand(self, examples: TableName | None = None) -> int:
         """Add clauses for the combinations of template constants that these examples leave open and that are new.
 
-        Returns
-        -------
-        int
-            How many clauses were added. They are ordered by template, then by the ids of the constants.
+        Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
         """
         before = self.clause_count
         for i, bound in enumerate(self.features):
@@ -553,16 +502,8 @@ class Program:
     def new_combinations(self, i: int, examples: TableName | None = None) -> exp.Except:
         """Plan the combinations of constants that some examples leave open and for which a template has no clause.
 
-        Parameters
-        ----------
-        i : int
-            The template's place among the features.
-        examples : TableName, optional
-
-        Returns
-        -------
-        exp.Except
-            Distinct rows with the columns `plus0, plus1, ...`, ids in the order of the template's `+` variables.
+        `i` is the template's place among the features. The query gives distinct rows with the columns `plus0, plus1, ...`, ids
+        in the order of the template's `+` variables.
         """
         bound, found = self.features[i], []
         for instance in bound.instances:
@@ -629,14 +570,8 @@ class Extent:
     It is no *scope*, which says what tuples of an open predicate have atoms, and no slice, which is a part of a network's arrays
     (`sqlrl.learn.slices`). A budget is no part of it: that counts while one network grows.
 
-    Parameters
-    ----------
-    program : Program
-        m clauses; expanded over the examples.
-    examples : TableName, optional
-        Table with a column `example`; all examples by default.
-    limit : int, optional
-        The most ground clauses of one shape, and the most groundings that counting may enumerate.
+    The program has m clauses, expanded over the examples. `examples` has a column `example`; all examples by default. `limit`
+    is the most ground clauses of one shape, and the most groundings that counting may enumerate.
 
     Examples
     --------

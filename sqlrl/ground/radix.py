@@ -21,16 +21,7 @@ Keys = npt.NDArray[np.uint64]
 def radix_sort(keys: IntArray, bits: int) -> IntArray:
     """Return keys in ascending order; the array given is overwritten.
 
-    Parameters
-    ----------
-    keys : int64 array, contiguous
-        From 0 to 2^bits - 1.
-    bits : int
-        At most 63.
-
-    Returns
-    -------
-    int64 array
+    `keys` is contiguous, from 0 to 2^bits - 1; `bits` is at most 63.
 
     Examples
     --------
@@ -69,17 +60,7 @@ def _sort(keys: Keys, spare: Keys, digit: int, passes: int) -> Keys:
 def unpack(keys: IntArray, width: int, code_bits: int) -> IntArray:
     """Return the literals of packed rows, as `packed.Packing.literals` does.
 
-    Parameters
-    ----------
-    keys : int64 array, shape (r,)
-    width : int
-        Literals in a row.
-    code_bits : int
-        Bits of a literal's code.
-
-    Returns
-    -------
-    int64 array, shape (r, width)
+    `keys` has shape (r,), the literals (r, width); `code_bits` is the bits of a literal's code.
 
     Examples
     --------

@@ -44,14 +44,7 @@ class BudgetError(SqlrlError):
 class Budget:
     """Counts the atoms and literals of a network while it is grounded.
 
-    Parameters
-    ----------
-    entries : int or None
-        The most it may have; None if they are only counted.
-
-    Attributes
-    ----------
-    used : int
+    `entries` is the most it may have; None if they are only counted.
 
     Examples
     --------
@@ -68,9 +61,7 @@ class Budget:
     def take(self, entries: int) -> None:
         """Count atoms or literals.
 
-        Raises
-        ------
-        BudgetError
+        Too many are a BudgetError.
         """
         self.used += entries
         if self.entries is not None and self.used > self.entries:
@@ -79,12 +70,7 @@ class Budget:
             )
 
     def taken(self, batches: Iterator[pa.RecordBatch], plan: GroundingQuery) -> Iterator[pa.RecordBatch]:
-        """Pass the batches of a grounding query on, and count their literals.
-
-        Raises
-        ------
-        BudgetError
-        """
+        """Pass the batches of a grounding query on, and count their literals."""
         for batch in batches:
             witnesses = sum(len(batch.column(f"e{i}").flatten()) for i in range(len(plan.list_signs)))
             self.take(batch.num_rows * len(plan.signs) + witnesses)
@@ -106,19 +92,9 @@ def narrowed(
 ) -> Iterator[pa.RecordBatch]:
     """Pass the batches of a grounding query on with multiplicities as int64.
 
-    Parameters
-    ----------
-    batches : iterator of pyarrow.RecordBatch
-    plan : GroundingQuery
-    program : Program
-    use : ShapeUse
-    evidence : object array of int, shape (m,)
-        Receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates.
-
-    Raises
-    ------
-    CountOverflowError
-        If a ground clause with an open literal stands for more groundings than 64 bits can count; names its rule.
+    `evidence`, shape (m,), receives, by clause, what is too large for 64 bits and stands for groundings that the evidence
+    violates. If a ground clause with an open literal stands for more groundings than 64 bits can count, the CountOverflowError
+    names its rule.
 
     Examples
     --------
@@ -179,11 +155,7 @@ PIECE = 1 << 16
 class Packing:
     """How many bits the clause and each literal of a row take.
 
-    Parameters
-    ----------
-    width : int
-        Literals in a row.
-    code_bits, clause_bits : int
+    `width` is the literals in a row.
 
     Examples
     --------
@@ -219,15 +191,7 @@ class Packing:
     def pack(self, clause: IntArray | int, codes: Sequence[IntArray]) -> IntArray:
         """Return one key a row; the literals are put in ascending order first.
 
-        Parameters
-        ----------
-        clause : int64 array, shape (r,), or int
-        codes : sequence of int64 arrays, shape (r,)
-            One for each literal.
-
-        Returns
-        -------
-        int64 array, shape (r,)
+        `clause` and the array of each literal in `codes` have shape (r,).
 
         Examples
         --------
@@ -352,14 +316,8 @@ class Rows:
 
     Columns that hold one number may come from `repeated`: they take no memory, and no time to look through.
 
-    Parameters
-    ----------
-    clause : int64 array, shape (r,)
-    literals : int64 array
-        The literals of all rows, one after the other: +(k + 1) for local atom k, -(k + 1) for its negation.
-    length : int64 array, shape (r,)
-        How many literals each row has; 0 for one that the evidence violates.
-    multiplicity : int64 array, shape (r,)
+    `clause`, `length` and `multiplicity` have shape (r,). `literals` are those of all rows, one after the other: +(k + 1) for
+    local atom k, -(k + 1) for its negation. `length` says how many literals each row has; 0 for one that the evidence violates.
 
     Examples
     --------
@@ -413,10 +371,7 @@ class Rows:
 class AtomIndex:
     """Maps ids of query atoms to local numbers.
 
-    Parameters
-    ----------
-    atoms : int64 array
-        Ids, ascending.
+    The ids are ascending.
 
     Examples
     --------
@@ -455,20 +410,8 @@ def read_rows(
 ) -> Rows:
     """Collect the batches of a grounding query.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-    plan : GroundingQuery
-    index : AtomIndex
-    clause : int
-        The clause of the rows of a shape without parameters.
-    clauses : int
-        Number of clauses of the program.
-
-    Returns
-    -------
-    Rows
-        In canonical order (clause, length, literals), identical rows merged, tautologies dropped.
+    The rows are in canonical order (clause, length, literals), identical rows merged, tautologies dropped. `clause` is the
+    clause of the rows of a shape without parameters, `clauses` the number of clauses of the program.
 
     Examples
     --------

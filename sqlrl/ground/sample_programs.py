@@ -14,17 +14,6 @@ from sqlrl.logic.mln import parse_mln
 def sample_program(text: str, query: Iterable[str], facts: Mapping[str, Sequence[tuple[str, ...]]]) -> Program:
     """Return a program in Alchemy's language, held against tuples in memory; facts of query predicates are labels.
 
-    Parameters
-    ----------
-    text : str
-    query : iterable of str
-        The open predicates.
-    facts : mapping of predicate to tuples
-
-    Returns
-    -------
-    Program
-
     Examples
     --------
     >>> sample_program(PEOPLE, ["Smokes"], FRIENDS).clause_count

@@ -61,27 +61,10 @@ def saturate(
 ) -> Saturated:
     """Find the facts around seed atoms, in one query for each depth, whatever the number of seeds.
 
-    At first the constants at the `+` places of the head are known.
-
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    bias : Bias
-        Fits the layout.
-    arguments : int64 array, shape (s, h)
-        The constants of the seeds.
-    example : int64 array, shape (s,)
-        Their examples: of a predicate whose facts have a column for the example, only those of the seed's count.
-    depth : int
-        How many layers of facts to find (Aleph's `i`).
-    limit : int
-        The most facts over all seeds.
-
-    Raises
-    ------
-    GroundingLimitError
-        If there are more; names the mode that reaches most of them, and how many.
+    At first the constants at the `+` places of the head are known. The bias fits the layout. `arguments`, shape (s, h), are the
+    constants of the seeds, `example` (s,) their examples: of a predicate whose facts have a column for the example, only those
+    of the seed's count. `depth` is how many layers of facts to find (Aleph's `i`). If there are more than `limit` facts over
+    all seeds, the GroundingLimitError names the mode that reaches most of them, and how many.
 
     Examples
     --------

@@ -27,12 +27,8 @@ BoolArray = npt.NDArray[np.bool_]
 class Unseen:
     """How much of some examples the templates of a learned model know nothing of.
 
-    Parameters
-    ----------
-    combinations : int
-        Combinations of template constants that the examples leave open and that have no clause.
-    atoms : int
-        Query atoms in a ground clause of such a combination, also those that a quantifier in it is about.
+    `combinations` counts those of template constants that the examples leave open and that have no clause; `atoms` the query
+    atoms in a ground clause of such a combination, also those that a quantifier in it is about.
     """
 
     combinations: int
@@ -42,15 +38,8 @@ class Unseen:
 def unseen(extent: Extent) -> Unseen:
     """Count the combinations of template constants that have no clause, and the query atoms that they touch.
 
-    Parameters
-    ----------
-    extent : Extent
-        Templates whose clauses the model lists are looked at; others grow by themselves, and those of a structure learner are
-        no templates that examples grow.
-
-    Returns
-    -------
-    Unseen
+    Templates whose clauses the model lists are looked at; others grow by themselves, and those of a structure learner are no
+    templates that examples grow.
 
     Examples
     --------
@@ -95,12 +84,7 @@ def _parameters(
 
 
 class Touched:
-    """The query atoms in ground clauses that no model has.
-
-    Parameters
-    ----------
-    extent : Extent
-    """
+    """The query atoms in ground clauses that no model has."""
 
     def __init__(self, extent: Extent) -> None:
         program = extent.program
@@ -114,13 +98,8 @@ class Touched:
     def add(self, instance: Instance, parameters: exp.Select | None, unknown: frozenset[int] = frozenset()) -> None:
         """Add the atoms, helper atoms among them, in the ground clauses of a clause with some parameter rows.
 
-        Parameters
-        ----------
-        instance : Instance
-        parameters : exp.Select or None
-            As `plan.grounding.ground` takes them as a table; None for a shape without parameters.
-        unknown : frozenset of int
-            Parameters that hold a constant which the data do not have.
+        `parameters` is as `plan.grounding.ground` takes them as a table; None for a shape without parameters. `unknown` are
+        parameters that hold a constant which the data do not have.
         """
         bound, examples = bind(instance.shape, self._program.layout), self._examples
         if parameters is None:

@@ -31,17 +31,9 @@ ENTRIES = 2**20
 class Window:
     """Some examples of a stream, grounded.
 
-    Parameters
-    ----------
-    examples : int64 array
-        The examples in the order in which they are to be learned from.
-    network : Network
-        Over the atoms of these examples and all clauses known so far; clause ids never change from window to window, and
-        the number of clauses only grows.
-    truth : bool array, shape (n,)
-        The labels.
-    labelled : bool array, shape (n,)
-        Which atoms have a label; helper atoms have the truth that the labels give them.
+    `examples` are in the order in which they are to be learned from. `network` is over the atoms of these examples and all
+    clauses known so far; clause ids never change from window to window, and the number of clauses only grows. `truth`, shape
+    (n,), are the labels; `labelled` (n,) marks atoms that have a label; helper atoms have the truth that the labels give them.
     """
 
     examples: IntArray
@@ -59,10 +51,7 @@ class Window:
 class ExampleWindow:
     """Some examples of a stream, of which nothing is grounded: `Windows.extent.only(examples)` is what to count over.
 
-    Parameters
-    ----------
-    examples : int64 array
-        In the order in which they are to be learned from.
+    They are in the order in which they are to be learned from.
     """
 
     examples: IntArray
@@ -101,25 +90,13 @@ def ungrounded(extent: Extent, examples: IntArray, budget: Budget | None) -> Exa
 class Windows(Generic[Held]):
     r"""Divides passes of examples into windows and makes something of each; templates grow as their constants are met.
 
-    Parameters
-    ----------
-    extent : Extent
-        Of the passes; a window has the extent of its examples alone.
-    passes : sequence of int64 arrays
-        For each pass its examples in order.
-    size : int, optional
-        Examples in a window. By default `FIRST`, and after the first window as many times that as keep a window below `ENTRIES`, at
-        most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
-    ground : callable
-        What is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone.
+    The extent is that of the passes; a window has the extent of its examples alone. `passes` holds for each pass its examples
+    in order. `size` is the examples in a window: by default `FIRST`, and after the first window as many times that as keep a
+    window below `ENTRIES`, at most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
+    `ground` says what is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone.
 
-    Attributes
-    ----------
-    first : int
-        Examples in the first window.
-    later : int or None
-        Examples in a window after the first; None until that was made, if nobody says. A run that goes on sets both to what they
-        were.
+    `first` counts the examples in the first window, `later` those in a window after the first; None until that was made, if
+    nobody says. A run that goes on sets both to what they were.
 
     Examples
     --------
@@ -154,10 +131,7 @@ class Windows(Generic[Held]):
     def after(self, count: int) -> Iterator[tuple[int, Held]]:
         """Make the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
 
-        Yields
-        ------
-        tuple of int and window
-            The pass, from 0, and what was made of the window.
+        Yields the pass, from 0, and what was made of the window.
         """
         if count and self.size is None and self.first < FIRST:
             # So many examples were tried first, and their constants got their clauses together.
@@ -220,27 +194,12 @@ def divided(
 ) -> Iterator[tuple[IntArray, Network]]:
     r"""Ground examples window by window, each window as large as the budget allows; all at once if counts do not add up over windows.
 
-    Parameters
-    ----------
-    extent : Extent
-        A window with more ground clauses of one shape than the limit is divided, too.
-    examples : int64 array
-        Those of the extent.
-    entries : int or None
-        The most atoms and literals of a window; a window of one example may have more. None: one window for all.
+    A window with more ground clauses of one shape than the limit is divided, too; if one example has more, that is a
+    GroundingLimitError. `examples` are those of the extent. `entries` is the most atoms and literals of a window; a window of
+    one example may have more. None: one window for all.
 
-    Yields
-    ------
-    tuple of int64 array and Network
-        The examples of a window, and the network over their atoms. All windows have the same clauses; their counts (`total`, `open`,
-        `evidence_violated`, `base`) add up to those of a network of all examples.
-
-    Raises
-    ------
-    GroundingLimitError
-        One example has more ground clauses than the limit.
-    InfeasibleError, CountOverflowError
-        As `ground_network`.
+    Yields the examples of a window, and the network over their atoms. All windows have the same clauses; their counts (`total`,
+    `open`, `evidence_violated`, `base`) add up to those of a network of all examples.
 
     Examples
     --------
