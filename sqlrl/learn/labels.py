@@ -20,7 +20,13 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Names:
-    """Words for messages: the text of a clause, the name of an example and the text of a query atom, from their ids."""
+    """Words for messages.
+
+    Parameters
+    ----------
+    clause, example, atom : callable
+        The text of a clause, the name of an example and the text of a query atom, from their ids.
+    """
 
     clause: Callable[[int], str] = "clause {}".format
     example: Callable[[int], str] = str
@@ -28,10 +34,23 @@ class Names:
 
 
 def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, names: Names) -> None:
-    """Refuse atoms without a label, those of `examples` only; helper atoms need none.
+    """Refuse atoms without a label; helper atoms need none.
 
-    `labelled`, of shape (n,), says which atoms have a label. The error names the first example and says how many atoms have
-    none.
+    Parameters
+    ----------
+    network : Network
+        n atoms.
+    labelled : bool array, shape (n,)
+        Which atoms have a label.
+    examples : int64 array
+        The examples to be learned from; atoms of others do not matter.
+    names : Names
+        Words for examples.
+
+    Raises
+    ------
+    InputError
+        Names the first example and says how many atoms have no label.
 
     Examples
     --------
@@ -55,9 +74,15 @@ def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, na
 class InfeasibleTruth:
     """Hard clauses that labels break, one entry for each pair of clause and example, ascending.
 
-    All have shape (k,): `clause` holds ids of clauses, or those of blocks (see `BLOCKS`); `count` the groundings that the
-    labels violate; of a formula with quantifiers inside ground clauses of its normal form, which may be more; of a block its
-    true atoms.
+    Parameters
+    ----------
+    clause : int64 array, shape (k,)
+        Ids of clauses; for blocks see `BLOCKS`.
+    example : int64 array, shape (k,)
+        The examples.
+    count : int64 array, shape (k,)
+        Groundings that the labels violate; of a formula with quantifiers inside ground clauses of its normal form, which may be
+        more; of a block its true atoms.
     """
 
     clause: IntArray
@@ -128,7 +153,18 @@ def no_infeasible_truth() -> InfeasibleTruth:
 
 
 def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
-    """Find the hard ground clauses and the blocks that the labels, of shape (n,), break.
+    """Find the hard ground clauses and the blocks that the labels break.
+
+    Parameters
+    ----------
+    network : Network
+        n atoms.
+    truth : bool array, shape (n,)
+        The labels.
+
+    Returns
+    -------
+    InfeasibleTruth
 
     Examples
     --------

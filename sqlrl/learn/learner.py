@@ -88,7 +88,12 @@ class _Kept(NamedTuple):
 class OnlineLearner:
     """Learns weights of clauses from windows of examples, one step for each example.
 
-    The type of `parameters`, one of `sqlrl.learn.settings`, is the update rule.
+    Parameters
+    ----------
+    parameters : Parameters
+        The update rule, by its type, and how to learn: one of `sqlrl.learn.settings`.
+    names : Names
+        Words for clauses and examples in messages.
 
     Notes
     -----
@@ -138,10 +143,14 @@ class OnlineLearner:
         return read(self._kept.state, self.parameters.rates)[1]
 
     def support(self) -> pa.Table:
-        """How often each clause mattered, as a table in order of `clause`.
+        """How often each clause mattered.
 
-        `support` counts the steps whose example had an open ground clause, `updates` the steps that changed the weight for what
-        the clause counted; `delta_n` is the sum of n in the observed world minus n in the one that was learned from.
+        Returns
+        -------
+        pyarrow.Table
+            Rows in order of `clause`: `support`, the steps whose example had an open ground clause; `updates`, the steps
+            that changed the weight for what the clause counted; `delta_n`, the sum of n in the observed world minus n in
+            the one that was learned from.
         """
         met, updates, delta_n = self._kept.tally
         clause = np.arange(len(met), dtype=np.int64)
@@ -152,9 +161,12 @@ class OnlineLearner:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything needed to go on later, as plain arrays (for `numpy.savez`, or `sqlrl.learner_state`).
 
-        These are `steps`; the arrays of the update rule's state and of `Tally`, with one place for each clause; `random`, the
-        state of the random numbers; `infeasible_clause`, `infeasible_example` and `infeasible_count`. What was reported before
-        is not in it.
+        Returns
+        -------
+        dict of str to array
+            `steps`; the arrays of the update rule's state and of `Tally`, with one place for each clause; `random`, the
+            state of the random numbers; `infeasible_clause`, `infeasible_example` and `infeasible_count`. What was
+            reported before is not in it.
         """
         state, tally, random, infeasible = self._kept
         arrays = {**arrays_of(state), **tally._asdict(), "random": random}
@@ -166,7 +178,12 @@ class OnlineLearner:
     def from_state(
         cls, parameters: Parameters, state: Mapping[str, npt.NDArray[Any]], *, names: Names | None = None
     ) -> Self:
-        """Make a learner that goes on where `state` was taken; arrays of another update rule are an InputError.
+        """Make a learner that goes on where `state` was taken.
+
+        Raises
+        ------
+        InputError
+            The arrays are not those of a learner with this update rule.
 
         Examples
         --------
@@ -198,7 +215,19 @@ class OnlineLearner:
     # ---- learning -----------------------------------------------------------------------------------------
 
     def learn_one(self, window: Window, example: int) -> WindowReport:
-        """Take one step, from one example of a window; as `learn_many`, which is much faster for several."""
+        """Take one step, from one example of a window; as `learn_many`, which is much faster for several.
+
+        Parameters
+        ----------
+        window : Window
+        example : int
+            One of its examples.
+
+        Raises
+        ------
+        InputError
+            As `learn_many`; or the example is not in the window.
+        """
         if example not in window.examples:
             raise InputError(f"example {self.names.example(example)} is not in the window")
         return self.learn_many(replace(window, examples=np.array([example], dtype=np.int64)))
@@ -206,10 +235,25 @@ class OnlineLearner:
     def learn_many(self, window: Window) -> WindowReport:
         """Take one step for each example of a window, in its order: predict, compare, update.
 
-        Clauses that are new get a weight of 0 in all steps before. An example without query atoms is a step in which no count
-        differs. It is an InputError if atoms have no label or ground clauses join examples, and with
-        `on_infeasible_truth="error"` if labels violate hard clauses; a ConflictError if the hard clauses of an example cannot
-        all hold; a NumericError if soft evidence is not finite, or weights have grown out of range.
+        Parameters
+        ----------
+        window : Window
+            Examples with their network and labels. Clauses that are new get a weight of 0 in all steps before. An example
+            without query atoms is a step in which no count differs.
+
+        Returns
+        -------
+        WindowReport
+
+        Raises
+        ------
+        InputError
+            An atom has no label; atoms of two examples stand in one ground clause; labels violate hard clauses and
+            `on_infeasible_truth` is "error".
+        ConflictError
+            The hard clauses of an example cannot all hold.
+        NumericError
+            Soft evidence is not finite, or weights have grown out of range.
         """
         start = time.perf_counter()
         network, truth, parameters = window.network, window.truth, self.parameters
@@ -243,8 +287,20 @@ def admitted(
 ) -> tuple[IntArray, InfeasibleTruth]:
     """Check that a window can be learned from; return the examples to learn from, and the hard clauses that labels violate.
 
-    `examples` are the wanted ones, in order; those whose labels violate hard clauses are left out if the parameters say so, or
-    are an InputError, as an atom without a label is. Soft evidence that is not finite is a NumericError.
+    Parameters
+    ----------
+    window : Window
+    examples : int64 array
+        The wanted ones, in order; those whose labels violate hard clauses are left out if the parameters say so.
+    parameters : Parameters
+    names : Names
+
+    Raises
+    ------
+    InputError
+        An atom has no label, or labels violate hard clauses and `on_infeasible_truth` is "error".
+    NumericError
+        Soft evidence is not finite.
     """
     check_labelled(window.network, window.labelled, examples, names)
     _check_prior(window.network)
