@@ -18,10 +18,9 @@ from sqlrl.ground.counts import check_enumerated, overflow_named, rule_place
 from sqlrl.ground.helpers import held
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program, ShapeUse
+from sqlrl.ground.rows import INT64_MAX
 from sqlrl.plan import flips as plan
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, table
-
-INT64_MAX = 2**63 - 1
 
 
 def flip_differences(extent: Extent, world: World = OBSERVED) -> pa.Table:

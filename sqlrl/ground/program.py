@@ -473,12 +473,20 @@ class Program:
             use.rows += len(columns[0])
             data = pa.table(dict(zip(_parameter_columns(shape), columns, strict=True)))
             if use.parameters is None:
-                use.bound = use.bound.with_parameters(self.constants.scratch("parameter", data), unknown)
+                self._add_rows(use, data, unknown)
             else:
                 with self.shown(data) as name:
-                    more = exp.select(*map(column, data.column_names)).from_(table(name))
-                    self.engine.append(use.parameters, more, step="add parameter rows")
-                use.bound = use.bound.with_parameters(use.parameters, unknown)
+                    self._add_rows(use, exp.select(*map(column, data.column_names)).from_(table(name)), unknown)
+
+    def _add_rows(self, use: ShapeUse, rows: exp.Select | pa.Table, unknown: frozenset[int]) -> None:
+        """Make the parameter table of a shape from its first rows, or add those of a query to it."""
+        parameters = use.parameters
+        if parameters is None:
+            parameters = self.constants.scratch("parameter", rows)
+        else:
+            assert isinstance(rows, exp.Select)
+            self.engine.append(parameters, rows, step="add parameter rows")
+        use.bound = use.bound.with_parameters(parameters, unknown)
 
     def _expand_template(self, i: int, examples: TableName | None) -> None:
         """Find new combinations for a template and add their rows."""
@@ -553,11 +561,8 @@ class Program:
             if not shape.parameters:
                 ids = self.engine.fetch(rows, step="read clauses").column(0).to_pylist()
                 use.clauses.extend(ids)
-            elif use.parameters is None:
-                use.bound = use.bound.with_parameters(self.constants.scratch("parameter", rows), unknown)
             else:
-                self.engine.append(use.parameters, rows, step="add parameter rows")
-                use.bound = use.bound.with_parameters(use.parameters, unknown)
+                self._add_rows(use, rows, unknown)
 
 
 # ---- over which examples, and how much at the most ------------------------------------------------------

@@ -89,7 +89,7 @@ from sqlrl.plan.terms import (
     total_query,
     true_query,
 )
-from sqlrl.plan.tuples import group_source, true_source
+from sqlrl.plan.tuples import group_source, hold, true_source
 
 Changing = ShapeLiteral | ShapeExists
 P = TypeVar("P", ShapeLiteral, Changing)
@@ -515,17 +515,8 @@ def _witnesses(
         body.join(changed)
         body.learn_domains(literal)
         product = exp.Mul(this=product, expression=column("change", changed.alias))
-    for literal in (x for x in group.literals if x.positive and x not in members):
-        body.join(true_source(bound, body, literal, world))
-        body.learn_domains(literal)
-    body.require_parameters(outer)
-    for slot in (*outer, *inside):
-        body.require(slot)
-    body.restrict(examples, [*outer, *inside])
-    for literal in (x for x in group.literals if not x.positive and x not in members):
-        body.without(true_source(bound, body, literal, world))
-    for equality in group.equalities:
-        body.equal(equality, holds=True)
+    others = [x for x in group.literals if x not in members]
+    hold(bound, body, outer, others, group.equalities, world, inside=inside, examples=examples)
     atom = [named(body.known[_atom_slot(bound)].copy(), "atom")] if members else []
     shown = [named(body.known[slot].copy(), f"x{i}") for i, slot in enumerate(outer)]
     return body.select([*atom, *shown, named(product, "n")])

@@ -15,6 +15,31 @@ from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, World, parameter_source, table, true_rows
 
 
+def hold(
+    bound: BoundShape,
+    body: Body,
+    slots: Sequence[Slot],
+    literals: Sequence[ShapeLiteral],
+    equalities: Sequence[ShapeEquality],
+    world: World,
+    *,
+    inside: Sequence[Slot],
+    examples: TableName | None,
+) -> None:
+    """Let all literals and equalities hold in a body, for values of `slots` and of `inside` from their domains, in some examples."""
+    for literal in (x for x in literals if x.positive):
+        body.join(true_source(bound, body, literal, world))
+        body.learn_domains(literal)
+    body.require_parameters(slots)
+    for slot in (*slots, *inside):
+        body.require(slot)
+    body.restrict(examples, [*slots, *inside])
+    for literal in (x for x in literals if not x.positive):
+        body.without(true_source(bound, body, literal, world))
+    for equality in equalities:
+        body.equal(equality, holds=True)
+
+
 def holding(
     bound: BoundShape,
     slots: Sequence[Slot],
@@ -48,17 +73,7 @@ def holding(
         body.join(parameter_source(parameters, bound.shape, body.alias("p")))
     if within is not None:
         body.join(replace(within, relation=within.relation.copy()))
-    for literal in (x for x in literals if x.positive):
-        body.join(true_source(bound, body, literal, world))
-        body.learn_domains(literal)
-    body.require_parameters(slots)
-    for slot in (*slots, *inside):
-        body.require(slot)
-    body.restrict(examples, [*slots, *inside])
-    for literal in (x for x in literals if not x.positive):
-        body.without(true_source(bound, body, literal, world))
-    for equality in equalities:
-        body.equal(equality, holds=True)
+    hold(bound, body, slots, literals, equalities, world, inside=inside, examples=examples)
     selected = [named(body.known[slot].copy(), f"x{i}") for i, slot in enumerate(slots)]
     return body.select(selected or [named(integer(1), "one")]).distinct()
 
