@@ -14,17 +14,17 @@ import sqlrl
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import Inputs, Missing
-from sqlrl.cli.learners import BATCHES, LEARNERS, ByName, Given, Name, parameters
+from sqlrl.cli.learners import BATCH, BATCHES, LEARNERS, ONLINE, ByName, Given, Name, parameters, why_not_online
 from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
 from sqlrl.cli.results import show_batch, show_online, shown_iterations, shown_windows
 from sqlrl.learn.parameters import declarations
+from sqlrl.learn.settings import RUN
 
 if TYPE_CHECKING:
     from sqlrl.cli.inputs import Job
     from sqlrl.database.constrained_training import Mode
     from sqlrl.learn import BatchEstimator, OnlineEstimator
 
-RUN = "Run"
 _ADAGRAD = Name("adagrad")
 _FEW = Output(rows=10)
 
@@ -65,7 +65,7 @@ Constrained = Annotated[
     Constraints | None,
     typer.Option(
         _mode.option.name or "--mode",
-        help=f"{_mode.option.help[0].upper()}{_mode.option.help[1:]}.",
+        help=_mode.option.sentence,
         show_default=False,
         rich_help_panel=_mode.option.panel,
     ),
@@ -96,7 +96,7 @@ GroupsBy = Annotated[
         metavar="QUERY",
         help="likelihood: which atoms are held out together, as a query of their arguments and then a group.",
         show_default=False,
-        rich_help_panel="Batch learners",
+        rich_help_panel=BATCH,
     ),
 ]
 
@@ -129,9 +129,8 @@ class Running:
         if self.constraints is not None and word == "ilp":
             raise typer.BadParameter("--constraints is an option of learners of weights: ilp learns clauses alone")
         for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
-            if given and (word == "ilp" or word in BATCHES):
-                does = "searches from atom to atom" if word == "ilp" else "sees all examples at once"
-                raise typer.BadParameter(f"{option} is an option of online learners: {word} {does}")
+            if given and word not in ONLINE:
+                raise typer.BadParameter(f"{option} is an option of online learners: {word} {why_not_online(word)}")
 
 
 @grouped

@@ -128,7 +128,7 @@ class LearnerOption:
         """Return what the option is, after the learners that have it, unless a whole family or the group of options says that."""
         named = self.shared or (self.option.panel is not None and "--learner" in self.option.panel)
         if named:
-            return self.option.help[0].upper() + self.option.help[1:] + "."
+            return self.option.sentence
         return f"{', '.join(self.declared)}: {self.option.help}."
 
     def default(self) -> str:
@@ -147,10 +147,8 @@ class LearnerOption:
         others = [each for each in self.declared if not (self.shared and each in ONLINE)]
         whose = ["online learners", *others] if self.shared else others
         *most, last = whose
-        text = f"{self.name.split('/')[0]} is an option of {', '.join(most)}{' and ' if most else ''}{last}: {word} "
-        if not self.shared:
-            return text + "has no such number or choice"
-        return text + ("sees all examples at once" if word in BATCHES else "searches from atom to atom")
+        reason = why_not_online(word) if self.shared else "has no such number or choice"
+        return f"{self.name.split('/')[0]} is an option of {', '.join(most)}{' and ' if most else ''}{last}: {word} {reason}"
 
     def value(self, word: str, given: Any) -> object:
         """Return a value as a learner takes it; typer.BadParameter if it is no list of numbers."""
@@ -167,6 +165,11 @@ class LearnerOption:
         if self.option.infinite and given == float("inf"):
             return None
         return given
+
+
+def why_not_online(word: str) -> str:
+    """Say what a learner does that has no options of online learners."""
+    return "sees all examples at once" if word in BATCHES else "searches from atom to atom"
 
 
 def _words(name: str, words: Iterable[str]) -> Any:
@@ -190,12 +193,12 @@ def _shown(value: object) -> str:
 def _numbers(option: str, text: str) -> float | list[float]:
     """Return numbers with commas between them; one alone is no list."""
     try:
-        found: list[object] = parse_value(text if text.startswith("[") else f"[{text}]", {})
+        found: list[Any] = parse_value(text if text.startswith("[") else f"[{text}]", {})
     except InputError:
         found = []
-    if not found or not all(isinstance(each, int | float) for each in found):
+    if not found or not all(isinstance(each, int | float) and not isinstance(each, bool) for each in found):
         raise typer.BadParameter(f"{option} {text}: give a number, or several with commas between them: 0.1,1,10")
-    numbers = [float(each) for each in found if isinstance(each, int | float)]
+    numbers = [float(each) for each in found]
     return numbers if len(numbers) > 1 else numbers[0]
 
 

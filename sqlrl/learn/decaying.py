@@ -17,7 +17,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, Option
-from sqlrl.learn.rules import Rule, fixed_margin, label_loss, products, register
+from sqlrl.learn.rules import Rule, margin_terms, register
 from sqlrl.learn.settings import LabelLoss, Update
 
 DIRECT = 64
@@ -151,8 +151,7 @@ def step_size(rates: DecayingRates, loss: float, product: float, square: float, 
 # The functions of the rule have all arguments, used or not.
 # ruff: noqa: ARG005
 def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
-    product, square = products(work, count)
-    loss = label_loss(window, k, work.target, rates.f1) - fixed_margin(window, k, work)
+    loss, product, square = margin_terms(window, k, work, count, rates.f1)
     return step_size(rates, loss, product, square, step)
 
 

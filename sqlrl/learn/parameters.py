@@ -85,6 +85,11 @@ class Option:
     default: str | None = None
     infinite: bool = False
 
+    @property
+    def sentence(self) -> str:
+        """The help as a sentence."""
+        return f"{self.help[0].upper()}{self.help[1:]}."
+
 
 @dataclass(frozen=True)
 class Declaration:
@@ -131,6 +136,9 @@ class Declaration:
                 check_flag(self.name, each)
 
 
+_SEVERAL = (Sequence, np.ndarray)
+"""Types of several numbers."""
+
 _KNOWN: dict[type, Mapping[str, Declaration]] = {}
 
 REQUIRED = inspect.Parameter.empty
@@ -167,34 +175,29 @@ def declarations(kind: type) -> Mapping[str, Declaration]:
 
 def _declaration(name: str, hint: Any, default: object) -> Declaration:
     """Take an annotation apart."""
-    found: list[Any] = []
-    optional, kind = False, hint
-    several = False
-    while True:
-        if get_origin(kind) is Annotated:
-            kind, *more = get_args(kind)
-            found += more
-        elif get_origin(kind) in (Union, UnionType):
-            parts = get_args(kind)
-            optional = optional or NoneType in parts
-            left = [part for part in parts if part is not NoneType]
-            several = several or any(get_origin(part) is not Literal and _is_several(part) for part in left)
-            single = [part for part in left if not _is_several(part)]
-            kind = single[0] if len(single) == 1 else object
-            if kind is object:
-                break
-        else:
-            break
-    ranges = [each for each in found if isinstance(each, Range)]
-    options = [each for each in found if isinstance(each, Option)]
+    beside: list[Any] = []
+    kinds = _kinds(hint, beside)
+    single = [kind for kind in kinds if kind is not NoneType and get_origin(kind) not in _SEVERAL]
     return Declaration(
-        name, kind, optional, several, default, ranges[0] if ranges else None, options[0] if options else None
+        name,
+        single[0] if len(single) == 1 else object,
+        NoneType in kinds,
+        any(get_origin(kind) in _SEVERAL for kind in kinds),
+        default,
+        next((each for each in beside if isinstance(each, Range)), None),
+        next((each for each in beside if isinstance(each, Option)), None),
     )
 
 
-def _is_several(kind: Any) -> bool:
-    """Return whether a type is of several numbers: a sequence, or an array."""
-    return get_origin(kind) in (Sequence, np.ndarray)
+def _kinds(hint: Any, beside: list[Any]) -> list[Any]:
+    """Return the types that an annotation joins, and add what stands beside them."""
+    if get_origin(hint) is Annotated:
+        kind, *more = get_args(hint)
+        beside += more
+        return _kinds(kind, beside)
+    if get_origin(hint) in (Union, UnionType):
+        return [kind for part in get_args(hint) for kind in _kinds(part, beside)]
+    return [hint]
 
 
 def check_parameters(estimator: object) -> None:

@@ -66,7 +66,7 @@ def register(rule: Rule) -> None:
 
 
 @kernel
-def label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
+def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
     """How wrong a world of the k-th example is: the number of wrong atoms, or 1 - F1 of its true atoms.
 
     Parameters
@@ -95,7 +95,7 @@ def label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> floa
 
 
 @kernel
-def fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
+def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
     """What soft evidence adds to the score of the labels of the k-th example over that of `work.target`."""
     margin = 0.0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -106,7 +106,7 @@ def fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
 
 
 @kernel
-def products(work: Scratch, count: int) -> tuple[float, float]:
+def _products(work: Scratch, count: int) -> tuple[float, float]:
     """The current weights times delta n, and the sum of the squares of delta n, over the first `count` changed clauses."""
     product, square = 0.0, 0.0
     for j in range(count):
@@ -115,6 +115,17 @@ def products(work: Scratch, count: int) -> tuple[float, float]:
         product += work.now[clause] * delta
         square += delta * delta
     return product, square
+
+
+@kernel
+def margin_terms(window: WindowArrays, k: int, work: Scratch, count: int, f1: bool) -> tuple[float, float, float]:
+    """What a step along delta n has to make up for on the k-th example.
+
+    The label loss of `work.target`, less what fixed features add to the score of the labels over it; the weights times delta n;
+    and the sum of the squares of delta n, over the first `count` changed clauses.
+    """
+    product, square = _products(work, count)
+    return _label_loss(window, k, work.target, f1) - _fixed_margin(window, k, work), product, square
 
 
 # ---- compiled: chosen by type ---------------------------------------------------------------------------

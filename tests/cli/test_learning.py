@@ -124,6 +124,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "cd", "--sweeps", "0"], ["--sweeps 0: give an integer of at least 1"]),
         (["--learner", "likelihood"], ["joins query atoms, InField(", "use --learner pscg or max-margin"]),
         (["--learner", "likelihood", "--strength", "a,1"], ["--strength a,1: give a number, or several with commas"]),
+        (["--learner", "likelihood", "--strength", "true,1"], ["--strength true,1: give a number, or several with commas"]),
         (["--learner", "likelihood", "--strength", "-1"], ["--strength -1.0 is not a finite number above 0"]),
         (["--learner", "likelihood", "--passes", "2"], ["--passes is an option of online learners: likelihood sees all"]),
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),

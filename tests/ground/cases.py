@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import reject
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -18,8 +19,9 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import ScopeWarning
+from sqlrl.errors import ModelError, ScopeWarning, UnsupportedError
 from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.binding import bind_program
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model, Rule
@@ -461,6 +463,17 @@ def completed(program: Program, network: Network, world: np.ndarray) -> np.ndarr
                     value[abs(left[0])], changed = left[0] > 0, True
     assert len(value) == len(world), "definitions leave nothing open"
     return np.array([value[k + 1] for k in range(len(world))], dtype=bool)
+
+
+def expanded(case: Case) -> Program:
+    """The program of a case with the clauses of its templates; a case that binding refuses is passed over."""
+    engine, layout = load(case)
+    try:
+        program = bind_program(engine, layout, case.model)
+    except (ModelError, UnsupportedError):
+        reject()
+    program.expand()
+    return program
 
 
 def random_worlds(program: Program, network: Network, seed: int) -> Iterator[np.ndarray]:

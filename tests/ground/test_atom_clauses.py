@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground import atom_clauses
 from sqlrl.ground.atom_clauses import GroundClause, TwoWorlds, clauses_of_atoms, with_helpers
-from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
@@ -18,7 +16,7 @@ from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.mentions import AtomKey
 from tests.ground.brute import Formulas, Ground
-from tests.ground.cases import Case, Names, completed, counted, formulas_of, load, programs
+from tests.ground.cases import Case, Names, completed, counted, expanded, formulas_of, programs
 from tests.ground.test_oracle import FEW
 
 
@@ -46,13 +44,8 @@ def clauses_when_flipped(
 
 
 def check(case: Case, seed: int) -> None:
-    engine, layout = load(case)
-    try:
-        program = bind_program(engine, layout, case.model)
-    except (ModelError, UnsupportedError):
-        reject()
-    program.expand()
-    names = Names(engine, program.layout)
+    program = expanded(case)
+    names = Names(program.engine, program.layout)
     network, atoms, keys = ground_network(Extent(program), check=False), names.atoms(), keys_of(program, names)
     generator = np.random.default_rng(seed)
     world = completed(program, network, generator.random(len(network.atoms)) < 0.5)
@@ -75,7 +68,7 @@ def check(case: Case, seed: int) -> None:
         for clause, rule, formula in formulas:
             assert change[clause] == formula.n(true(world)) - formula.n(true(after)), (rule, formula.fixed, found)
     program.close()
-    engine.close()
+    program.engine.close()
 
 
 def check_text(

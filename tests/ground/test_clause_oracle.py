@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
-from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
+from sqlrl.errors import GroundingLimitError, InfeasibleError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import check_evidence, ground_network
 from sqlrl.ground.network import Network
@@ -24,7 +24,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.counts import counts
 from sqlrl.solve.cutting_plane import cutting_planes, recounted
 from sqlrl.solve.mpe import mpe
-from tests.ground.cases import Case, counted, load, programs
+from tests.ground.cases import Case, counted, expanded, programs
 
 # A case is a database with five rules; HYPOTHESIS_PROFILE=search looks at as many as it says.
 FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
@@ -45,16 +45,6 @@ def rows(network: Network, keep: np.ndarray | None = None) -> Rows:
 
 def holds(literals: tuple[int, ...], world: np.ndarray) -> bool:
     return any(world[abs(x) - 1] == (x > 0) for x in literals)
-
-
-def bound(case: Case) -> Program:
-    engine, layout = load(case)
-    try:
-        program = bind_program(engine, layout, case.model)
-    except (ModelError, UnsupportedError):
-        reject()
-    program.expand()
-    return program
 
 
 def check_start(oracle: ProgramOracle, network: Network) -> None:
@@ -115,7 +105,7 @@ def check_solving(oracle: ProgramOracle, network: Network, seed: int) -> None:
 
 
 def check(case: Case, seed: int) -> None:
-    program = bound(case)
+    program = expanded(case)
     network = ground_network(Extent(program), check=False)
     try:
         check_evidence(Extent(program), network)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 
-from sqlrl.errors import ModelError, UnsupportedError
-from sqlrl.ground.binding import bind_program
 from sqlrl.ground.factors import MERGED, FactorCounts, factor_counts
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.mln import parse_mln
@@ -19,7 +18,7 @@ from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, ExistsLiteral, 
 from sqlrl.plan.factors import count_factors
 from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground, Row
-from tests.ground.cases import Case, Names, counted, formulas_of, load, programs, wide
+from tests.ground.cases import Case, Names, counted, expanded, formulas_of, programs, wide
 
 FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
 GroundClause = frozenset[tuple[Ground, bool]]
@@ -62,13 +61,8 @@ def is_true(clause: GroundClause) -> bool:
 
 def check(case: Case) -> None:
     data = case.data
-    engine, layout = load(case)
-    try:
-        program = bind_program(engine, layout, case.model)
-    except (ModelError, UnsupportedError):
-        reject()
-    program.expand()
-    names = Names(engine, program.layout)
+    program = expanded(case)
+    names = Names(program.engine, program.layout)
     merged, every = factor_counts(Extent(program)), factor_counts(Extent(program), merged=0)
     for clause, _, read in formulas_of(program, data, names):
         feature = program.features[program.feature_of[clause]]
@@ -88,7 +82,7 @@ def check(case: Case) -> None:
             assert {e: n[:2] for e, n in numbers(program, names, every, clause, data).items()} == raw
     check_subset(case, program, names, merged, every)
     program.close()
-    engine.close()
+    program.engine.close()
 
 
 def check_subset(case: Case, program: Program, names: Names, merged: FactorCounts, every: FactorCounts) -> None:
@@ -192,6 +186,17 @@ def test_other_examples_are_not_counted() -> None:
         assert found.factors.tolist() == [2, 5]
         with program.only(np.array([1])) as chosen:
             assert factor_counts(Extent(program, chosen)).factors.tolist() == [5]
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.UnseenConstantWarning")
+def test_a_literal_about_an_unknown_constant_is_no_node() -> None:
+    """Its atom is outside of the scope, so that the evidence makes it false and the others are the factor."""
+    text = "Next(p, p)\nIs(p)\nOn(p, p)\n1 Next(x, y) => Is(x) v On(Zoe, y)"
+    with bound(replace(parse_mln(text, query=("Is", "On")), learned=True), {"Next": FACTS["Next"]}) as program:
+        assert [use.bound.unknown for use in program.shapes.values()] == [{0}]
+        for merged in (0, MERGED):
+            found = factor_counts(Extent(program), merged=merged)
+            assert found.factors.tolist() == found.nodes.tolist() == [len(FACTS["Next"])]
 
 
 def test_no_join_holds_the_whole_of_a_clause() -> None:

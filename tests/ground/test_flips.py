@@ -6,11 +6,10 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, UnsupportedError
-from sqlrl.ground.binding import bind_program
+from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.counts import count_differences
 from sqlrl.ground.flips import flip_differences
 from sqlrl.ground.grounding import ground_network
@@ -25,9 +24,9 @@ from tests.ground.cases import (
     Names,
     completed,
     counted,
+    expanded,
     formulas_of,
     label_world,
-    load,
     programs,
     random_worlds,
     sentences,
@@ -73,13 +72,8 @@ def differences(found: dict[int, np.ndarray], before: np.ndarray) -> Flips:
 
 
 def check(case: Case, seed: int) -> None:
-    engine, layout = load(case)
-    try:
-        program = bind_program(engine, layout, case.model)
-    except (ModelError, UnsupportedError):
-        reject()
-    program.expand()
-    names, network = Names(engine, program.layout), ground_network(Extent(program), check=False)
+    program = expanded(case)
+    names, network = Names(program.engine, program.layout), ground_network(Extent(program), check=False)
     atoms = names.atoms()
     observed = label_world(program, network)
     (chance,) = random_worlds(program, network, seed)
@@ -95,7 +89,7 @@ def check(case: Case, seed: int) -> None:
             check_worlds(case, program, network, names, others, World(name), seed)
     check_formulas(case, program, network, names, atoms, chance)
     program.close()
-    engine.close()
+    program.engine.close()
 
 
 def check_worlds(
