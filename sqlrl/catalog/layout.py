@@ -113,3 +113,7 @@ class Layout:
     examples: TableName
     example_count: int
     scratch: tuple[str, str]
+
+    def type_of(self, predicate: str, place: int) -> str:
+        """Return the type of an argument of a predicate."""
+        return self.predicates[predicate].types[place]

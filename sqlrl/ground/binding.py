@@ -250,7 +250,7 @@ def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str,
 
     Clauses of a hard formula may have variables that were quantified beside those of the formula.
     """
-    instance = in_given_order(clause, lambda predicate, i: layout.predicates[predicate].types[i])
+    instance = in_given_order(clause, layout.type_of, layout.example_type)
     bound = bind(instance.shape, layout)
     inside = [v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables]
     names = [name for name, _ in (*clause.variables, *inside)]
@@ -320,12 +320,16 @@ class ModelBinder:
             p.name: BlockRule(p.name, p.block, exact=True) for p in layout.predicates.values() if p.open and p.block
         }
         self._hard: list[Clause] = []
-        self._shaper = Shaper(lambda predicate, position: self.layout.predicates[predicate].types[position])
+        self._shaper = Shaper(self._type_of, layout.example_type)
 
     @property
     def layout(self) -> Layout:
         """The layout, with the helper predicates of all rules so far."""
         return self._helpers.layout
+
+    def _type_of(self, predicate: str, place: int) -> str:
+        """Return the type of an argument, also of a helper predicate that came after the shaper."""
+        return self.layout.type_of(predicate, place)
 
     @property
     def blocks(self) -> tuple[BlockRule, ...]:

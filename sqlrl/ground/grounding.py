@@ -318,7 +318,7 @@ def _check_block(extent: Extent, rule: BlockRule) -> None:
     program = extent.program
     info = program.layout.predicates[rule.predicate]
     for clause, problem in _block_clauses(info, rule):
-        shape = in_given_order(clause, lambda predicate, i: program.layout.predicates[predicate].types[i]).shape
+        shape = in_given_order(clause, program.layout.type_of, program.layout.example_type).shape
         text = _violated_text(extent, ShapeUse(bind(shape, program.layout)), None)
         if text is not None:
             raise InfeasibleError(_message(text, problem))

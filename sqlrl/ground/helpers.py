@@ -98,7 +98,7 @@ def most_atoms(
         Clause(variables, (head,)),
         Clause(tuple(below.items()), (head, *map(_negated, helper.definition.conjunction))),
     ):
-        instance = in_given_order(clause, lambda predicate, i: known.predicates[predicate].types[i])
+        instance = in_given_order(clause, known.type_of, known.example_type)
         planned = bind(instance.shape, known)
         if size is None:
             size = domain_bound(planned)
@@ -363,9 +363,7 @@ def held(
     Returns the clause that consists of the definition alone, its bound shape, what identifies an atom of the helper (its
     variables, and its example where that is none of them), and the columns of the first of these in the helper's atom table.
     """
-    instance = in_given_order(
-        Clause(variables, (definition,)), lambda predicate, i: layout.predicates[predicate].types[i]
-    )
+    instance = in_given_order(Clause(variables, (definition,)), layout.type_of, layout.example_type)
     bound = bind(instance.shape, layout)
     slots = [Slot(False, i) for i in range(len(variables))]
     names = [f"a{i}" for i in range(len(variables))]

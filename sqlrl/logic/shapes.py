@@ -127,10 +127,11 @@ class Instance:
     variables: tuple[str, ...] = field(default=(), compare=False)
 
 
-def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
+def in_given_order(clause: Clause, type_of: TypeOf, example_type: str | None = None) -> Instance:
     """Return a clause as an instance in which variable i is the i-th one, quantified or not; not canonical.
 
-    For queries over a single clause's variables by name; shapes that are to be shared come from `Shaper`.
+    For queries over a single clause's variables by name; shapes that are to be shared come from `Shaper`, which tells what
+    `example_type` is.
 
     Examples
     --------
@@ -141,16 +142,11 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
     """
     inside = tuple(v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables)
     slots = {name: Slot(False, i) for i, (name, _) in enumerate((*clause.variables, *inside))}
-    constants: list[Term] = []
-    kinds: list[str] = []
+    constants = _Constants(example_type)
 
     def slot(term: Term, kind: str) -> Slot:
-        """Return the slot of a term; each constant is a parameter of its own."""
-        if isinstance(term, Variable):
-            return slots[term.name]
-        constants.append(term)
-        kinds.append(kind)
-        return Slot(True, len(constants) - 1)
+        """Return the slot of a term."""
+        return slots[term.name] if isinstance(term, Variable) else Slot(True, constants.number(term, kind))
 
     def literal(x: Literal) -> ShapeLiteral:
         """Return a literal over slots."""
@@ -177,13 +173,37 @@ def in_given_order(clause: Clause, type_of: TypeOf) -> Instance:
     )
     types = tuple(kind for _, kind in (*clause.variables, *inside))
     names = tuple(name for name, _ in (*clause.variables, *inside))
-    return Instance(Shape(types, tuple(kinds), plain, equal, exists), tuple(constants), names)
+    return Instance(Shape(types, tuple(constants.kinds), plain, equal, exists), tuple(constants.terms), names)
+
+
+class _Constants:
+    """The constants of a clause by the parameters that they fill, and the types of these.
+
+    Each is a parameter of its own, so that clauses which have one twice share the shape of the others; but an example that a
+    clause names twice is one: of how many examples a clause is decides over whose constants its variables range.
+    """
+
+    def __init__(self, example_type: str | None) -> None:
+        self.terms: list[Term] = []
+        self.kinds: list[str] = []
+        self._example_type = example_type
+        self._examples: dict[Term, int] = {}
+
+    def number(self, constant: Term, kind: str) -> int:
+        """Return the parameter of a constant at one place of the clause."""
+        number = len(self.terms)
+        if kind == self._example_type:
+            number = self._examples.setdefault(constant, number)
+        if number == len(self.terms):
+            self.terms.append(constant)
+            self.kinds.append(kind)
+        return number
 
 
 class Shaper:
     """Turns clauses into instances; clauses that differ only in constants share the work.
 
-    `type_of` maps (predicate, argument position) to a type.
+    `type_of` maps (predicate, argument position) to a type; a constant of `example_type` that a clause names twice is one parameter.
 
     Examples
     --------
@@ -195,8 +215,9 @@ class Shaper:
     ('!Happy(v0) v Likes(v0, k0)', (Constant(name='Anna'),))
     """
 
-    def __init__(self, type_of: TypeOf) -> None:
+    def __init__(self, type_of: TypeOf, example_type: str | None = None) -> None:
         self._type_of = type_of
+        self._example_type = example_type
         self._known: dict[Clause, tuple[Shape, tuple[int, ...], tuple[str, ...]]] = {}
 
     def __call__(self, clause: Clause, plus: Iterable[str] = ()) -> Instance:
@@ -207,35 +228,32 @@ class Shaper:
         fixed = set(plus) - set(clause.plus_variables())
         if fixed:
             clause = Clause(tuple(v for v in clause.variables if v[0] not in fixed), clause.literals)
-        constants: list[Term] = []
+        constants = _Constants(self._example_type)
         names = clause.plus_variables()
-        skeleton = Clause(clause.variables, tuple(_blank(literal, constants) for literal in clause.literals))
+        skeleton = Clause(clause.variables, tuple(_blank(x, self._type_of, constants) for x in clause.literals))
         if skeleton not in self._known:
             self._known[skeleton] = _canonical(skeleton, names, self._type_of)
         shape, order, variables = self._known[skeleton]
-        terms = (*constants, *(Variable(name, plus=True) for name in names))
+        terms = (*constants.terms, *(Variable(name, plus=True) for name in names))
         return Instance(shape, tuple(terms[i] for i in order), variables)
 
 
-def _blank(literal: ClauseLiteral, constants: list[Term]) -> ClauseLiteral:
+def _blank(literal: ClauseLiteral, type_of: TypeOf, constants: _Constants) -> ClauseLiteral:
     """Replace the constants of a literal by their running number, and collect them."""
 
-    def blank(term: Term) -> Term:
+    def blank(term: Term, kind: str) -> Term:
         """Keep a constant, and return its number in place of it."""
-        if isinstance(term, Variable):
-            return term
-        constants.append(term)
-        return Constant(str(len(constants) - 1))
+        return term if isinstance(term, Variable) else Constant(str(constants.number(term, kind)))
 
     match literal:
         case Literal(predicate, terms, positive):
             if not any(isinstance(term, Constant) for term in terms):
                 return literal
-            return Literal(predicate, tuple(map(blank, terms)), positive)
+            return Literal(predicate, tuple(blank(t, type_of(predicate, i)) for i, t in enumerate(terms)), positive)
         case EqualityLiteral(left, right, positive):
-            return EqualityLiteral(blank(left), blank(right), positive)
+            return EqualityLiteral(blank(left, ""), blank(right, ""), positive)
         case ExistsLiteral(variables, conjunction):
-            parts = tuple(_blank(part, constants) for part in conjunction)
+            parts = tuple(_blank(part, type_of, constants) for part in conjunction)
             return ExistsLiteral(variables, tuple(p for p in parts if not isinstance(p, ExistsLiteral)))
 
 

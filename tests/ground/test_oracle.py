@@ -214,13 +214,49 @@ QUANTIFIED = [
 ]
 
 
+def header(kind: str) -> str:
+    """The declarations of the cases' predicates."""
+    beside = "bib, " if kind == "type" else ""
+    return "".join(
+        f"{name}({'' if name in GLOBAL else beside}{', '.join(types)})\n" for name, types in {**CLOSED, **OPEN}.items()
+    )
+
+
+TWICE = [
+    "!Rel(B1, q, +p) v !Cap(g) v !Mark(B1, +p) v !Rel(B1, +p, P1)",
+    "Mark(B1, p) ^ Tok(B1, p, F) ^ Cap(g) => Lab(B1, F)",
+    "Lab(B1, f) v (EXIST w (Lab(B1, w) ^ Cap(w) ^ w != F))",
+    "Mark(B2, p) ^ Cap(g) => Rel(B1, p, P1) v Lab(B1, g)",
+]
+
+
+def test_variables_of_a_clause_that_names_one_example_twice_are_those_of_the_example() -> None:
+    """`g` stands beside no example: it is of the one that the clause is about, and where it is about two, any field."""
+    model = parse_mln(header("type") + "".join(f"1 {text}\n-1 {text}\n" for text in TWICE), query=("Lab", "Rel"))
+    case = Case(
+        "type",
+        {
+            "Tok": frozenset({("B1", "P1", "F"), ("B1", "P2", "F"), ("B2", "P1", "F"), ("B2", "P3", "G")}),
+            "Mark": frozenset({("B1", "P1"), ("B1", "P3"), ("B2", "P1")}),
+            "Next": frozenset({("P1", "P2")}),
+            "Cap": frozenset({("F",), ("G",)}),
+        },
+        ("Lab", "Rel"),
+        {"Lab": frozenset({("B2", "G")}), "Rel": frozenset({("B1", "P1", "P3"), ("B1", "P3", "P1")})},
+        {"Lab": {}, "Rel": {}},
+        {"Lab": {}, "Rel": {}},
+        {},
+        True,
+        model.rules,
+        subset=frozenset({"B1"}),
+    )
+    assert case.data.domains["fld", "B1"] < case.data.types["fld"]
+    check(case, 0)
+
+
 @pytest.mark.parametrize("kind", ["type", "column"])
 def test_quantifiers_over_an_empty_domain(kind: str) -> None:
     """The second example has no field: EXIST is false there, FORALL true, and a free variable has no grounding."""
-    beside = "bib, " if kind == "type" else ""
-    header = "".join(
-        f"{name}({'' if name in GLOBAL else beside}{', '.join(types)})\n" for name, types in {**CLOSED, **OPEN}.items()
-    )
     texts = [text if kind == "type" else text.replace("(c, ", "(") for text in QUANTIFIED]
     lines = [line for text in texts for line in (f"1 {text}", f"-1 {text}", f"{text}.")]
     case = Case(
@@ -237,7 +273,7 @@ def test_quantifiers_over_an_empty_domain(kind: str) -> None:
         {"In": {}, "Lab": {}},
         {},
         None,
-        parse_mln(header + "\n".join(lines), query=("In", "Lab")).rules,
+        parse_mln(header(kind) + "\n".join(lines), query=("In", "Lab")).rules,
         subset=frozenset({"B2"}),
     )
     assert case.data.domains["fld", "B2"] == frozenset()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeLiteral, Shaper, Slot
+from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeLiteral, Shaper, Slot, in_given_order
 from sqlrl.logic.terms import (
     Argument,
     Clause,
@@ -30,8 +30,21 @@ VARIABLES = {"x": "s", "y": "s", "z": "s", "w": "t"}
 MODEL = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in TYPES.items()})
 
 
+def type_of(predicate: str, place: int) -> str:
+    return TYPES[predicate][place]
+
+
 def shaper() -> Shaper:
-    return Shaper(lambda predicate, position: TYPES[predicate][position])
+    return Shaper(type_of)
+
+
+def test_an_example_named_twice_is_one_parameter_and_other_constants_are_one_each() -> None:
+    a, t = Constant("A"), Constant("T")
+    clause = Clause((("x", "s"),), (Literal("R", (a, t)), Literal("R", (Variable("x"), t)), Literal("Q", (a,), False)))
+    for found in (in_given_order(clause, type_of, "s"), Shaper(type_of, "s")(clause)):
+        assert sorted(map(str, found.arguments)) == ["A", "T", "T"]
+        assert count(rebuilt(found), frozenset()) == count(clause, frozenset())
+    assert sorted(map(str, shaper()(clause).arguments)) == ["A", "A", "T", "T"]
 
 
 def terms(kind: str, inside: tuple[str, ...]) -> st.SearchStrategy[Term]:
