@@ -153,7 +153,7 @@ class InfeasibleTruthWarning(SqlrlWarning):
 
 
 class UnseenConstantWarning(SqlrlWarning):
-    """A learned model meets constants that its training data did not have."""
+    """Rules name constants that the data lack: of a learned model any, of others those that look like one that the data have."""
 
 
 class LoadWarning(SqlrlWarning):

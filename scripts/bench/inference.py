@@ -63,7 +63,8 @@ def cse(folder: Path) -> Problem:
     with sqlrl.connect() as db, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constants of rules that the evidence does not mention
         db.load_evidence(folder / "evidence.db", model, given=True, duplicates="drop", empty="allow")
-        fill_empty(db, model)
+        loaded = {name for name, record in db.catalog.predicates().items() if record.rows or record.open}
+        fill_empty(db, model, sorted(model.predicates.keys() - loaded - model.query))
         with db.program(model) as program:
             return db.ground(model), program.weights()
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import ExampleSource
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, equal_columns
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
@@ -25,12 +26,14 @@ class Opening:
 
     `sources` are by role. `target` is False if the predicate is open through soft or unknown atoms alone: then its facts are
     evidence, and those atoms its scope. `scope` is the table of the encoded scope that the user gave, None if there is none.
+    `unlabelled` is False where a learner takes a target of which nothing was loaded as false everywhere.
     """
 
     record: PredicateRecord
     sources: Mapping[str, SourceRecord] = field(default_factory=dict)
     target: bool = True
     scope: str | None = None
+    unlabelled: bool = True
 
     @property
     def full(self) -> bool:
@@ -40,7 +43,15 @@ class Opening:
     @property
     def labelled(self) -> bool:
         """True if some facts are labels."""
-        return "label" in self.sources or (self.target and "fact" in self.sources)
+        if not self.sources:
+            return not self.unlabelled
+        return "label" in self.sources or ("fact" in self.sources and not self.is_evidence("fact"))
+
+    def is_evidence(self, role: str) -> bool:
+        """True if the rows of a source say what is given: whatever a role says, and facts that are no labels."""
+        if role != "fact":
+            return role in ("given", "soft")
+        return not self.target or LoadOptions.from_json(self.sources[role].options).given
 
     @property
     def keys(self) -> list[str]:
@@ -53,7 +64,7 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
     parts: list[exp.Query] = []
     for role, source in sorted(opening.sources.items()):
         truth: exp.Expr = column("truth") if source.signed else exp.true()
-        given: exp.Expr = exp.convert(role == "given" or (role == "fact" and not opening.target))
+        given: exp.Expr = exp.convert(opening.is_evidence(role))
         prior: exp.Expr = exp.cast(exp.null(), "double")
         if role == "soft":
             prior = column("prior")

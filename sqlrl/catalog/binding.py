@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -14,20 +14,24 @@ from sqlrl.catalog.checks import (
     check_declared,
     note_outside,
     note_unlabelled,
+    warn_of_constants,
     warn_outside,
     warn_unlabelled,
 )
+from sqlrl.catalog.choices import NONE, Choices, refuse_missing
 from sqlrl.catalog.declarations import compact, declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names, used_predicates
-from sqlrl.catalog.encoding import encode, key_columns
-from sqlrl.catalog.examples import (
-    ONLY_EXAMPLE,
-    ExampleSource,
-    build_domain,
-    build_examples,
-    example_source,
+from sqlrl.catalog.domains import (
+    NamedConstants,
+    bound_types,
+    build_domains,
     local_types,
+    named_by_rules,
+    named_constants,
+    show_named,
 )
+from sqlrl.catalog.encoding import encode, key_columns
+from sqlrl.catalog.examples import ONLY_EXAMPLE, ExampleSource, build_examples, example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
@@ -42,34 +46,44 @@ def bind(
     model: Model,
     *,
     training: bool,
-    drop: Iterable[str] = (),
-    query: Iterable[str] = (),
+    choices: Choices = NONE,
     limit: int = ATOM_LIMIT,
 ) -> Layout:
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
+    choices.check(model)
     with store.binding():
         declare(store, model)
-        openings = find_openings(store, model, frozenset(query))
-        used = used_predicates(model)
-        chosen = {name: o for name, o in openings.items() if name in used or name in model.query or name in query}
+        openings = find_openings(store, model, choices)
+        used, named = used_predicates(model), model.query | choices.opened
+        chosen = {
+            name: replace(opening, unlabelled=not training)
+            for name, opening in openings.items()
+            if name in used or name in named
+        }
         _forget_unused(store, chosen)
-        _check_data(store, used | set(openings), openings, frozenset(drop))
-        check_declared(store, model)
-        learned = model.learned or any(rule.expansions is not None for rule in model.rules)
-        check_constants(store, model, strict=training or not learned)
-        built = _build(store, chosen, openings, limit)
-        found = layout(store, chosen, openings)
+        refuse_missing(used, {name for name, _ in store.sources()}, openings, choices, training=training)
+        constants = named_constants(store, model)
+        if not model.learned:
+            # A learned model adds what it lists to the domains of other data.
+            check_declared(store, model, constants)
+        if model.strict:
+            check_constants(store, model)
+        built = _build(store, chosen, openings, model, constants, choices, limit)
+        if built and any(opening.scope is not None for opening in chosen.values()):
+            constants = named_constants(store, model)
+        found = layout(store, chosen, openings, set(choices.hidden))
+    warn_of_constants(store, model, constants, first=training or built)
     if training or built:
         warn_outside(store, chosen)
         warn_unlabelled(store, chosen)
     return found
 
 
-def find_openings(store: Store, model: Model, query: frozenset[str]) -> dict[str, Opening]:
+def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Opening]:
     """Return the open predicates of a model and how each is open; one that the model declares closed is an error."""
     records, sources = store.predicates(), store.sources()
-    named = model.query | query
-    unknown = sorted(named - set(model.predicates))
+    named = model.query | choices.opened
+    unknown = sorted(model.query - set(model.predicates))
     if unknown:
         like = did_you_mean(nearest_names(unknown[0], model.predicates))
         raise CatalogError(f"query= names predicates that the model does not declare: {', '.join(unknown)}{like}")
@@ -93,7 +107,7 @@ def _forget_unused(store: Store, chosen: Mapping[str, Opening]) -> None:
     scoped = set(json.loads(store.state("atoms") or "{}").get("scoped", ()))
     if store.state("stale") != "1" and not scoped - set(_scoped(chosen)):
         return
-    if compact(store, json.loads(store.state("declared") or "{}")):
+    if compact(store):
         store.touch()
     store.set_state("stale", "0")
 
@@ -103,21 +117,15 @@ def _scoped(chosen: Mapping[str, Opening]) -> list[str]:
     return sorted(name for name, opening in chosen.items() if opening.scope is not None)
 
 
-def _check_data(
-    store: Store, used: frozenset[str] | set[str], openings: Mapping[str, Opening], drop: frozenset[str]
-) -> None:
-    """Refuse predicates that have neither data nor atoms."""
-    loaded = {name for name, _ in store.sources()}
-    missing = sorted(used - loaded - set(openings) - drop)
-    if missing:
-        texts = [f"{name}{did_you_mean(nearest_names(name, loaded - {name}))}" for name in missing]
-        raise CatalogError(
-            f"predicates of the model without data: {', '.join(texts)}. Load them, name them in query= if they are to be predicted, or list "
-            "them in drop=."
-        )
-
-
-def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], limit: int) -> bool:
+def _build(
+    store: Store,
+    chosen: Mapping[str, Opening],
+    openings: Mapping[str, Opening],
+    model: Model,
+    constants: NamedConstants,
+    choices: Choices,
+    limit: int,
+) -> bool:
     """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
     built = json.dumps(
         {
@@ -129,6 +137,10 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
             "scoped": _scoped(chosen),
             # Data fix the types of their predicate; of one without data each model may declare others.
             "types": {n: o.record.types for n, o in chosen.items()},
+            # Where there are none, what an earlier version has built need not be built again.
+            **({"named": key} if (key := constants.key()) else {}),
+            **({"empty": sorted(choices.empty)} if choices.empty else {}),
+            **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
         },
         sort_keys=True,
         ensure_ascii=False,
@@ -140,10 +152,15 @@ def _build(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     for opening in scoped.values():
         check_independent(opening, source)
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
-    closed = _close(store, set(openings))
-    build_examples(store, source, store.types())
-    _domains(store, source, closed, scoped)
-    types, first = store.types(), 1
+    closed = _close(store, set(openings), set(choices.empty))
+    local = local_types(source, closed.values(), store.types())
+    if any(opening.scope is not None for opening in scoped.values()):
+        # The dictionaries have the constants of scopes by now.
+        constants = named_constants(store, model)
+    show_named(store, constants, local, source)
+    build_examples(store, source, bound_types(store))
+    build_domains(store, source, local, closed, scoped)
+    types, first = bound_types(store), 1
     records: list[tuple[Opening, PredicateRecord]] = []
     for name in sorted(scoped):
         record, count = build_atoms(store, scoped[name], source, types, first=first, limit=limit)
@@ -201,12 +218,16 @@ def _encoded_scope(store: Store, opening: Opening) -> Opening:
     return replace(opening, scope=encoded)
 
 
-def _close(store: Store, opened: set[str]) -> dict[str, PredicateRecord]:
-    """Give each closed predicate a table of its true facts, and return those predicates."""
+def _close(store: Store, opened: set[str], empty: Collection[str]) -> dict[str, PredicateRecord]:
+    """Give each closed predicate a table of its true facts, and return those predicates; one of `empty` has none."""
     closed: dict[str, PredicateRecord] = {}
     sources = store.sources()
     storages = {s.storage for s in sources.values()}
+    loaded = {name for name, _ in sources}
     for name, record in store.predicates().items():
+        if name not in loaded and name not in opened:
+            closed.update(_emptied(store, record, keep=name in empty))
+            continue
         source = sources.get((name, "fact"))
         if name in opened or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
             continue
@@ -226,44 +247,31 @@ def _close(store: Store, opened: set[str]) -> dict[str, PredicateRecord]:
     return closed
 
 
-def _domains(
-    store: Store, source: ExampleSource, closed: Mapping[str, PredicateRecord], openings: Mapping[str, Opening]
-) -> None:
-    """Decide which types are local and collect their domains."""
-    types = store.types()
-    local = local_types(source, closed.values(), types)
-    rows: list[tuple[PredicateRecord, exp.Query]] = [
-        (record, exp.select("*").from_(store.table(record.facts)))
-        for record in closed.values()
-        if record.facts is not None
-    ]
-    for opening in openings.values():
-        rows += [(opening.record, query) for query in _evidence_rows(store, opening)]
-    for name, record in types.items():
-        if local[name]:
-            built = build_domain(store, record, rows, source)
-        else:
-            store.drop(record.domain)
-            built = replace(record, local=False, domain=None)
-        if built != record:
-            store.save_type(built)
+def _emptied(store: Store, record: PredicateRecord, *, keep: bool) -> dict[str, PredicateRecord]:
+    """Return a predicate without data by its name, with an empty table of facts; none if it is not taken as empty, or no longer."""
+    store.drop(record.atoms)
+    facts = record.facts
+    if keep:
+        facts = facts or store.free_name("fact", record.predicate)
+        keys = key_columns(len(record.arguments), example=False) or ["present"]
+        columns = dict.fromkeys(keys, "INTEGER" if record.arguments else "BOOLEAN")
+        store.create_empty(facts, columns, f"make {record.predicate} empty")
+    elif facts is not None:
+        store.drop(facts)
+        facts = None
+    made = replace(record, open=False, facts=facts, atoms=None, rows=0, given=False, example=None)
+    if made != record:
+        store.save_predicate(made)
+    return {record.predicate: made} if keep else {}
 
 
-def _evidence_rows(store: Store, opening: Opening) -> list[exp.Query]:
-    """Return queries of the tuples of an open predicate whose constants belong to their example: never labels."""
-    queries: list[exp.Query] = []
-    for role, source in sorted(opening.sources.items()):
-        if role in ("given", "soft") or (role == "fact" and not opening.target):
-            queries.append(exp.select("*").from_(store.table(source.storage)))
-    if opening.scope is not None:
-        queries.append(exp.select("*").from_(store.table(opening.scope)))
-    return queries
-
-
-def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening]) -> Layout:
-    """Return the layout of the database as it was built."""
+def layout(
+    store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], hidden: Collection[str] = ()
+) -> Layout:
+    """Return the layout of the database as it was built; the atoms of `hidden` predicates are not reported."""
     source = example_source(store)
-    types = {name: _type_info(store, record) for name, record in store.types().items()}
+    of_rules = named_by_rules(store)
+    types = {name: _type_info(store, record, of_rules.get(name, 0)) for name, record in bound_types(store).items()}
     records = {
         name: record
         for name, record in store.predicates().items()
@@ -272,7 +280,10 @@ def layout(store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, O
     atoms = {name: record.atoms for name, record in records.items() if record.atoms is not None and name in chosen}
     count, *counts = _counts(store, ["example", *atoms.values()])
     atom_counts = dict(zip(atoms, counts, strict=True))
-    predicates = {name: _predicate_info(store, r, chosen, atom_counts.get(name, 0)) for name, r in records.items()}
+    predicates = {
+        name: replace(_predicate_info(store, r, chosen, atom_counts.get(name, 0)), hidden=name in hidden)
+        for name, r in records.items()
+    }
     example_type = source.type if source.kind == "type" else None
     return Layout(predicates, types, example_type, store.name("example"), count, store.engine.scratch)
 
@@ -284,10 +295,10 @@ def _counts(store: Store, tables: Sequence[str]) -> list[int]:
     return [int(n) for n in row.values()]
 
 
-def _type_info(store: Store, record: TypeRecord) -> TypeInfo:
-    """Return what the layout says of a type."""
+def _type_info(store: Store, record: TypeRecord, of_rules: int) -> TypeInfo:
+    """Return what the layout says of a type, of whose constants rules alone name the last ones."""
     domain = store.name(record.domain) if record.domain is not None else None
-    return TypeInfo(record.type, store.name(record.dictionary), record.size, record.local, domain)
+    return TypeInfo(record.type, store.name(record.dictionary), record.size, record.local, domain, of_rules)
 
 
 def _predicate_info(

@@ -10,6 +10,7 @@ from typing import Any
 from sqlrl.catalog import binding, changes, evidence, examples, loading, scopes
 from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.checks import warn_of_types
+from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout
@@ -135,23 +136,22 @@ class Catalog:
         model: Model,
         *,
         training: bool,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
+        choices: Choices = NONE,
         limit: int = ATOM_LIMIT,
     ) -> Layout:
         """Fit a model to the data: build examples, domains and atom tables as far as the data changed, and describe them.
 
-        With `training` the model is to be learned from these data. Only a learned model (`Model.learned`, or with expansions)
-        that meets other data may name constants that these lack: they are counted, with a warning; otherwise they are an error.
+        With `training` the model is to be learned from these data: a target of which nothing was loaded is false everywhere. Constants
+        that its rules name and the data lack are further ones of their types, unless the model is strict.
 
-        Predicates in `drop` may lack data, and are absent from the layout then; those in `query` are open, beside those of the
-        model and the data. `limit` is the most atoms that the full scope of a predicate may have. A source that changed after
+        `choices` say which predicates may lack data (those that are dropped are absent from the layout then), and which are open
+        beside those of the model and the data. `limit` is the most atoms that the full scope of a predicate may have. A source that changed after
         it was loaded is an error, as far as that shows without reading it: size and time of files, the number of rows of
         tables.
         """
         with self.store.binding():
             changes.check_sources(self.store)
-            return binding.bind(self.store, model, training=training, drop=drop, query=query, limit=limit)
+            return binding.bind(self.store, model, training=training, choices=choices, limit=limit)
 
     def example_filter(self, chosen: Any) -> str:
         """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.

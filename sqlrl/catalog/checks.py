@@ -16,12 +16,14 @@ from sqlrl.catalog.atoms import Opening, atom_name
 from sqlrl.catalog.columns import map_columns, raw_query
 from sqlrl.catalog.dictionary import (
     clause_constants,
+    close_constants,
     did_you_mean,
     missing_constants,
     nearest_constants,
     nearest_names,
     numeric_name,
 )
+from sqlrl.catalog.domains import NamedConstants
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
@@ -32,7 +34,7 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.errors import CatalogError, LabelWarning, LoadWarning, ScopeWarning, SqlrlError, UnseenConstantWarning, warn
 from sqlrl.logic.evidence import read_evidence
-from sqlrl.logic.model import Model
+from sqlrl.logic.model import Model, Rule
 from sqlrl.wording import counted, shortened
 
 IntArray = npt.NDArray[np.int64]
@@ -281,11 +283,13 @@ def warn_of_types(predicate: str, types: Iterable[str], known: Collection[str]) 
             )
 
 
-def check_declared(store: Store, model: Model) -> None:
+def check_declared(store: Store, model: Model, named: NamedConstants) -> None:
     """Refuse data with constants that a declared type does not list; the error has the first such facts, and their rows."""
     faults = []
     for name, record in store.types().items():
-        if name not in model.types or record.size <= len(set(model.types[name])):
+        if name not in model.types:
+            continue
+        if record.size <= len(set(model.types[name])) - len(named.declared.get(name, ())):
             continue
         extra = _unlisted(store, record, model.types[name])
         shown = [f"{constant!r} {_place(store, record, constant)}" for constant in extra[:_SHOWN]]
@@ -383,29 +387,64 @@ def _in_evidence(source: SourceRecord, places: Sequence[int], constant: str) -> 
     return source.source
 
 
-def check_constants(store: Store, model: Model, *, strict: bool) -> None:
-    """Look up the constants that the rules name.
-
-    With `strict` those that the data lack are an error; otherwise they are counted, with a warning.
-    """
+def check_constants(store: Store, model: Model) -> None:
+    """Refuse constants that the rules name and neither data nor declarations have."""
     types, unknown, count = store.types(), list[str](), 0
     for name, constants in sorted(clause_constants(model).items()):
-        missing = missing_constants(store, types[name], constants)
+        missing = [c for c in missing_constants(store, types[name], constants) if c not in model.types.get(name, ())]
         count += len(missing)
         for constant in missing[: _SHOWN - len(unknown)]:
-            rule = constants[constant]
-            where = f" ({rule.path}:{rule.line})" if rule.line else ""
-            like = did_you_mean(nearest_constants(store, types[name], constant)) if strict else ""
-            unknown.append(f"{constant!r} is no constant of {name}{where}{like}" if strict else repr(constant))
-    if not count:
-        return
-    more = count - len(unknown)
-    if strict:
+            like = did_you_mean(nearest_constants(store, types[name], constant))
+            unknown.append(f"{constant!r} is no constant of {name}{_where(constants[constant])}{like}")
+    if count:
+        more = [f"and {count - len(unknown):,} more"] if count > len(unknown) else []
         raise CatalogError(
-            "\n".join([*unknown, *([f"and {more:,} more"] if more else [])])
-            + "\nConstants match exactly: rename them with constants={...}, or list all constants of the type in the model "
-            "(type = {...}). If the model was learned from other data, read it with read_mln(path, learned=True)."
+            "\n".join([*unknown, *more])
+            + "\nConstants match exactly: rename them with constants={...}, or list them in the model (type = {...}). Without strict=True "
+            "they are part of the domain of their type."
         )
-    listed = ", ".join(unknown) + (f" and {more:,} more" if more else "")
-    verb = "does" if count == 1 else "do"
-    warn(f"{counted(count, 'constant')} of the model {verb} not occur in these data: {listed}", UnseenConstantWarning)
+
+
+def _where(rule: Rule) -> str:
+    """Return the place of a rule."""
+    return f" ({rule.path}:{rule.line})" if rule.line else ""
+
+
+def warn_of_constants(store: Store, model: Model, named: NamedConstants, *, first: bool) -> None:
+    """Warn of constants that the rules name and the data lack: of a learned model they are counted, of others those that may be misspelt.
+
+    The latter only if the model is bound to these data for the `first` time.
+    """
+    if model.learned or any(rule.expansions is not None for rule in model.rules):
+        types = store.types()
+        unknown = [
+            constant
+            for name, constants in sorted(clause_constants(model).items())
+            for constant in missing_constants(store, types[name], constants)
+            if constant not in model.types.get(name, ())
+        ]
+        if unknown:
+            more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
+            warn(
+                f"{counted(len(unknown), 'constant')} of the model {'does' if len(unknown) == 1 else 'do'} not occur in these data: "
+                f"{', '.join(map(repr, unknown[:_SHOWN]))}{more}",
+                UnseenConstantWarning,
+            )
+        return
+    like = (
+        []
+        if not first
+        else [
+            f"{constant!r} of {name}{_where(rules[constant])} is like {' and '.join(map(repr, near))}"
+            for name, rules in named.of_rules.items()
+            for constant, near in close_constants(store, store.types()[name], rules).items()
+        ]
+    )
+    if like:
+        more = f"; and {len(like) - _SHOWN:,} more" if len(like) > _SHOWN else ""
+        warn(
+            f"rules name constants that the data lack, and that are like others which they have: {'; '.join(like[:_SHOWN])}{more}. "
+            "They are taken as further constants of their types: if they are misspelt, correct them or rename them with constants={...}; "
+            "if not, list them in the model (type = {...}).",
+            UnseenConstantWarning,
+        )

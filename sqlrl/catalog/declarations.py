@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -50,7 +50,7 @@ def declare(store: Store, model: Model) -> None:
     known_types = store.types()
     for name in sorted({t for p in model.predicates.values() for t in p.types} | set(model.types)):
         store.type_record(name, known_types)
-    _constants(store, model)
+    _mark_declared(store, model)
 
 
 def _meant(record: PredicateRecord, predicate: Predicate) -> str:
@@ -81,31 +81,56 @@ def _blocks(store: Store, predicate: Predicate, record: PredicateRecord) -> None
         store.save_predicate(marked)
 
 
-def _constants(store: Store, model: Model) -> None:
-    """Add the declared constants; those that only an earlier model declared are to be removed."""
-    declared = {name: list(constants) for name, constants in sorted(model.types.items())}
-    text = json.dumps(declared, ensure_ascii=False)
-    old = store.state("declared") or "{}"
-    if text == old:
-        return
-    before: dict[str, list[str]] = json.loads(old)
-    if any(set(before[name]) - set(declared.get(name, ())) for name in before):
+def _mark_declared(store: Store, model: Model) -> None:
+    """Note of which types the model lists the constants.
+
+    Earlier versions put those into the dictionaries: there they stay as long as models list them, and are removed then.
+    """
+    for name, record in store.types().items():
+        if record.declared != (name in model.types):
+            store.save_type(replace(record, declared=name in model.types))
+    before: dict[str, list[str]] = json.loads(store.state("declared") or "{}")
+    if any(set(before[name]) - set(model.types.get(name, ())) for name in before):
         store.set_state("stale", "1")
-    store.set_state("declared", text)
-    store.touch()
+        store.forget_state("declared")
+        store.touch()
+
+
+def list_constants(store: Store, address: str, listed: Mapping[str, Sequence[str]]) -> None:
+    """Add constants by type that evidence of an address lists beside its facts, in place of those that it listed before."""
+    known: dict[str, dict[str, list[str]]] = json.loads(store.state("listed") or "{}")
+    before = known.pop(address, {})
+    if not listed and not before:
+        return
+    if listed:
+        known[address] = {name: list(constants) for name, constants in listed.items()}
+    store.set_state("listed", json.dumps(known, ensure_ascii=False))
+    if any(set(before[name]) - set(listed.get(name, ())) for name in before):
+        store.set_state("stale", "1")
     types = store.types()
-    for name, record in types.items():
-        added = add_constants(store, record, declared.get(name, ()))
-        if added.declared != (name in declared):
-            store.save_type(replace(added, declared=name in declared))
+    for name, constants in listed.items():
+        add_constants(store, store.type_record(name, types), constants)
+    store.touch()
 
 
-def compact(store: Store, declared: Mapping[str, list[str]]) -> bool:
-    """Remove constants and examples that no fact has any more and that no model declares, so that ids stay dense.
+def _kept_without_facts(store: Store) -> dict[str, list[str]]:
+    """Return the constants by type that stay in dictionaries though no fact may have them.
+
+    Data list them; or a model does, since an earlier version of sqlrl added those.
+    """
+    found: dict[str, list[str]] = json.loads(store.state("declared") or "{}")
+    for listed in json.loads(store.state("listed") or "{}").values():
+        for name, constants in listed.items():
+            found[name] = [*found.get(name, ()), *constants]
+    return found
+
+
+def compact(store: Store) -> bool:
+    """Remove constants and examples that no fact has any more and no data list, so that ids stay dense.
 
     Constants of scopes go, too: binding adds those that a model uses. Returns False if there were none to remove.
     """
-    predicates, removed = store.predicates(), False
+    predicates, declared, removed = store.predicates(), _kept_without_facts(store), False
     sources = [s for s in store.sources().values() if not s.staged]
     for name, record in store.types().items():
         uses = [(s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name]

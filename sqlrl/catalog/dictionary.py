@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,11 @@ from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
 
 NEAREST = 3
+
+_NUMBER = re.compile("[0-9]+")
+
+_COMPARED = 2_000_000
+"""How many pairs of names are compared letter by letter."""
 
 _LEAST_PLACE, _MOST_PLACES = -3, 39
 """Numbers are written without an exponent from 0.0001 to the 39 digits that a HUGEINT can have."""
@@ -36,16 +42,20 @@ def used_predicates(model: Model) -> frozenset[str]:
     return frozenset(atom.predicate for rule in model.rules for atom in atoms_of(rule.formula))
 
 
-def clause_constants(model: Model) -> dict[str, dict[str, Rule]]:
-    """Return by type the constants that the rules name, each with the first rule that does."""
-    found: dict[str, dict[str, Rule]] = {}
+Constants = dict[str, dict[str, Rule]]
+"""Constants by type, each with the first rule that names it."""
+
+
+def clause_constants(model: Model, *, listed: bool = True) -> Constants:
+    """Return the constants that the rules name; with `listed` also those of the clauses that learned templates list."""
+    found: Constants = {}
     for rule in model.rules:
-        for type_name, constant in _typed_constants(rule, model.predicates):
+        for type_name, constant in _typed_constants(rule, model.predicates, listed=listed):
             found.setdefault(type_name, {}).setdefault(constant, rule)
     return found
 
 
-def _typed_constants(rule: Rule, predicates: Mapping[str, Predicate]) -> Iterator[tuple[str, str]]:
+def _typed_constants(rule: Rule, predicates: Mapping[str, Predicate], *, listed: bool) -> Iterator[tuple[str, str]]:
     """Yield (type, constant) of a rule; constants in an equality have the type of its other side."""
     variables: dict[str, str] = {}
     for atom in atoms_of(rule.formula):
@@ -59,7 +69,7 @@ def _typed_constants(rule: Rule, predicates: Mapping[str, Predicate]) -> Iterato
             found = _variable_type(one, variables)
             if isinstance(other, Constant) and found is not None:
                 yield found, other.name
-    if rule.expansions is not None:
+    if listed and rule.expansions is not None:
         types = [variables.get(v) for v in rule.expansions.variables]
         for row in rule.expansions.rows:
             yield from ((t, name) for t, name in zip(types, row, strict=True) if t is not None)
@@ -246,19 +256,16 @@ def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first
     return exp.select(column("name")).from_(distinct).where(condition)
 
 
-def add_constants(store: Store, record: TypeRecord, constants: Iterable[str]) -> TypeRecord:
-    """Add constants given in Python, in their order, to a dictionary and return the type's new record."""
+def add_constants(store: Store, record: TypeRecord, constants: Iterable[str]) -> None:
+    """Add constants that data list, in their order, to a dictionary."""
     wanted = list(dict.fromkeys(constants))
     unknown = set(missing_constants(store, record, wanted))
     new = [name for name in wanted if name in unknown]
-    if not new:
-        return record
-    ids = pa.array(range(record.size, record.size + len(new)), pa.int32())
-    data = pa.table({"id": ids, "name": pa.array(new, pa.string())})
-    store.insert(record.dictionary, data, ["id", "name"], f"extend the dictionary of {record.type}")
-    result = replace(record, size=record.size + len(new))
-    store.save_type(result)
-    return result
+    if new:
+        ids = pa.array(range(record.size, record.size + len(new)), pa.int32())
+        data = pa.table({"id": ids, "name": pa.array(new, pa.string())})
+        store.insert(record.dictionary, data, ["id", "name"], f"extend the dictionary of {record.type}")
+        store.save_type(replace(record, size=record.size + len(new)))
 
 
 def missing_constants(store: Store, record: TypeRecord, constants: Iterable[str]) -> list[str]:
@@ -285,6 +292,70 @@ def nearest_constants(store: Store, record: TypeRecord, name: str) -> list[str]:
         .limit(NEAREST)
     )
     return [str(row["name"]) for row in store.rows(query, f"find constants like {name}")]
+
+
+def close_constants(store: Store, record: TypeRecord, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return names with the constants of a type for which they may be misspelt, the nearest first, at most three.
+
+    Those differ in case, in one letter, or in two from six letters on; digits tell things of one kind apart. Of a large type no more
+    names are looked at than takes a moment.
+    """
+    some = list(names)[: max(1, _COMPARED // max(1, record.size))]
+    with store.engine.attached(pa.table({"wanted": pa.array(some, pa.string())})) as table:
+        wanted, name = (_call("lower", column(each)) for each in ("wanted", "name"))
+        distance = _call("damerau_levenshtein", wanted, name)
+        letters = [_call("regexp_replace", each.copy(), "[0-9]+", "0", "g") for each in (wanted, name)]
+        most = exp.Case().when(exp.GTE(this=_call("length", wanted.copy()), expression=exp.convert(6)), exp.convert(2))
+        most = most.when(exp.GTE(this=_call("length", wanted.copy()), expression=exp.convert(3)), exp.convert(1))
+        lengths = exp.Abs(this=_call("length", wanted.copy()) - _call("length", name.copy()))
+        near = exp.or_(
+            wanted.copy().eq(name.copy()),
+            exp.and_(
+                exp.LTE(this=lengths, expression=exp.convert(2)),
+                exp.NEQ(this=letters[0], expression=letters[1]),
+                exp.LTE(this=distance, expression=most.else_(exp.convert(0))),
+            ),
+        )
+        query = exp.select(column("wanted"), column("name")).from_(table)
+        query = query.join(store.table(record.dictionary), join_type="cross").where(near)
+        rows = store.rows(
+            query.order_by(distance.copy(), column("name")), f"find constants of {record.type} like others"
+        )
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(str(row["wanted"]), []).append(str(row["name"]))
+    return {name: found[name][:NEAREST] for name in some if name in found}
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names for which another one may be misspelt, as `close_constants` does.
+
+    Examples
+    --------
+    >>> close_names("Freinds", ["Friends", "Smokes"]), close_names("F", ["S"]), close_names("Part1", ["Part2"])
+    (['Friends'], [], [])
+    """
+    most = 2 if len(name) >= 6 else 1 if len(name) >= 3 else 0
+    letters = _NUMBER.sub("0", name.lower())
+    return [
+        each
+        for each in sorted(known)
+        if each.lower() == name.lower()
+        or (_NUMBER.sub("0", each.lower()) != letters and _edits(each.lower(), name.lower()) <= most)
+    ]
+
+
+def _edits(one: str, other: str) -> int:
+    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein)."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                row[j] = min(row[j], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def nearest_names(name: str, known: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.columns import Mapped
-from sqlrl.catalog.declarations import declare
+from sqlrl.catalog.declarations import declare, list_constants
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.loading import register, with_sources, write_rows
@@ -23,7 +23,8 @@ from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError, LoadWarning, warn
 from sqlrl.logic.dropping import drop_predicates
-from sqlrl.logic.evidence import EvidenceAtom, read_evidence
+from sqlrl.logic.evidence import EvidenceAtom, parse_domains, parse_evidence
+from sqlrl.logic.lexer import read_text
 from sqlrl.logic.model import Model
 from sqlrl.paths import expanded
 from sqlrl.wording import counted
@@ -53,6 +54,7 @@ class _File(NamedTuple):
     fingerprint: str
     atoms: Sequence[EvidenceAtom]
     address: str
+    domains: Mapping[str, Sequence[str]] = {}
 
 
 class _Found(NamedTuple):
@@ -79,8 +81,9 @@ def load_evidence(store: Store, evidence: Evidence, model: Model, options: Evide
     with store.writing():
         _make_room(store, groups, files, model, replacing=options.replace)
         declare(store, model)
+        _list_constants(store, files)
         for (predicate, role), found in sorted(groups.items()):
-            _load_group(store, predicate, role, [f.atom for f in found], files)
+            _load_group(store, predicate, role, [f.atom for f in found], files, given=options.given)
 
 
 def _without(file: _File, drop: Collection[str]) -> _File:
@@ -110,8 +113,9 @@ def _files(evidence: Evidence, model: Model) -> Iterator[_File]:
             fingerprint = file_fingerprint(path)
             if fingerprint == "missing":
                 raise LoadError(f"{path}: there is no such file. The working directory is {Path.cwd()}.")
-            atoms_of_file = read_evidence(path, model_or_predicates=model)
-            yield _File(str(path), fingerprint, atoms_of_file, str(path.absolute()))
+            text = read_text(path, parse="sqlrl.parse_evidence")
+            found = parse_evidence(text, path=str(path), model_or_predicates=model)
+            yield _File(str(path), fingerprint, found, str(path.absolute()), parse_domains(text, path=str(path)))
         elif isinstance(item, EvidenceAtom):
             atoms.append(item)
         else:
@@ -156,7 +160,12 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
     ]
     if repeated and options.duplicates == "error":
         faults.append(f'{_duplicates(files, repeated)}: remove the repetitions or pass duplicates="drop"')
-    nothing = [file.label for file in files if not file.atoms] if files else [_UNNAMED]
+    nothing = [file.label for file in files if not file.atoms and not file.domains] if files else [_UNNAMED]
+    kinds = {kind for declared in model.predicates.values() for kind in declared.types}
+    for file in files:
+        for kind in sorted(file.domains.keys() - kinds):
+            like = did_you_mean(nearest_names(kind, kinds))
+            faults.append(f"{file.label} lists constants of {kind!r}, which is no type of the model{like}")
     empty = "there are no atoms" + (f" in {', '.join(nothing)}" if len(files) > 1 else "")
     if nothing and options.empty == "error":
         faults.append(f'{empty}; pass empty="allow" if that is right')
@@ -260,8 +269,19 @@ def _forget(store: Store, predicate: str, role: str) -> None:
     store.touch()
 
 
-def _load_group(store: Store, predicate: str, role: str, atoms: Sequence[EvidenceAtom], files: Sequence[_File]) -> None:
-    """Load the atoms of one predicate and role."""
+def _list_constants(store: Store, files: Sequence[_File]) -> None:
+    """Add the constants that files list beside their facts."""
+    listed: dict[str, list[str]] = {}
+    for file in files:
+        for kind, constants in file.domains.items():
+            listed.setdefault(kind, []).extend(constants)
+    list_constants(store, _address(files), listed)
+
+
+def _load_group(
+    store: Store, predicate: str, role: str, atoms: Sequence[EvidenceAtom], files: Sequence[_File], *, given: bool
+) -> None:
+    """Load the atoms of one predicate and role; with `given` they are evidence, also where a later model predicts the predicate."""
     unique = list({a.constants: a for a in atoms}.values())
     record = store.predicates()[predicate]
     arity = len(record.arguments)
@@ -285,7 +305,7 @@ def _load_group(store: Store, predicate: str, role: str, atoms: Sequence[Evidenc
             role,
             source=source,
             fingerprint=fingerprint,
-            options=LoadOptions(files=[file.address for file in files]),
+            options=LoadOptions(files=[file.address for file in files], given=given),
             example=False,
             signed=signed,
             soft=role == "soft",

@@ -1,10 +1,10 @@
-"""Examples: where they come from, their table, and the constants that are local to them."""
+"""Examples: where they come from, their table, and the choice of some."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError, LoadError
 
 ONLY_EXAMPLE = "all"
@@ -86,53 +86,18 @@ def list_examples(store: Store) -> None:
     source, types = example_source(store), store.types()
     if source.type not in types:
         return
-    known = store.count(store.table("example"), "count the examples")
-    if known < types[source.type].size:
-        _append(store, types[source.type], known)
-
-
-def local_types(
-    source: ExampleSource, closed: Iterable[PredicateRecord], types: Mapping[str, TypeRecord]
-) -> dict[str, bool]:
-    """Return for each type whether it is local: as the user chose, else if it stands beside the example of a closed predicate."""
-    beside: set[str] = set()
-    if source.kind != "one":
-        for record in closed:
-            if source.of(record) is not None:
-                beside |= {t for t in record.types if t is not None}
-    beside -= {source.type or ""}
-    return {
-        name: source.kind != "one"
-        and name != source.type
-        and (name in beside if record.choice is None else record.choice)
-        for name, record in types.items()
-    }
-
-
-def build_domain(
-    store: Store, record: TypeRecord, rows: Iterable[tuple[PredicateRecord, exp.Query]], source: ExampleSource
-) -> TypeRecord:
-    """Fill the domain table of a local type and return the type's new record.
-
-    `rows` are the facts, given atoms and scopes whose constants count, each with the columns of its predicate.
-    """
-    parts: list[exp.Query] = []
-    for predicate, query in rows:
-        example = source.of(predicate)
-        for i, name in enumerate(predicate.types):
-            if name == record.type and example is not None:
-                part = exp.select(named(example.copy(), "example"), named(column(f"a{i}"), "id"))
-                parts.append(part.from_(query.subquery("rows")))
-    if not parts:
-        empty = exp.select(named(exp.cast(exp.null(), "int"), "example"), named(exp.cast(exp.null(), "int"), "id"))
-        parts.append(empty.where(exp.false()))
-    union: exp.Query = parts[0]
-    for other in parts[1:]:
-        union = exp.union(union, other, distinct=False)
-    distinct = exp.select(column("example"), column("id")).from_(union.subquery("all_rows")).distinct()
-    domain = record.domain or store.free_name("domain", record.type)
-    store.create(domain, distinct.order_by(column("example"), column("id")), f"collect the domain of {record.type}")
-    return replace(record, domain=domain, local=True)
+    on = exp.and_(column("id", "d").eq(column("example", "e")), column("name", "d").eq(column("name", "e")))
+    rows = exp.select(named(star_count(), "known"), named(exp.Count(this=column("id", "d")), "loaded"))
+    rows = rows.from_(store.table("example", "e")).join(
+        store.table(types[source.type].dictionary, "d"), on=on, join_type="left"
+    )
+    (row,) = store.rows(rows, "count the examples")
+    if row["loaded"] < row["known"]:
+        # A model listed some that the data lack; now those that were loaded come after the others.
+        store.clear("example")
+        row["loaded"] = 0
+    if row["loaded"] < types[source.type].size:
+        _append(store, types[source.type], row["loaded"])
 
 
 def example_filter(store: Store, chosen: Any, table: str) -> int:

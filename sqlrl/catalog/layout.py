@@ -39,6 +39,8 @@ class TypeInfo:
         True if the domain in an example is the constants of that example.
     domain : TableName or None
         The table (example, id) of a local type.
+    of_rules : int
+        How many constants, the last ones, only rules of the model name.
     """
 
     name: str
@@ -46,6 +48,7 @@ class TypeInfo:
     size: int
     local: bool = False
     domain: TableName | None = None
+    of_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class PredicateInfo:
         Number of facts.
     atom_count : int
         Number of query atoms.
+    hidden : bool
+        True if its atoms are inferred and not reported.
     """
 
     name: str
@@ -88,6 +93,7 @@ class PredicateInfo:
     has_given: bool = False
     rows: int = 0
     atom_count: int = 0
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

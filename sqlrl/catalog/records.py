@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.domains import bound_types
 from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, union_all
@@ -218,7 +219,7 @@ def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select]) -> str:
     """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits."""
     predicates, types, sources = store.predicates(), store.types(), store.sources()
     tables = {("example", ""): "example"}
-    tables |= {("constants", name): record.dictionary for name, record in types.items()}
+    tables |= {("constants", name): record.dictionary for name, record in bound_types(store).items()}
     tables |= {("facts", name): record.facts for name, record in predicates.items() if record.facts}
     tables |= {("atoms", name): record.atoms for name, record in predicates.items() if record.atoms}
     # Facts of one role are where they were loaded to.

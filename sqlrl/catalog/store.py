@@ -273,6 +273,12 @@ class Store:
         self._made(table)
         return rows
 
+    def create_empty(self, table: str, columns: Mapping[str, str], step: str) -> None:
+        """Create or replace one of our tables without rows, from the types of its columns."""
+        self.replacing(table)
+        self.engine.create_empty(self.name(table), columns, step=step)
+        self._made(table)
+
     def create_view(self, view: str, query: exp.Expr, step: str) -> None:
         """Create or replace one of our views."""
         self.replacing(view)
@@ -474,11 +480,8 @@ class Store:
         """Return the record of a type, which is made with an empty dictionary if it is new."""
         if name not in types:
             record = TypeRecord(name, self.free_name("dictionary", name))
-            step = f"create the dictionary of {name}"
-            self.replacing(record.dictionary)
             columns = {"id": "INTEGER", "name": "VARCHAR"}
-            self.engine.create_empty(self.name(record.dictionary), columns, step=step)
-            self._made(record.dictionary)
+            self.create_empty(record.dictionary, columns, f"create the dictionary of {name}")
             self.save_type(record)
             types[name] = record
         return types[name]

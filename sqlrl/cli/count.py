@@ -47,10 +47,12 @@ def count(
         shown = named_world(world, job.model, "--world")
         with job.run.working("counting"):
             if against is None:
-                table = job.db.count(job.model, world=shown, examples=job.examples, limit=limit)
+                table = job.db.count(job.model, world=shown, examples=job.examples, limit=limit, **job.choices)
             else:
                 other = named_world(against, job.model, "--against")
-                table = job.db.count_difference(job.model, shown, other, examples=job.examples, limit=limit)
+                table = job.db.count_difference(
+                    job.model, shown, other, examples=job.examples, limit=limit, **job.choices
+                )
         job.run.show(table)
 
 

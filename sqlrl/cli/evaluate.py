@@ -45,7 +45,7 @@ def evaluate(
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test"
     """
-    with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
+    with inputs.open(output, examples=examples, labels=True, read_only=read_only, rules=False) as job:
         prediction = solver.predict(job)
         scores = job.db.evaluate(prediction, outside=outside.value)
         if by_example:

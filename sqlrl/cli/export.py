@@ -65,7 +65,7 @@ def export(
     """
     if file_format is not Format.wcnf and (file_format or out.suffix.lower() != ".wcnf") and dialect is Dialect.new:
         raise typer.BadParameter("--dialect is about WCNF files: leave it out, or export WCNF")
-    with inputs.open(messages, examples=examples, read_only=read_only) as job:
+    with inputs.open(messages, examples=examples, read_only=read_only, rules=False) as job:
         with job.run.working("exporting"):
             exported = job.db.export(
                 job.model,
@@ -73,6 +73,7 @@ def export(
                 format=None if file_format is None else file_format.value,
                 dialect=dialect.value,
                 examples=job.examples,
+                **job.choices,
                 limit=limit,
             )
         if job.run.as_json:

@@ -19,7 +19,11 @@ FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 _PHRASES = {
     "connect(path, read_only=True)": "--read-only",
     "read_mln(path, query=[...])": "--query NAME",
-    "read it with read_mln(path, learned=True)": "add --missing allow",
+    "empty= takes them as false, hidden= as open, to be inferred and not reported": "--closed takes them as false, --open as open, to be inferred "
+    "and not printed",
+    "empty= names": "--closed names",
+    "hidden= and empty=: choose": "--open and --closed: choose",
+    "Without strict=True": "Without --missing error",
     "call refresh()": "run `sqlrl load --refresh`",
     "header=False": "--no-header",
     "load_evidence(": "sqlrl load --evidence (",
@@ -45,6 +49,7 @@ _PHRASES = {
 
 _OPTIONS = {
     "constants": "--rename",
+    "hidden": "--open",
     "random_state": "--seed",
     "other": "--against",
     **{

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import Inputs, Job
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
-from sqlrl.cli.predicting import Solver, open_predicates
+from sqlrl.cli.predicting import Solver
 from sqlrl.cli.sampling import Sampler
 from sqlrl.cli.session import Session, print_json
 from sqlrl.cli.solution import Outside
@@ -17,6 +17,7 @@ from sqlrl.cli.solution import Outside
 if TYPE_CHECKING:
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
+    from sqlrl.report import Table
 
 Into = Annotated[
     str | None,
@@ -72,17 +73,21 @@ def infer(
         name = "--all" if every else "--solution"
         raise typer.BadParameter(f"{name} is about a most probable world: leave out --marginals or {name}")
     outside.check()
-    with inputs.open(output, examples=examples, read_only=read_only) as job:
+    with inputs.open(output, examples=examples, read_only=read_only, rules=False) as job:
+        if into is not None and not job.asked.whole:
+            raise typer.BadParameter(
+                f"--into writes all atoms of a predicate: name {', '.join(job.asked.predicates)} without arguments, or leave --into out"
+            )
         if sampler.marginals:
             found = sampler.infer(job, solver, into=into, replace=replace, keep=keep)
-            show_marginals(job.run, found, [*sampler.tables], into=into)
+            show_marginals(job, found, [*sampler.tables], into=into)
             return
         if outside.solution is None:
             prediction = solver.predict(job, into=into, replace=replace, keep=keep)
         else:
             prediction = outside.predict(job, limit=solver.limit, into=into, replace=replace, keep=keep)
         if into is None:
-            show(job.run, prediction, every=every)
+            show(job, prediction, every=every)
         else:
             tell(job.run, prediction, into)
 
@@ -97,15 +102,16 @@ def tell(run: Session, prediction: Prediction, into: str) -> None:
     run.message(f"the atoms predicted true are in {', '.join(tables.values())}")
 
 
-def show_marginals(run: Session, found: Marginals, streamed: list[str], *, into: str | None) -> None:
+def show_marginals(job: Job, found: Marginals, streamed: list[str], *, into: str | None) -> None:
     """Print probabilities, a table for each predicate, or name the tables that hold them."""
     from sqlrl.database.inference import into_tables
 
+    run = job.run
     tables = {} if into is None else into_tables(found.layout, into)
     if into is None and run.as_json:
-        print_json({"predicate": name, **row} for name in found.open_predicates for row in found.table(name))
+        print_json({"predicate": table_of, **row} for table_of, table in _asked(job, found) for row in table)
     elif into is None:
-        run.show(*(found.table(name) for name in found.open_predicates))
+        run.show(*(table for _, table in _asked(job, found)))
     elif run.as_json:
         print_json({"predicate": name, "table": table} for name, table in tables.items())
     if tables:
@@ -114,11 +120,22 @@ def show_marginals(run: Session, found: Marginals, streamed: list[str], *, into:
         run.message(f"what was sampled is in {', '.join(streamed)}")
 
 
-def show(run: Session, prediction: Prediction, *, every: bool) -> None:
+def show(job: Job, prediction: Prediction, *, every: bool) -> None:
     """Print the predicted atoms, a table for each predicate."""
-    names = open_predicates(prediction)
-    if run.as_json:
-        rows = ({"predicate": name, **row} for name in names for row in prediction.table(name, every=every))
-        print_json(rows)
+    tables = _asked(job, prediction, every=every)
+    if job.run.as_json:
+        print_json({"predicate": name, **row} for name, table in tables for row in table)
         return
-    run.show(*(prediction.table(name, every=every) for name in names))
+    job.run.show(*(table for _, table in tables))
+
+
+def _asked(job: Job, found: Prediction | Marginals, **options: bool) -> list[tuple[str, Table]]:
+    """Return the predicates that were asked for, each with the table of the atoms that were."""
+    from sqlrl.report import Table
+
+    tables = []
+    for name in found.open_predicates:
+        whole = found.table(name, **options)
+        rows = job.asked.shown(found.layout.predicates[name], whole.to_arrow())
+        tables.append((name, Table(rows, title=whole.title)))
+    return tables

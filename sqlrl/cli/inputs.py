@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,8 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sqlrl.cli.options import DATA, Db, Drop, Evidence, Messages, ModelFile, Query, named_database, split_names
+from sqlrl.cli.options import (
+    DATA,
+    Closed,
+    Db,
+    Drop,
+    Evidence,
+    Messages,
+    ModelFile,
+    Open,
+    Query,
+    named_database,
+    split_names,
+)
 from sqlrl.cli.options import Database as DatabaseFile
+from sqlrl.cli.queries import Asked, asked
 from sqlrl.cli.session import Session, session
 from sqlrl.errors import InputError, brief
 from sqlrl.paths import is_file
@@ -33,26 +46,30 @@ class Job:
     """A command at work: the open database with the model, and where results go.
 
     `model` is without what `--drop` names, and with the predicates of `--query`; `examples` are a query or table,
-    names, or None for all.
+    names, or None for all; `choices` are `hidden` and `empty` of the database's verbs; `asked` is what `--query` names.
     """
 
     run: Session
     db: Database
     model: Model
     examples: str | list[str] | None
+    choices: Mapping[str, Any]
+    asked: Asked
 
 
 class Missing(StrEnum):
-    """What to do with constants of the model's rules that the data lack."""
+    """What constants of the model's rules are that the data lack: further ones of their types, or an error."""
 
-    error = "error"
     allow = "allow"
+    error = "error"
 
 
 InMissing = Annotated[
     Missing,
     typer.Option(
-        "--missing", help="Constants of rules that the data lack; a learned model may have some.", rich_help_panel=DATA
+        "--missing",
+        help="Constants of rules that the data lack: further ones of their types, or an error.",
+        rich_help_panel=DATA,
     ),
 ]
 
@@ -61,8 +78,8 @@ InMissing = Annotated[
 class Inputs:
     """The options that name a model and data.
 
-    `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `missing` says whether rules
-    may name constants that the data lack.
+    `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `closed` and `opened` say what
+    predicates without facts are, `missing` whether rules may name constants that the data lack.
     """
 
     model: ModelFile
@@ -71,15 +88,24 @@ class Inputs:
     evidence: Evidence = None
     query: Query = None
     drop: Drop = None
-    missing: InMissing = Missing.error
+    closed: Closed = None
+    opened: Open = None
+    missing: InMissing = Missing.allow
 
     @contextmanager
     def open(
-        self, output: Messages, *, examples: str | None = None, labels: bool = False, read_only: bool = False
+        self,
+        output: Messages,
+        *,
+        examples: str | None = None,
+        labels: bool = False,
+        read_only: bool = False,
+        rules: bool = True,
     ) -> Iterator[Job]:
         """Read the model and open the database, or make one in memory of evidence files.
 
-        `examples` is what `--examples` says; `labels`: facts of predicates to predict are labels, not evidence.
+        `examples` is what `--examples` says; `labels`: facts of predicates to predict are labels, not evidence; `rules`: whether there
+        must be some, since a model without rules has a distribution, too.
         typer.BadParameter if no database is named, or one beside evidence files, or if two inputs are standard input;
         InputError if the model has no rules.
         """
@@ -99,14 +125,12 @@ class Inputs:
             whole = read_model(self.model, self.query)
             dropped = split_names(self.drop)
             model = drop_predicates(whole, dropped)
-            if not model.rules:
+            if not model.rules and (rules or dropped):
                 without = f" without {', '.join(dropped)}" if dropped else ""
                 raise InputError(
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
-            if files or self.missing is Missing.allow:
-                # What a learned model names and the data lack is counted and warned of. Alchemy's programs are read so, too.
-                model = replace(model, learned=True)
+            model = replace(model, strict=self.missing is Missing.error)
             with run.database(path, read_only=read_only) as opened:
                 if files:
                     with run.working("loading evidence"):
@@ -119,8 +143,44 @@ class Inputs:
                             empty="warn",
                             drop=dropped,
                         )
-                        fill_empty(opened, model)
-                yield Job(run, opened, model, chosen_examples(examples))
+                choices = self._choices(opened, model, inferred=bool(files) and not labels, run=run)
+                if files:
+                    # A learner, which has no such choice, sees them as tables without rows.
+                    fill_empty(opened, model, choices.pop("empty"))
+                yield Job(run, opened, model, chosen_examples(examples), choices, asked(self.query, whole))
+
+    def _choices(self, db: Database, model: Model, *, inferred: bool, run: Session) -> dict[str, Any]:
+        """Return which predicates are hidden, and which are empty.
+
+        Of a program with its evidence in files those that have no facts, no `*` and no query are `inferred`, as in Alchemy; one whose
+        name is almost that of facts is an InputError.
+        """
+        from sqlrl.catalog.choices import Choices
+        from sqlrl.catalog.dictionary import close_names, used_predicates
+
+        records = db.catalog.predicates()
+        loaded = {name for name, record in records.items() if record.rows or record.open}
+        closed, hidden = split_names(self.closed), list(split_names(self.opened))
+        Choices(hidden=hidden, empty=closed).check(model)
+        predicted = [name for name in closed if name in model.query or (name in loaded and records[name].open)]
+        if predicted:
+            raise InputError(f"{', '.join(predicted)} cannot both be closed and predicted: leave it out of --closed")
+        # One that has facts is closed as it is.
+        closed = tuple(name for name in closed if name not in loaded)
+        silent = used_predicates(model) - loaded - model.query - {*closed, *hidden}
+        empty = [name for name in silent if self.evidence and model.predicates[name].closed]
+        for name in sorted(silent - set(empty)) if inferred else ():
+            near = close_names(name, loaded)
+            if near:
+                raise InputError(
+                    f"{name} has no facts, and {near[0]} has: correct the name, or say what it is: --open {name} if its atoms are to be "
+                    f"inferred, --closed {name} if they are false"
+                )
+            hidden.append(name)
+            run.message(
+                f"{name} has no facts and is no query: its atoms are inferred and not printed (--closed {name}: false)"
+            )
+        return {"hidden": hidden, "empty": [*closed, *sorted(empty)]}
 
 
 def read_model(path: str, query: Sequence[str] | None = None) -> Model:
@@ -128,7 +188,8 @@ def read_model(path: str, query: Sequence[str] | None = None) -> Model:
     from sqlrl.logic import files
 
     model = files.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else files.read_model(path)
-    return replace(model, query=model.query | set(split_names(query)))
+    # What is asked takes the place of what a learner was asked.
+    return replace(model, query=frozenset(asked(query, model).predicates)) if query else model
 
 
 def chosen_examples(value: str | None) -> str | list[str] | None:
@@ -181,25 +242,25 @@ def split_files(values: Sequence[str] | None) -> list[str]:
 
 def evidence_of(files: Sequence[str], model: Model) -> list[Any]:
     """Return evidence files as `Database.load_evidence` takes them, with the atoms of standard input in place of `-`."""
-    from sqlrl.logic.evidence import parse_evidence
+    from sqlrl.logic.evidence import parse_domains, parse_evidence
 
     found: list[Any] = [file for file in files if file != "-"]
     if "-" in files:
-        found += parse_evidence(sys.stdin.read(), path=STANDARD_INPUT, model_or_predicates=model)
+        text = sys.stdin.read()
+        found += parse_evidence(text, path=STANDARD_INPUT, model_or_predicates=model)
+        if parse_domains(text, path=STANDARD_INPUT):
+            raise InputError(f"{STANDARD_INPUT} lists the constants of a type, which only a file can: save it as one")
     return found
 
 
-def fill_empty(db: Database, model: Model) -> None:
-    """Make closed predicates that the evidence never mentions empty: what is absent is false, as in Alchemy."""
+def fill_empty(db: Database, model: Model, names: Sequence[str]) -> None:
+    """Load predicates of a model without facts."""
     import pyarrow as pa
 
-    loaded = {name for name, record in db.catalog.predicates().items() if record.rows or record.open}
-    for name, predicate in sorted(model.predicates.items()):
-        if name not in loaded and name not in model.query:
-            columns: dict[str, pa.Array] = {
-                f"column{i}": pa.array([], pa.string()) for i in range(len(predicate.types))
-            }
-            db.catalog.load(name, pa.table(columns), types=predicate.types, empty="allow")
+    for name in names:
+        types = model.predicates[name].types
+        columns = {f"column{i}": pa.array([], pa.string()) for i in range(len(types))}
+        db.catalog.load(name, pa.table(columns), types=types, empty="allow")
 
 
 def read_table(db: Database, *, header: bool = True, delimiter: str | None = None, quote: str = '"') -> pa.Table:

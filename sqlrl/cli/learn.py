@@ -13,7 +13,7 @@ import typer
 import sqlrl
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.induction import induce
-from sqlrl.cli.inputs import Inputs, Missing
+from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.learners import BATCH, BATCHES, LEARNERS, ONLINE, ByName, Given, Name, parameters, why_not_online
 from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
 from sqlrl.cli.results import show_batch, show_online, shown_iterations, shown_windows
@@ -177,9 +177,13 @@ def learn(
         )
     if not inputs.model:
         raise typer.BadParameter("--model FILE is missing: it names the rules whose weights are learned")
-    if inputs.missing is Missing.allow:
+    if inputs.opened:
         raise typer.BadParameter(
-            "--missing allow is for a learned model on other data; to learn, load data with every constant"
+            "--open leaves atoms without labels, of which nothing can be learned: load labels, or leave out the rules with --drop"
+        )
+    if inputs.closed and not inputs.evidence:
+        raise typer.BadParameter(
+            "--closed is about evidence files; into a database load an empty table: `sqlrl load --empty allow`"
         )
     if inputs.evidence and (running.checkpoint or running.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")

@@ -60,6 +60,28 @@ Drop = Annotated[
         show_default=False,
     ),
 ]
+Closed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--closed",
+        "-cw",
+        metavar="NAMES",
+        help="Predicates without facts that are false, with commas or repeated.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Open = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--open",
+        "-ow",
+        metavar="NAMES",
+        help="Predicates whose unknown atoms are inferred, and not printed, with commas or repeated.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
 Examples = Annotated[
     str | None,
     typer.Option(

@@ -85,6 +85,7 @@ class Solver:
             prediction = job.db.predict(
                 job.model,
                 examples=job.examples,
+                **job.choices,
                 method=cast("WorldMethod", self.method.value),
                 limit=self.limit,
                 deterministic_limit=self.deterministic_limit or None,
@@ -117,8 +118,3 @@ def doubt(gap: float, precision: float, magnitude: float) -> str:
         f"{better}, since rounding loses as much and what is left of weights that cancel each other is {magnitude:.3g}: "
         "scale the weights down, or make the huge ones hard"
     )
-
-
-def open_predicates(prediction: Prediction) -> list[str]:
-    """Return the predicates that were predicted, sorted."""
-    return sorted(info.name for info in prediction.layout.predicates.values() if info.open)

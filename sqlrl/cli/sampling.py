@@ -126,6 +126,7 @@ class Sampler:
             found = job.db.marginals(
                 job.model,
                 examples=job.examples,
+                **job.choices,
                 method=cast("MarginalMethod", solver.method.value),
                 seed=solver.seed,
                 limit=solver.limit,

@@ -86,6 +86,7 @@ class Outside:
                 exported=self.exported,
                 bound=self.bound,
                 examples=job.examples,
+                **job.choices,
                 limit=limit,
                 into=into,
                 replace=replace,

@@ -71,7 +71,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
     asked.check()
     check_thresholds(growth, density)
     model = asked.model
-    kept = drop_predicates(model, asked.drop).rules if asked.drop else model.rules
+    kept = drop_predicates(model, asked.choices.drop).rules if asked.choices.drop else model.rules
     places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
     if not places:
         return []
@@ -86,7 +86,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
 def _hard_program(session: Session, asked: Query, places: Sequence[int]) -> Iterator[tuple[Program, list[int]]]:
     """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
     model = asked.model
-    layout = session.bind(model, training=not model.learned, drop=asked.drop, query=asked.query)
+    layout = session.bind(model, asked.choices, training=not model.learned)
     program = bind_program(
         session.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)), known=session.compiled
     )

@@ -62,7 +62,7 @@ def _counting(
     """Hold a model against chosen examples, with its templates expanded, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
-    held = session.program(asked.model, drop=asked.drop, query=asked.query, closed=True)
+    held = session.program(asked.model, choices=asked.choices, closed=True)
     with working, held as program, ExitStack() as stack:
         if asked.examples is None and predicted is not None:
             chosen: TableName | None = stack.enter_context(program.only(predicted.examples))

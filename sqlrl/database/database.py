@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.loading import Sources, Types, chosen_sources
@@ -300,7 +301,7 @@ class Database:
         model : Model
             Declares the predicates.
         given : bool
-            Facts of open predicates are evidence, not labels.
+            Facts of predicates that are predicted, now or by a later model, are evidence, not labels.
         target : bool
             Every predicate in the files is to be predicted.
         duplicates : {"error", "drop", "warn"}
@@ -752,13 +753,20 @@ class Database:
     # ---- holding a model against the data ------------------------------------------------------------------
 
     def bind(
-        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
+        self,
+        model: Model,
+        *,
+        training: bool = False,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Layout:
         r"""Check that model and data fit, and build the tables of query atoms.
 
         Parameters
         ----------
-        model, training, drop, query
+        model, training, drop, query, hidden, empty
             As for `program`.
 
         Returns
@@ -780,7 +788,7 @@ class Database:
         >>> db.bind(model).predicates["Smokes"].atom_count
         3
         """
-        return self.session.bind(model, training=training, drop=drop, query=query)
+        return self.session.bind(model, Choices(drop, query, hidden, empty), training=training)
 
     @contextmanager
     def program(
@@ -790,6 +798,8 @@ class Database:
         training: bool = False,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
         closed: bool = False,
         limit: int | None = None,
         planned: bool = False,
@@ -801,8 +811,8 @@ class Database:
         ----------
         model : Model
         training : bool
-            True if the model is new: a constant of a rule that the data do not have is then an error.
-        drop, query : iterable of str
+            True if the model is to be learned: a target of which nothing was loaded is then false everywhere.
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
         closed : bool
             Whether there may be nothing to predict.
@@ -839,8 +849,7 @@ class Database:
         with self.session.program(
             model,
             training=training,
-            drop=drop,
-            query=query,
+            choices=Choices(drop, query, hidden, empty),
             closed=closed,
             limit=limit,
             planned=planned,
@@ -856,6 +865,8 @@ class Database:
         limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Network:
         r"""Ground a model: one SQL query for each shape of clause.
 
@@ -869,6 +880,10 @@ class Database:
             Predicates that may lack data; rules that mention them are left out.
         query : iterable of str
             Predicates to predict, beside those of the model and the data.
+        hidden : iterable of str
+            Predicates that are open, too, but of which nothing is reported: what is not known of them is inferred with the rest.
+        empty : iterable of str
+            Closed predicates without data: all their atoms are false.
 
         Returns
         -------
@@ -890,19 +905,27 @@ class Database:
         >>> network.atoms.tolist(), network.literals.tolist()
         ([1, 2, 3], [-1, 2, -2, 3])
         """
-        asked = Query(model, examples, drop, query, limit)
+        asked = Query(model, examples, Choices(drop, query, hidden, empty), limit)
         asked.check()
         working = self.console.progress("grounding")
         with self.session.verb(), working, self.session.expanded(asked) as (program, chosen):
             return ground_network(Extent(program, chosen, limit))
 
-    def explain(self, model: Model, *, drop: Iterable[str] = (), query: Iterable[str] = ()) -> Explanations:
+    def explain(
+        self,
+        model: Model,
+        *,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
+    ) -> Explanations:
         r"""Say how a model would be grounded, before any work.
 
         Parameters
         ----------
         model : Model
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
@@ -921,7 +944,7 @@ class Database:
         (1, True)
         """
         working = self.console.progress("planning")
-        held = self.session.program(model, drop=drop, query=query, planned=True)
+        held = self.session.program(model, choices=Choices(drop, query, hidden, empty), planned=True)
         with self.session.verb(), working, held as program:
             return Explanations(explain(program))
 
@@ -936,6 +959,8 @@ class Database:
         limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Exported:
         r"""Write the ground network of a model with its weights to a file that other solvers read. Labels are never read.
 
@@ -953,7 +978,7 @@ class Database:
         dialect : {"classic", "2022"}
             Of WCNF: with a line `p wcnf`, or as in the MaxSAT Evaluations from 2022 on.
         examples : list of names, query, relation or frame, optional
-        limit, drop, query
+        limit, drop, query, hidden, empty
             As in `ground`.
 
         Returns
@@ -985,7 +1010,11 @@ class Database:
         a3  3       Smokes  Chris
         """
         return exports.export(
-            self.session, Query(model, examples, drop, query, limit), path, format=format, dialect=dialect
+            self.session,
+            Query(model, examples, Choices(drop, query, hidden, empty), limit),
+            path,
+            format=format,
+            dialect=dialect,
         )
 
     def constraint_costs(
@@ -998,6 +1027,8 @@ class Database:
         limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Table:
         r"""Say what each hard clause costs, and which are inexpensive: factors times degree linear in the nodes.
 
@@ -1014,7 +1045,7 @@ class Database:
             The most factors for each node where examples do not differ in size: a chain has 1, a grid 2.
         limit : int or None
             The most ground clauses of one shape that may be listed inside the database, as some with quantifiers must be.
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
@@ -1050,7 +1081,12 @@ class Database:
         ([46, 50], [23, 400], [True, False])
         """
         return cost_table(
-            clause_costs(self.session, Query(model, examples, drop, query, limit), growth=growth, density=density)
+            clause_costs(
+                self.session,
+                Query(model, examples, Choices(drop, query, hidden, empty), limit),
+                growth=growth,
+                density=density,
+            )
         )
 
     # ---- counting ------------------------------------------------------------------------------------------
@@ -1064,6 +1100,8 @@ class Database:
         limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Table:
         r"""Count the true groundings of every clause in a world, exactly and without enumerating them where that can be avoided.
 
@@ -1079,7 +1117,7 @@ class Database:
             By default those of a prediction that is the world, else all.
         limit : int or None
             The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables.
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
@@ -1115,7 +1153,7 @@ class Database:
         >>> db.count(model, world="select 'Anna' as person")["n"]
         [8]
         """
-        return counting.count(self.session, Query(model, examples, drop, query, limit), world)
+        return counting.count(self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world)
 
     def count_difference(
         self,
@@ -1127,6 +1165,8 @@ class Database:
         limit: int | None = GROUNDING_LIMIT,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Table:
         r"""Count delta n of every clause: n in one world minus n in another, touching only groundings of atoms that differ.
 
@@ -1139,7 +1179,7 @@ class Database:
             By default those of a prediction that is one of the worlds, else all.
         limit : int or None
             As in `count`.
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
@@ -1164,7 +1204,9 @@ class Database:
         >>> db.count_difference(model, anna, nobody)["delta_n"]
         [-1]
         """
-        return counting.count_difference(self.session, Query(model, examples, drop, query, limit), world, other)
+        return counting.count_difference(
+            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world, other
+        )
 
     # ---- inference -----------------------------------------------------------------------------------------
 
@@ -1182,6 +1224,8 @@ class Database:
         keep: bool = False,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Prediction:
         r"""Predict the most probable world. Labels are never read.
 
@@ -1210,7 +1254,7 @@ class Database:
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
             predicted atom has a label, `evaluate` adds the counts of the observed world.
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Raises
@@ -1234,7 +1278,7 @@ class Database:
         ['Bob', 'Chris']
         """
         return predictions.predict(
-            self.session, Query(model, examples, drop, query, limit), Destination(into, replace, keep),
+            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             method=method, deterministic_limit=deterministic_limit, seed=seed,
         )  # fmt: skip
 
@@ -1253,13 +1297,15 @@ class Database:
         keep: bool = False,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Prediction:
         r"""Make a prediction of the world that an outside solver found for an exported model.
 
         Parameters
         ----------
         model : Model
-            The one that was exported, and the same `examples`, `drop` and `query`.
+            The one that was exported, and the same `examples`, `drop`, `query`, `hidden` and `empty`.
         path : str or Path
             What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
             UAI competitions.
@@ -1269,7 +1315,7 @@ class Database:
             The exported file: the table beside it must list the atoms that the data have now.
         bound : bool
             Bound the gap by the linear relaxation; else it is infinite, since nothing that the solver says is taken over.
-        examples, into, replace, limit, keep, drop, query
+        examples, into, replace, limit, keep, drop, query, hidden, empty
             As in `predict`.
 
         Raises
@@ -1293,7 +1339,7 @@ class Database:
         (['Anna', 'Bob', 'Chris'], 10.5)
         """
         return predictions.read_solution(
-            self.session, Query(model, examples, drop, query, limit), Destination(into, replace, keep),
+            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             path, format=format, exported=exported, bound=bound,
         )  # fmt: skip
 
@@ -1355,6 +1401,8 @@ class Database:
         keep: bool = False,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> Marginals:
         r"""Find the probability of each query atom. Labels are never read.
 
@@ -1383,7 +1431,7 @@ class Database:
             The most ground clauses of one shape in a window, which is one example at least.
         keep : bool
             Keep the probabilities in `sqlrl.marginal`.
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
@@ -1410,7 +1458,7 @@ class Database:
         [0.650245, 0.650245]
         """
         return marginals.marginals(
-            self.session, Query(model, examples, drop, query, limit), Destination(into, replace, keep),
+            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             method=method, samples=samples, burn_in=burn_in, chains=chains, seed=seed, samples_into=samples_into,
             means_into=means_into,
         )  # fmt: skip
@@ -1424,6 +1472,8 @@ class Database:
         example: str | None = None,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
     ) -> None:
         r"""Refuse texts that name no query atom of some examples, which `Prediction.why` would refuse after all the work.
 
@@ -1436,7 +1486,7 @@ class Database:
             Those that are to be predicted.
         example : str, optional
             The example of the atoms, where their arguments do not say.
-        drop, query : iterable of str
+        drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Raises
@@ -1456,7 +1506,7 @@ class Database:
         Traceback (most recent call last):
         sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
         """
-        check_atoms(self.session, Query(model, examples, drop, query), atoms, example)
+        check_atoms(self.session, Query(model, examples, Choices(drop, query, hidden, empty)), atoms, example)
 
     # ---- opening, closing and showing -----------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.runs import LearnedModel, Run
@@ -187,7 +188,7 @@ def induction(
     model = replace(declared, query=declared.query | {bias.head.predicate})
     components = Components(bias.head.arity)
     with (
-        session.program(model, training=True, query=[bias.head.predicate]) as program,
+        session.program(model, training=True, choices=Choices(query=[bias.head.predicate])) as program,
         session.only(examples) as chosen,
     ):
         source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)

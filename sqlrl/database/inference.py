@@ -103,7 +103,18 @@ class Inferred:
 
     @cached_property
     def _predicates(self) -> list[PredicateInfo]:
-        return sorted((p for p in self.layout.predicates.values() if p.open), key=lambda p: p.name)
+        return [info for info in opened(self.layout) if not info.hidden]
+
+    @cached_property
+    def reported(self) -> BoolArray:
+        """Which of the n atoms are query atoms of predicates that are not hidden, shape (n,)."""
+        atoms, first = self.network_atoms, 1
+        found: BoolArray = ~atoms.helper
+        for info in opened(self.layout):
+            if info.hidden:
+                found &= (atoms.ids < first) | (atoms.ids >= first + info.atom_count)
+            first += info.atom_count
+        return found
 
     def _choose(self, predicate: str | None) -> PredicateInfo:
         """Return the predicate of a name, or the only one."""
@@ -139,7 +150,8 @@ class Inferred:
 
     def _notes(self) -> list[str]:
         """Return what a user should know of how far the model fits these examples."""
-        notes = []
+        hidden = [f"{p.name} ({counted(p.atom_count, 'atom')})" for p in opened(self.layout) if p.hidden]
+        notes = [f"inferred with them and not reported: {', '.join(hidden)}"] if hidden else []
         if self.unseen.combinations:
             were = "was" if self.unseen.combinations == 1 else "were"
             touch = "it touches" if self.unseen.combinations == 1 else "they touch"
@@ -153,12 +165,17 @@ class Inferred:
         return notes
 
 
+def opened(layout: Layout) -> list[PredicateInfo]:
+    """Return the open predicates, sorted; ids of their atoms follow each other in this order."""
+    return sorted((info for info in layout.predicates.values() if info.open), key=lambda info: info.name)
+
+
 def into_tables(layout: Layout, into: str) -> dict[str, str]:
-    """Return, by open predicate, the tables into which predictions are written.
+    """Return, by open predicate that is not hidden, the tables into which predictions are written.
 
     The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
     """
-    names = sorted(info.name for info in layout.predicates.values() if info.open)
+    names = [info.name for info in opened(layout) if not info.hidden]
     taken = set[str]()
     return {name: into if len(names) == 1 else unique_name(f"{into}_{name}", taken) for name in names}
 
@@ -247,7 +264,7 @@ def inference(
     if destination.keep or destination.into is not None or beside:
         session.catalog.store.check_writable()
     start, limit = time.perf_counter(), asked.helper_limit if listed else None
-    held = session.program(asked.model, drop=asked.drop, query=asked.query, limit=limit)
+    held = session.program(asked.model, choices=asked.choices, limit=limit)
     with session.console.progress(title) as task, held as program:
         names = [*destination.names(program.public_layout), *beside]
         _check_distinct(names)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sqlrl.catalog.checks import warn_alike, warn_empty
+from sqlrl.catalog.choices import Choices
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import TrainingStream
@@ -60,7 +61,7 @@ class Learning:
             targets = sorted(labelled)
         with (
             session.verb(),
-            session.program(model, training=True, query=targets, growing=modes is not None) as program,
+            session.program(model, training=True, choices=Choices(query=targets), growing=modes is not None) as program,
         ):
             ids = session.example_ids(examples)
             with program.only(ids) as chosen:

@@ -68,8 +68,8 @@ class Marginals(Inferred):
 
     @cached_property
     def visible(self) -> MarginalResult:
-        """The result of the n query atoms, in the order of their ids."""
-        real, found = ~self.network_atoms.helper, self.result
+        """The result of the n query atoms that are reported, in the order of their ids."""
+        real, found = self.reported, self.result
         arrays = {name: getattr(found, name)[real] for name in ("probability", "error", "rhat", "ess", "code")}
         return replace(found, **arrays)
 
@@ -155,7 +155,7 @@ class Marginals(Inferred):
 
     @property
     def _atoms(self) -> IntArray:
-        return self.network_atoms.visible
+        return self.network_atoms.ids[self.reported]
 
     def _title(self) -> str:
         found = self.visible

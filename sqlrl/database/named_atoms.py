@@ -23,7 +23,7 @@ from sqlrl.plan.sources import argument_columns, table
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:
     """Refuse texts that name no query atom of some examples; `Database.check_atoms` explains it."""
-    layout = session.bind(asked.model, drop=asked.drop, query=asked.query)
+    layout = session.bind(asked.model, asked.choices)
     with session.only(asked.examples) as chosen:
         ids = atoms_of(session.engine, layout, chosen)
     for text in atoms:

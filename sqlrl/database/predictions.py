@@ -221,7 +221,8 @@ class Prediction(Inferred):
     def _scores(self, counted: str) -> Scores:
         """Do what `evaluate` does."""
         self.check_current()
-        real, atoms = ~self.network_atoms.helper, self.network_atoms.visible
+        real = self.reported
+        atoms = self.network_atoms.ids[real]
         truth, labelled = read_labels(self.engine, self.layout, atoms, None)
         names = self.open_predicates
         examples = self.examples if counted == "missed" else np.zeros(0, np.int64)
@@ -253,14 +254,14 @@ class Prediction(Inferred):
         """Hold the model against the same examples once more, while the context is open."""
         asked = self.asked
         with (
-            self.session.program(asked.model, drop=asked.drop, query=asked.query) as program,
+            self.session.program(asked.model, choices=asked.choices) as program,
             program.only(self.examples) as chosen,
         ):
             program.expand(chosen)
             yield program, chosen
 
     def _title(self) -> str:
-        real = ~self.network_atoms.helper
+        real = self.reported
         true = int((self.result.world & real).sum())
         names = ", ".join(self.open_predicates)
         return f"Prediction of {names}: {true:,} of {counted(int(real.sum()), 'query atom')} true"

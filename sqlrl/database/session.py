@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -62,8 +63,7 @@ class Session:
         model: Model,
         *,
         training: bool = False,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
+        choices: Choices = NONE,
         closed: bool = False,
         growing: bool = False,
     ) -> Layout:
@@ -72,8 +72,7 @@ class Session:
         With `closed` there may be no open predicate, with `growing` no rule yet.
         """
         check_model(model)
-        drop = tuple(drop)
-        layout = self.catalog.bind(_without(model, drop), training=training, drop=drop, query=query)
+        layout = self.catalog.bind(_without(model, choices.drop), training=training, choices=choices)
         if not closed and not any(p.open for p in layout.predicates.values()):
             if not model.rules and not growing:
                 raise CatalogError(
@@ -86,12 +85,10 @@ class Session:
             )
         return layout
 
-    def bind(
-        self, model: Model, *, training: bool = False, drop: Iterable[str] = (), query: Iterable[str] = ()
-    ) -> Layout:
+    def bind(self, model: Model, choices: Choices = NONE, *, training: bool = False) -> Layout:
         """Do what `Database.bind` does."""
         with self.console.progress("binding"):
-            return self.layout(model, training=training, drop=drop, query=query)
+            return self.layout(model, training=training, choices=choices)
 
     @contextmanager
     def program(
@@ -99,19 +96,17 @@ class Session:
         model: Model,
         *,
         training: bool = False,
-        drop: Iterable[str] = (),
-        query: Iterable[str] = (),
+        choices: Choices = NONE,
         closed: bool = False,
         limit: int | None = None,
         planned: bool = False,
         growing: bool = False,
     ) -> Iterator[Program]:
         """Hold a model against the data while the context is open; `Database.program` explains it."""
-        drop = tuple(drop)
-        layout = self.layout(model, training=training, drop=drop, query=query, closed=closed, growing=growing)
+        layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
         most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
         program = bind_program(
-            self.engine, layout, _without(model, drop), known=self.compiled, limit=most, planned=planned
+            self.engine, layout, _without(model, choices.drop), known=self.compiled, limit=most, planned=planned
         )
         try:
             yield program
@@ -125,7 +120,7 @@ class Session:
         Yields the program and a table of the examples, None for all.
         """
         with (
-            self.program(asked.model, drop=asked.drop, query=asked.query, limit=asked.helper_limit) as program,
+            self.program(asked.model, choices=asked.choices, limit=asked.helper_limit) as program,
             self.only(asked.examples) as chosen,
         ):
             program.expand(chosen)
@@ -176,20 +171,14 @@ def verb(
 class Query:
     """What a verb asks: a model, and the examples that it is held against.
 
-    `examples` are a list of names, a query, a relation or a frame, None for all; `drop` and `query` are as in
-    `Database.ground`; `limit` is the most ground clauses of one shape.
+    `examples` are a list of names, a query, a relation or a frame, None for all; `choices` say what predicates are taken for;
+    `limit` is the most ground clauses of one shape.
     """
 
     model: Model
     examples: Any = None
-    drop: Iterable[str] = ()
-    query: Iterable[str] = ()
+    choices: Choices = NONE
     limit: int | None = GROUNDING_LIMIT
-
-    def __post_init__(self) -> None:
-        # What can be iterated over once may be asked for again.
-        object.__setattr__(self, "drop", tuple(self.drop))
-        object.__setattr__(self, "query", tuple(self.query))
 
     def check(self, *, weighted: bool = False) -> None:
         """Refuse what is no model, or no limit; with `weighted` also a rule whose weight nobody gave or learned."""

@@ -21,7 +21,7 @@ from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
-from sqlrl.logic.subformulas import terms_of
+from sqlrl.logic.subformulas import atoms_of, terms_of
 from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Helper, Literal, Term, Variable
 from sqlrl.plan.sources import table
 
@@ -147,7 +147,9 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
 
     `weights` has shape (m,), log-odds by clause. The model's rules are those of the program in order, signs chosen; rules that
     only state a block come as they were. A rule that stands there several times (see `sqlrl.logic.alchemy.normal_rules`) has
-    the sum of its weights.
+    the sum of its weights. Beside the constants that the model lists it lists those of global types without which it could not
+    predict on other data: all over which a block of a target ranges, and those that rules name at an argument of a target. The
+    entities of the training data are nothing to it.
 
     Examples
     --------
@@ -172,7 +174,46 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
             continue
         feature, bound = of_rule[id(rule)]
         rules.append(_weighted(program, rule, feature, bound, first, weights))
-    return replace(program.model.with_rules(tuple(rules)), learned=True)
+    return replace(program.model.with_rules(tuple(rules)), types=_declared(program, rules), learned=True)
+
+
+def _declared(program: Program, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
+    """Return the constants that a learned model lists, by type: first those of the model, then others as the data have them."""
+    layout = program.public_layout
+    places = {
+        info.name: [
+            (i, kind)
+            for i, kind in enumerate(info.types)
+            if not layout.types[kind].local and kind != layout.example_type
+        ]
+        for info in layout.predicates.values()
+        if info.open
+    }
+    blocks = {rule.predicate: rule.positions for rule in program.blocks}
+    ranges = {kind for name, listed in places.items() for i, kind in listed if i in blocks.get(name, ())}
+    named: dict[str, set[str]] = {}
+    for rule in rules:
+        for atom in atoms_of(rule.formula):
+            for i, kind in places.get(atom.predicate, ()):
+                if kind not in ranges:
+                    named.setdefault(kind, set()).update(_named_by(rule, atom.terms[i]))
+    found = dict(program.model.types)
+    for kind in sorted(ranges | {kind for kind, names in named.items() if names}):
+        every = program.constants.names(kind, most=layout.types[kind].size)
+        more = every if kind in ranges else [name for name in every if name in named[kind]]
+        found[kind] = tuple(dict.fromkeys([*found.get(kind, ()), *more]))
+    return found
+
+
+def _named_by(rule: Rule, term: Term) -> Iterable[str]:
+    """Return the constants that a term of a rule is: one, or those of the clauses that a template lists."""
+    listed = rule.expansions
+    if isinstance(term, Constant):
+        return (term.name,)
+    if listed is None or term.name not in listed.variables:
+        return ()
+    place = listed.variables.index(term.name)
+    return (row[place] for row in listed.rows)
 
 
 def _weighted(

@@ -98,8 +98,10 @@ class ConstantIds:
 
     @property
     def unknown(self) -> int:
-        """How many of the constants that were learned the data lack."""
-        return sum(identity == UNKNOWN for ids in self._ids.values() for identity in ids.values())
+        """How many of the constants that were learned the data lack, also where they are part of a domain since a rule names them."""
+        types = self.layout.types
+        known = {kind: types[kind].size - types[kind].of_rules if kind in types else 0 for kind in self._ids}
+        return sum(not 0 <= number < known[kind] for kind, ids in self._ids.items() for number in ids.values())
 
     def names(self, kind: str, most: int) -> list[str]:
         """Return all constants of a type; none if there are more than `most`."""

@@ -1,4 +1,4 @@
-"""Evidence files (`.db`): `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown, one atom a line."""
+"""Evidence files (`.db`): `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown, one atom a line; `type = {A, B}` lists constants."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ _PLAIN = re.compile(
     r"[ \t]*(!?)[ \t]*([^\W\d]\w*)[ \t]*"
     r"\([ \t]*((?:[^\W\d]\w*|-?\d+)(?:[ \t]*,[ \t]*(?:[^\W\d]\w*|-?\d+))*)[ \t]*\)[ \t]*\r?\Z"
 )
+_DOMAIN = re.compile(r"[ \t]*[^\W\d]\w*[ \t]*=[ \t]*\{")
 _COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|//[^\n]*|/\*(?s:.*?)\*/')
 
 
@@ -154,6 +155,34 @@ def iterate_evidence(
         yield EvidenceAtom(name, constants, not sign, None, number)
 
 
+def parse_domains(text: str, *, path: str = "<text>") -> dict[str, tuple[str, ...]]:
+    r"""Return the constants that lines such as `person = {Anna, Bob}` list, by type; `parse_evidence` steps over them.
+
+    Examples
+    --------
+    >>> parse_domains("Smokes(Anna)\nperson = {Anna, Bob}")
+    {'person': ('Anna', 'Bob')}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    if "{" not in text:
+        return found
+    text = _COMMENT_OR_STRING.sub(_blank, text) if "/*" in text else text
+    for number, line in enumerate(text.split("\n"), 1):
+        if _DOMAIN.match(line):
+            source = Source(line, path, number)
+            name, listed = _domain(source, [t for t in tokenize(source) if t.kind != NEWLINE])
+            found[name] = tuple(dict.fromkeys((*found.get(name, ()), *listed)))
+    return found
+
+
+def _domain(source: Source, tokens: list[Token]) -> tuple[str, tuple[str, ...]]:
+    """Read `type = {A, B}`."""
+    constants, at = _listed(source, tokens, 3, "}")
+    if tokens[at].kind != END:
+        raise source.error(ParseError, f"expected the end of the line, found {tokens[at]}", tokens[at])
+    return tokens[0].text, constants
+
+
 def _blank(match: re.Match[str]) -> str:
     """Keep strings; of a comment keep the ends of lines."""
     found = match.group()
@@ -170,6 +199,8 @@ def _slow(line: str, number: int, path: str, declared: Mapping[str, Predicate] |
     sign = tokens[at].text if tokens[at].kind == SIGN and tokens[at].text in ("!", "?") else ""
     at += bool(sign)
     name, after = tokens[at], tokens[min(at + 1, len(tokens) - 1)]
+    if after.kind == SIGN and after.text == "=" and _DOMAIN.match(line):
+        return  # as `parse_domains` reads it
     if after.kind == SIGN and after.text == "=":
         raise source.error(UnsupportedError, "the values of functions are not supported; use a predicate", name)
     if name.kind != NAME:
@@ -207,14 +238,18 @@ def _probability(source: Source, tokens: list[Token]) -> tuple[float | None, int
 
 def _constants(source: Source, tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
     """Read `(A, "b c", 3)`; return the constants and the position behind."""
-    found: list[str] = []
     if not (tokens[at].kind == SIGN and tokens[at].text == "("):
         return (), at
-    at += 1
-    while not (tokens[at].kind == SIGN and tokens[at].text == ")"):
+    return _listed(source, tokens, at + 1, ")")
+
+
+def _listed(source: Source, tokens: list[Token], at: int, end: str) -> tuple[tuple[str, ...], int]:
+    """Read `A, "b c", 3` up to a bracket; return the constants and the position behind that."""
+    found: list[str] = []
+    while not (tokens[at].kind == SIGN and tokens[at].text == end):
         if found:
             if tokens[at].text != "," or tokens[at].kind != SIGN:
-                raise source.error(ParseError, f"expected ',' or ')', found {tokens[at]}", tokens[at])
+                raise source.error(ParseError, f"expected ',' or '{end}', found {tokens[at]}", tokens[at])
             at += 1
         if tokens[at].kind not in (NAME, STRING, NUMBER):
             raise source.error(ParseError, f"expected a constant, found {tokens[at]}", tokens[at])

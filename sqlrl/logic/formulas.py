@@ -38,8 +38,17 @@ QUANTIFIERS: Mapping[str, type[ForAll] | type[Exist]] = {
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
 _WRONG_OPERATORS = {
     "|": "expected 'v' for or", "||": "expected 'v' for or", "&": "expected '^' for and", "&&": "expected '^' for and",
-    "~": "expected '!' for not", ";": "expected 'v' for or", "->": "expected '=>'", ":": "expected an operator",
+    "~": "expected '!' for not", ";": "expected 'v' for or", "->": "expected '=>'", "<->": "expected '<=>'", ":": "expected an operator",
 }  # fmt: skip
+_WORDS = {
+    "and": "'^'",
+    "or": "'v'",
+    "not": "'!'",
+    "implies": "'=>'",
+    "iff": "'<=>'",
+    "if": "'=>' with the condition before it",
+}
+"""Words of other languages, in any case, and what to write for them."""
 
 _COMPARISONS = ("<", ">", "<=", ">=", "<>")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
@@ -114,6 +123,8 @@ class FormulaParser(Cursor):
         hint = ""
         if token.kind == SIGN and token.text in _WRONG_OPERATORS:
             hint = f" ({_WRONG_OPERATORS[token.text]})"
+        if token.kind == NAME and token.text.lower() in _WORDS:
+            hint = f" (write {_WORDS[token.text.lower()]})"
         if token.kind == END and self._open:
             line = self.source.line(self._open[-1])
             hint = f": the '{self._open[-1].text}' in line {line} is never closed"
@@ -204,6 +215,8 @@ class FormulaParser(Cursor):
             if self.token.kind != NAME:
                 raise self.unexpected("a predicate after '*'")
             return BothSigns(self._atom())
+        if token.kind == NAME and token.text.lower() == "not" and self.peek().kind == NAME:
+            raise self.unexpected("a formula")
         if token.kind == NAME and self._next_is("("):
             return self._atom()
         if token.kind in (NAME, STRING, NUMBER) or self.at("+"):

@@ -17,6 +17,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -375,9 +376,26 @@ class _Statements(FormulaParser):
         names, block, named = arguments
         declared = self.program.predicates.get(name.text)
         if declared is None:
+            # Tuffy's types may begin with a capital, as constants do; its predicates do not.
+            if any(kind[0].isupper() for kind in names):
+                return (closed or not name.text[0].isupper()) and name.text not in self._declared_in_lower_case
             return True
         types = {t for p in self.program.predicates.values() for t in p.types} | self.program.types.keys()
         return block or named or (bool(names) and types.issuperset(names))
+
+    @cached_property
+    def _declared_in_lower_case(self) -> frozenset[str]:
+        """The predicates that a line of this text declares, with types that begin with a small letter."""
+        found, position = set[str](), self.position
+        for i, token in enumerate(self.tokens[:-1]):
+            starts = i == 0 or self.tokens[i - 1].kind == NEWLINE or (self.tokens[i - 1].text == "*")
+            if starts and token.kind == NAME and self.tokens[i + 1].text == "(":
+                self.position = i
+                arguments = self._argument_names(1)
+                if arguments is not None and not any(kind[0].isupper() for kind in arguments[0]):
+                    found.add(token.text)
+        self.position = position
+        return frozenset(found)
 
     def _argument_names(self, ahead: int) -> tuple[list[str], bool, bool] | None:
         """Look ahead over `(type [name][!], ...)` and the end of the line; None if something else is there."""
@@ -388,7 +406,7 @@ class _Statements(FormulaParser):
             while self.peek(ahead).text != ")" or not names:
                 if self.peek(ahead).text == ")" and not names:
                     break
-                if self.peek(ahead).kind != NAME or self.peek(ahead).text[0].isupper():
+                if self.peek(ahead).kind != NAME:
                     return None
                 names.append(self.peek(ahead).text)
                 ahead += 1
@@ -438,7 +456,10 @@ class _Statements(FormulaParser):
         if prior is not None:
             raise self.unexpected("':=' after the head of a rule with a prior")
         if self.at(":-"):
-            problem = "rules with ':-' (derived predicates) are not supported; load the predicate from a SQL query"
+            problem = (
+                "rules with ':-' are not supported: write 'body => head' with '^' in the body; a predicate that follows from others is one "
+                "of a SQL query, or of db.define"
+            )
             raise self.source.error(UnsupportedError, problem, self.token)
         stop = self.token
         hard = self.accept(".")
@@ -575,6 +596,7 @@ def parse_mln(
     fold_case: bool = False,
     semantics: str | None = None,
     learned: bool = False,
+    strict: bool = False,
 ) -> Model:
     r"""Parse an `.mln` program.
 
@@ -593,7 +615,11 @@ def parse_mln(
         "exact", the default: each formula is one feature. "alchemy": its weight is divided over the clauses of its normal form; a
         template is the formulas that it stands for, and one whose formulas have different normal forms is refused.
     learned : bool
-        The weights were learned from other data: constants of the rules that the data lack are only counted.
+        The weights were learned from other data: constants that the declarations list are no closed lists there, and those of the
+        rules that the data lack are counted, in a warning.
+    strict : bool
+        A constant of the rules that neither data nor declarations have is an error. Without it that is one more constant of its
+        type; one that looks like another of the data is a warning.
 
     Returns
     -------
@@ -618,7 +644,8 @@ def parse_mln(
     (1.5, ['Cancer', 'Smokes'])
     """
     check_text(text, "a model", "read files with read_mln")
-    return _read(Source(text, path), None, query, constants or {}, semantics, fold_case=fold_case, learned=learned)
+    model = _read(Source(text, path), None, query, constants or {}, semantics, fold_case=fold_case, learned=learned)
+    return replace(model, strict=strict)
 
 
 def read_mln(
@@ -629,13 +656,14 @@ def read_mln(
     fold_case: bool = False,
     semantics: str | None = None,
     learned: bool = False,
+    strict: bool = False,
 ) -> Model:
     r"""Read an `.mln` file; `#include "other.mln"` is resolved relative to the file that says so.
 
     Parameters
     ----------
     path : str or Path
-    query, constants, fold_case, semantics, learned
+    query, constants, fold_case, semantics, learned, strict
         As in `parse_mln`.
 
     Returns
@@ -656,7 +684,8 @@ def read_mln(
     2.0
     """
     source = Source(read_text(path, parse="sqlrl.parse_mln"), str(path))
-    return _read(source, Path(path), query, constants or {}, semantics, fold_case=fold_case, learned=learned)
+    model = _read(source, Path(path), query, constants or {}, semantics, fold_case=fold_case, learned=learned)
+    return replace(model, strict=strict)
 
 
 def _read(

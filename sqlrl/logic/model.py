@@ -33,7 +33,9 @@ class Model:
         Predicates named as open by the caller (`read_mln(..., query=...)`), beside those that the data open.
     semantics : {"exact", "alchemy"}
     learned : bool
-        True if a learner chose the weights: then other data may lack constants that its rules name. Not part of equality.
+        True if a learner chose the weights: then the constants of `types` are no closed lists on other data. Not part of equality.
+    strict : bool
+        True if constants of the rules that neither data nor `types` have are an error. Not part of equality, and not saved.
     """
 
     predicates: Mapping[str, Predicate]
@@ -42,6 +44,7 @@ class Model:
     query: frozenset[str] = frozenset()
     semantics: str = "exact"
     learned: bool = field(default=False, compare=False)
+    strict: bool = field(default=False, compare=False)
 
     def save(self, path: str | Path) -> None:
         """Save as `.mln` (templates written out clause by clause, named in the first line) or `.json`, by the ending of the path.

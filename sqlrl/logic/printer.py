@@ -102,7 +102,7 @@ def check_names(formula: Formula) -> None:
 
 def _check_variables(names: Iterable[str]) -> None:
     for name in names:
-        if not _IDENTIFIER.match(name) or name[0].isupper():
+        if not _IDENTIFIER.match(name.rstrip("'")) or name[0].isupper():
             problem = "expected letters, digits and '_', starting with a lower-case letter"
             raise ModelError(f"the language cannot write the variable name {name!r}: {problem}")
 
@@ -116,9 +116,10 @@ def format_predicate(predicate: Predicate) -> str:
     >>> format_predicate(Predicate("Next", (Argument("position"), Argument("position")), closed=True))
     '*Next(position, position)'
     """
+    capitals = predicate.closed or not predicate.name[:1].isupper()
     for i, name in enumerate((predicate.name, *predicate.types)):
-        # A type may have the name of the predicate, which alone may begin with a capital.
-        if not _IDENTIFIER.match(name) or (i and name[0].isupper()):
+        # A line with capitals in both is read as an atom with constants, unless a star begins it.
+        if not _IDENTIFIER.match(name) or (i and name[0].isupper() and not capitals):
             raise ModelError(f"the language cannot write the name {name!r} in {predicate}: rename it")
     return str(predicate)
 

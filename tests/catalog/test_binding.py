@@ -12,6 +12,7 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.choices import Choices
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, ScopeWarning, UnseenConstantWarning
 from sqlrl.logic.mln import parse_mln
@@ -143,7 +144,7 @@ def test_an_example_column_found_when_the_model_comes(catalog: Catalog) -> None:
 def test_atoms_that_tie_examples_together_are_refused(loaded: Catalog, text: str, message: str) -> None:
     name = "Same" if "Same" in text else "Good"
     with pytest.raises(CatalogError, match=message):
-        loaded.bind(parse_mln(text), training=True, query=[name])
+        loaded.bind(parse_mln(text), training=True, choices=Choices(query=[name]))
 
 
 def test_all_data_can_be_one_example(loaded: Catalog) -> None:
@@ -156,9 +157,11 @@ def test_all_data_can_be_one_example(loaded: Catalog) -> None:
 
 def test_predicates_without_data_are_listed_together(loaded: Catalog) -> None:
     text = TEXT + "\nWrd(bib)\nOther(bib)\nUnused(bib)\nWrd(b) ^ Other(b) => Field(b, f, p)"
-    with pytest.raises(CatalogError, match=r"without data: Other.*, Wrd; did you mean 'Word'\?.*drop="):
+    with pytest.raises(CatalogError, match=r"without data: Other.*, Wrd; did you mean 'Word'\?.*leave their rules out"):
         loaded.bind(parse_mln(text), training=True)
-    layout = loaded.bind(parse_mln(text), training=True, drop=["Wrd", "Other"])
+    with pytest.raises(CatalogError, match=r"Wrd; did you mean 'Word'\?.*drop= .*empty= .*hidden= "):
+        loaded.bind(parse_mln(text), training=False)
+    layout = loaded.bind(parse_mln(text), training=True, choices=Choices(drop=["Wrd", "Other"]))
     assert set(layout.predicates) == {"Word", "Next", "Field"}
 
 
@@ -169,14 +172,18 @@ def test_constants_that_the_data_do_not_have(loaded: Catalog, training: bool) ->
         CatalogError,
         match=r"'Titel' is no constant of field.*; did you mean 'title'(.|\n)*'p9' is no constant of position",
     ):
-        loaded.bind(model, training=training)
-    learned = replace(model, learned=True)
-    with pytest.raises(CatalogError, match="'Titel' is no constant"):
-        loaded.bind(learned, training=True)
+        loaded.bind(replace(model, strict=True), training=training)
+    with pytest.warns(UnseenConstantWarning, match=r"'Titel' of field \(<text>:\d\) is like 'title'\. They") as caught:
+        layout = loaded.bind(model, training=training)
+    assert "p9" not in str(caught[0].message)  # no more like p0 than p1 is
+    before = loaded.bind(parse_mln(TEXT), training=training)
+    # The field joins a global type; positions are those of the examples.
+    assert layout.types["field"].size == before.types["field"].size + 1
+    assert (layout.types["position"].size, layout.types["position"].of_rules) == (before.types["position"].size, 0)
     with pytest.warns(
         UnseenConstantWarning, match="2 constants of the model do not occur in these data: 'Titel', 'p9'"
     ):
-        loaded.bind(learned, training=False)
+        loaded.bind(replace(model, learned=True), training=training)
 
 
 def test_declared_constants_are_part_of_the_domain_and_bound_it(catalog: Catalog) -> None:
@@ -200,7 +207,7 @@ def test_declarations_that_contradict_the_data(loaded: Catalog) -> None:
     with pytest.raises(
         CatalogError, match="query= names predicates that the model does not declare: Fild; did you mean 'Field'"
     ):
-        loaded.bind(parse_mln(TEXT), training=True, query=["Fild"])
+        loaded.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Fild"]))
     closed = parse_mln(TEXT.replace("\nField(bib", "\n*Field(bib", 1))
     with pytest.raises(CatalogError, match="Field is declared closed"):
         loaded.bind(closed, training=True)
@@ -434,7 +441,7 @@ def test_examples_are_numbered_as_rows_name_them_from_left_to_right(catalog: Cat
 def test_the_named_argument_is_the_example(catalog: Catalog) -> None:
     catalog.load("Has", [("b1", "b2", "x"), ("b2", "b1", "y")], types=["bib", "bib", "word"], example=1)
     model = parse_mln("Has(bib, bib, word)\nGood(bib, word)\nHas(c, b, w) => Good(b, w)")
-    catalog.bind(model, training=True, query=["Good"])
+    catalog.bind(model, training=True, choices=Choices(query=["Good"]))
     atoms = 'from sqlrl."named_Has" select * order by all'
     assert catalog.engine.connection.sql(atoms).fetchall() == [("b1", "b2", "x"), ("b2", "b1", "y")]
     words = """select b.name, w.name from sqlrl."domain_word" d join sqlrl."dictionary_word" w using (id)

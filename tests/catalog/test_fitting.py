@@ -12,6 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.choices import Choices
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, SourceWarning, UnseenConstantWarning
@@ -51,12 +52,15 @@ def test_a_new_type_that_looks_like_another(catalog: Catalog) -> None:
     with pytest.raises(
         CatalogError, match=r"types \(persn\), in which 'persn' may be meant for 'person': load them again"
     ):
-        catalog.bind(parse_mln(TEXT), training=True, query=["Smokes"])
+        catalog.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Smokes"]))
     # What the message says helps.
     catalog.load("Smokes", [("Anna",)], types=["person"])
     with pytest.raises(LoadError, match=r"has the types \(person\), not \(place\), .* those loaded as fact from"):
         catalog.load("Smokes", [("Bob",)], types=["place"], given=True)
-    assert catalog.bind(parse_mln(TEXT), training=True, query=["Smokes"]).predicates["Smokes"].atom_count == 4
+    assert (
+        catalog.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Smokes"])).predicates["Smokes"].atom_count
+        == 4
+    )
 
 
 @pytest.mark.parametrize("evidence", [False, True])
@@ -181,7 +185,7 @@ def test_a_model_written_by_hand_must_know_its_constants(tmp_path: Path) -> None
     db.load("Friends", FRIENDS, types=("person", "person"))
     path = tmp_path / "hand.mln"
     path.write_text(NAMES)
-    model = read_mln(path, query=["Smokes"])
+    model = read_mln(path, query=["Smokes"], strict=True)
     for ask in (db.predict, db.count, db.ground, db.explain):
         with pytest.raises(CatalogError) as raised:
             ask(model)
@@ -189,7 +193,12 @@ def test_a_model_written_by_hand_must_know_its_constants(tmp_path: Path) -> None
         assert f"'Ann' is no constant of person ({path}:4); did you mean 'Anna'" in text
         assert f"'Xerxes' is no constant of person ({path}:6)" in text
         assert "constants={...}" in text
-        assert "read_mln(path, learned=True)" in text
+        assert "strict=True" in text
+    with pytest.warns(UnseenConstantWarning, match=r"'Ann' of person \(.*:4\) is like 'Anna'\. "):
+        assert db.predict(read_mln(path, query=["Smokes"])).atoms(every=True)["person"].to_pylist() == [
+            *("Anna", "Bob", "Chris", "Dan"),
+            *("Ann", "Xerxes"),
+        ]
     assert db.predict(read_mln(path, query=["Smokes"], constants={"Ann": "Anna", "Xerxes": "Dan"})).atoms().num_rows
 
 
@@ -207,9 +216,7 @@ def test_a_learned_model_counts_constants_that_new_data_lack(tmp_path: Path) -> 
         assert [w.filename for w in caught] == [__file__]
         assert "2 constants" in repr(prediction)
     with pytest.raises(CatalogError, match="'Ann' is no constant"):
-        db.predict(dataclasses.replace(model, learned=False))
-    with pytest.raises(CatalogError, match="'Ann' is no constant"):
-        db.bind(model, training=True)
+        db.predict(dataclasses.replace(model, strict=True))
 
 
 def test_learning_marks_the_model_as_learned(tmp_path: Path) -> None:
@@ -224,7 +231,8 @@ def test_learning_marks_the_model_as_learned(tmp_path: Path) -> None:
     found = []
     for ending in ("mln", "json"):
         learned.save(tmp_path / f"m.{ending}")
-        with pytest.warns(UnseenConstantWarning, match="do not occur in these data"):
+        # The class x is one of those that the model lists, since a rule and a template name it of the target.
+        with pytest.warns(UnseenConstantWarning, match="1 constant of the model does not occur in these data: 'a'"):
             prediction = new.predict(read_model(tmp_path / f"m.{ending}"), query=["Class"])
         found.append((prediction.unseen, prediction.objective))
     assert found[0] == found[1]

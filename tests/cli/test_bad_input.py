@@ -110,7 +110,6 @@ def test_an_error_names_the_place_and_ends_with_1(
         ["load", "x.duckdb", "--refresh", "--target"],
         ["load", "x.duckdb", "-e", "a.db", "-m", "a.mln", "--types", "t"],
         ["load", "x.duckdb", "P", "t.csv", "--duplicates", "keep"],
-        ["learn", "x.duckdb", "-m", "a.mln", "--missing", "allow"],
         ["learn", "x.duckdb", "-m", "a.mln", "--out", "folder.mln"],
         ["infer", "x.duckdb", "-m", "a.mln", "--method", "magic"],
         ["learn", "x.duckdb", "-m", "a.mln", "--out", "model.txt"],

@@ -210,8 +210,10 @@ def test_learning_with_unlabelled_atoms_is_refused() -> None:
     model = sqlrl.parse_mln(
         "Friends(person,person)\nSmokes(person)\nFriends(x,y) ^ Smokes(x) => Smokes(y)", query=("Smokes",)
     )
+    db = smokers()
+    db.load("Smokes", [("Anna",)], types=["person"], given=True)
     with pytest.raises(InputError, match="EM"):
-        sqlrl.AdaGrad().fit(smokers(), model)
+        sqlrl.AdaGrad().fit(db, model)
 
 
 def test_predicates_without_data_and_drop() -> None:

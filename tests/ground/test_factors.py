@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from sqlrl.ground.factors import MERGED, FactorCounts, factor_counts
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.mln import parse_mln
+from sqlrl.logic.rules import Expansions
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, ExistsLiteral, Literal, Term
 from sqlrl.plan.factors import count_factors
@@ -191,8 +192,10 @@ def test_other_examples_are_not_counted() -> None:
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.UnseenConstantWarning")
 def test_a_literal_about_an_unknown_constant_is_no_node() -> None:
     """Its atom is outside of the scope, so that the evidence makes it false and the others are the factor."""
-    text = "Next(p, p)\nIs(p)\nOn(p, p)\n1 Next(x, y) => Is(x) v On(Zoe, y)"
-    with bound(replace(parse_mln(text, query=("Is", "On")), learned=True), {"Next": FACTS["Next"]}) as program:
+    model = parse_mln("Next(p, p)\nIs(p)\nOn(p, p)\nNext(x, y) => Is(x) v On(+z, y)", query=("Is", "On"))
+    # What rules name belongs to the domain; what a template lists does not.
+    listed = replace(model.rules[0], expansions=Expansions(("z",), (("Zoe",),), (1.0,)))
+    with bound(replace(model, rules=(listed,), learned=True), {"Next": FACTS["Next"]}) as program:
         assert [use.bound.unknown for use in program.shapes.values()] == [{0}]
         for merged in (0, MERGED):
             found = factor_counts(Extent(program), merged=merged)

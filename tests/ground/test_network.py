@@ -6,6 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -246,20 +247,27 @@ def test_constants_that_new_data_lack_join_with_nothing() -> None:
     rows = (("sql", "Db"), ("lost", "Db"), ("sql", "Gone"), ("lost", "Gone"))
     rule = Rule(model.rules[0].formula, expansions=Expansions(("w", "t"), rows, (1.0, 2.0, 3.0, 4.0)))
     plain = parse_mln('Token(word, bib)\nTopic(bib, topic)\nToken("lost", b) v Topic(b, Gone)\nTopic(b, Gone)').rules
-    model = model.with_rules((rule, *plain))
+    facts: Facts = {"Token": [("sql", "B1"), ("net", "B1"), ("sql", "B2")]}
+    model = replace(model, learned=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with bound(model, {"Token": [("sql", "B1"), ("net", "B1"), ("sql", "B2")]}, example="bib") as program:
+        with bound(model.with_rules((rule,)), facts, example="bib") as program:
+            network = ground_network(Extent(program))
+            all_true = np.ones(len(network.atoms), dtype=bool)
+            # No atom has the topic Gone: the template lists it, and no rule names it.
+            assert counts(network, all_true).tolist() == [2, 2, 0, 2]
+        # Here a rule does. Words are those of the examples, whatever rules name.
+        with bound(model.with_rules((rule, *plain)), facts, example="bib") as program:
             network = ground_network(Extent(program))
             # Clauses of rules without + come first.
             assert network.total.tolist() == [2] * 6
             assert sql.groundings(Extent(program)).tolist() == [2] * 6
             none = np.zeros(len(network.atoms), dtype=bool)
             assert counts(network, none).tolist() == [0, 0, 0, 2, 0, 2]
-            assert counts(network, ~none).tolist() == [0, 0, 2, 2, 0, 2]
+            assert counts(network, ~none).tolist() == [2, 2, 2, 2, 2, 2]
             assert program.weights().tolist() == [0, 0, 1, 2, 3, 4]
             with program.shown(pa.table({"atom": network.atoms})) as everything:
-                assert sql.true_counts(Extent(program), sql.World(everything)).tolist() == [0, 0, 2, 2, 0, 2]
+                assert sql.true_counts(Extent(program), sql.World(everything)).tolist() == [2, 2, 2, 2, 2, 2]
 
 
 def test_templates_grow_window_by_window() -> None:

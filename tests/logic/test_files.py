@@ -296,7 +296,11 @@ def test_constants_that_are_words_of_the_language_are_read_back(name: str) -> No
     assert models_equal(parse_model(format_model(model)), model)
 
 
-def test_a_type_with_the_name_of_its_predicate_begins_with_no_capital_either(tmp_path: Path) -> None:
-    model = Model({"Size": Predicate("Size", (Argument("drug"), Argument("Size")))})
+def test_a_type_that_begins_with_a_capital_needs_a_predicate_that_does_not(tmp_path: Path) -> None:
+    """A line `Size(drug, Size)` would be an atom with a constant."""
+    arguments = (Argument("drug"), Argument("Size"))
     with pytest.raises(ModelError, match=r"cannot write the name 'Size' in Size\(drug, Size\)"):
-        save_model(model, tmp_path / "m.mln")
+        save_model(Model({"Size": Predicate("Size", arguments)}), tmp_path / "m.mln")
+    for predicate in (Predicate("size", arguments), Predicate("Size", arguments, closed=True)):
+        save_model(Model({predicate.name: predicate}), tmp_path / "m.mln")
+        assert read_model(tmp_path / "m.mln").predicates == {predicate.name: predicate}

@@ -168,7 +168,9 @@ def test_models_and_data_that_are_refused(db: sqlrl.Database) -> None:
     with pytest.raises(NotFittedError, match="has no clauses yet"):
         sqlrl.Likelihood().clauses()
     unlabelled = sqlrl.connect()
-    unlabelled.load("Word", [("d1", "good")], types=["doc", "word"])
+    unlabelled.load("Word", [("d1", "good"), ("d2", "good")], types=["doc", "word"])
+    # Of the atom that is not given nothing is known.
+    unlabelled.load("Liked", [("d1",)], types=["doc"], given=True)
     with pytest.raises(InputError, match="learning with unlabelled atoms"):
         sqlrl.Likelihood().fit(unlabelled, sqlrl.parse_mln(TEXT + "Word(d, w) => Liked(d)", query=["Liked"]))
 

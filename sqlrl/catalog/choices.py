@@ -1,0 +1,80 @@
+"""What the caller of a verb says of a model's predicates: which are left out, predicted, hidden, or empty."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
+from itertools import combinations
+
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.errors import CatalogError
+from sqlrl.logic.model import Model
+
+_REMEDIES = (
+    "Load them, name them in query= if they are to be predicted, or say what they are: drop= leaves out their rules, empty= takes "
+    "them as false, hidden= as open, to be inferred and not reported."
+)
+_WHEN_LEARNING = "Load them, those that are false from an empty table (with empty='allow'), or leave their rules out of the model (drop=)."
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Predicates by what a verb takes them for, beside what the model and the data say.
+
+    Rules with a predicate of `drop` are left out; one of `query` is open; one of `hidden` is open, too, but its atoms are not
+    reported; one of `empty` has no facts, and is false.
+
+    Examples
+    --------
+    >>> Choices(drop=["Rich"], query="Smokes").opened
+    frozenset({'Smokes'})
+    """
+
+    drop: Iterable[str] = ()
+    query: Iterable[str] = ()
+    hidden: Iterable[str] = ()
+    empty: Iterable[str] = ()
+
+    def __post_init__(self) -> None:
+        # What can be iterated over once may be asked for again; a single name is meant as one.
+        for each in fields(self):
+            given = getattr(self, each.name)
+            object.__setattr__(self, each.name, (given,) if isinstance(given, str) else tuple(given))
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The predicates that are open by choice."""
+        return frozenset((*self.query, *self.hidden))
+
+    def check(self, model: Model) -> None:
+        """Refuse names that the model does not declare, and two choices for one predicate."""
+        named = {each.name: dict.fromkeys(getattr(self, each.name)) for each in fields(self)}
+        for option, names in named.items():
+            unknown = [name for name in names if name not in model.predicates]
+            if unknown and option != "drop":  # whose names `drop_predicates` checks
+                like = did_you_mean(nearest_names(unknown[0], model.predicates))
+                raise CatalogError(
+                    f"{option}= names predicates that the model does not declare: {', '.join(unknown)}{like}"
+                )
+        for (one, names), (other, others) in combinations(named.items(), 2):
+            both = [name for name in names if name in others]
+            if both:
+                raise CatalogError(f"{', '.join(both)} cannot be in both {one}= and {other}=: choose one.")
+
+
+NONE = Choices()
+
+
+def refuse_missing(
+    used: Collection[str], loaded: Collection[str], openings: Mapping[str, object], choices: Choices, *, training: bool
+) -> None:
+    """Refuse predicates of rules that have neither data nor atoms, with what can be done about them."""
+    missing = sorted(set(used) - set(loaded) - set(openings) - set(choices.drop) - set(choices.empty))
+    if missing:
+        texts = [f"{name}{did_you_mean(nearest_names(name, set(loaded) - {name}))}" for name in missing]
+        raise CatalogError(
+            f"predicates of the model without data: {', '.join(texts)}. {_WHEN_LEARNING if training else _REMEDIES}"
+        )
+    filled = sorted(set(choices.empty) & set(loaded))
+    if filled:
+        raise CatalogError(f"empty= names predicates that have data: {', '.join(filled)}. Leave them out of it.")
