@@ -139,7 +139,7 @@ def _build(
             "types": {n: o.record.types for n, o in chosen.items()},
             # Where there are none, what an earlier version has built need not be built again.
             **({"named": key} if (key := constants.key()) else {}),
-            **({"empty": sorted(choices.empty)} if choices.empty else {}),
+            **({"empty": {n: model.predicates[n].types for n in choices.empty}} if choices.empty else {}),
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
         },
         sort_keys=True,

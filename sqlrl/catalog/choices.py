@@ -56,6 +56,15 @@ class Choices:
                 raise CatalogError(
                     f"{option}= names predicates that the model does not declare: {', '.join(unknown)}{like}"
                 )
+        asked = model.query | named["query"].keys()
+        if both := [name for name in named["empty"] if name in asked]:
+            raise CatalogError(
+                f"{', '.join(both)} is to be predicted, and cannot be empty: leave it out of empty=, or of the query."
+            )
+        if asked & named["hidden"].keys() and asked <= named["hidden"].keys():
+            raise CatalogError(
+                f"hidden= names all that is to be predicted, {', '.join(sorted(asked))}, so that nothing would be reported: leave one out."
+            )
         for (one, names), (other, others) in combinations(named.items(), 2):
             both = [name for name in names if name in others]
             if both:

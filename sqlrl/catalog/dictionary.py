@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import LoadWarning, warn
+from sqlrl.errors import CatalogError, LoadWarning, warn
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
@@ -266,6 +266,20 @@ def add_constants(store: Store, record: TypeRecord, constants: Iterable[str]) ->
         data = pa.table({"id": ids, "name": pa.array(new, pa.string())})
         store.insert(record.dictionary, data, ["id", "name"], f"extend the dictionary of {record.type}")
         store.save_type(replace(record, size=record.size + len(new)))
+
+
+def check_numbers(store: Store, record: TypeRecord, constants: Iterable[str], who: str) -> None:
+    """Refuse constants of a numeric type that are not written as its numbers are; `who` begins the error."""
+    with store.engine.attached(pa.table({"name": pa.array(sorted(constants), pa.string())})) as table:
+        written = numeric_name(column("name"))
+        other = exp.Or(this=exp.Is(this=written, expression=exp.null()), expression=written.copy().neq(column("name")))
+        query = exp.select(column("name"), named(written.copy(), "written")).from_(table).where(other)
+        rows = store.rows(query.order_by(column("name")).limit(1), f"look for what is no number in {record.type}")
+    for row in rows:
+        remedy = "correct it" if row["written"] is None else f"write {row['written']}"
+        raise CatalogError(
+            f"{who} {row['name']!r} of {record.type}, a type of numbers, which are not written so: {remedy}."
+        )
 
 
 def missing_constants(store: Store, record: TypeRecord, constants: Iterable[str]) -> list[str]:

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening
-from sqlrl.catalog.dictionary import Constants, clause_constants, missing_constants, numeric_name
+from sqlrl.catalog.dictionary import Constants, check_numbers, clause_constants, missing_constants
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, named, union_all
@@ -58,7 +57,7 @@ def named_constants(store: Store, model: Model) -> NamedConstants:
         listed, rules = dict.fromkeys(model.types.get(name, ())), mentioned.get(name, {})
         missing = set(missing_constants(store, types[name], [*listed, *rules]))
         if types[name].numeric:
-            _check_numbers(store, types[name], missing)
+            check_numbers(store, types[name], missing, "the model names")
         if lacking := [constant for constant in listed if constant in missing]:
             declared[name] = lacking
         if others := {c: rule for c, rule in rules.items() if c in missing and c not in listed}:
@@ -84,20 +83,6 @@ def _check_variables(of_rules: Constants) -> None:
                     f"{where}{format_formula(rule.formula)} has no variables, and no data the constant {name}: variables begin with a small "
                     f"letter, write {name.lower()}; if {name} is meant as a constant, list it in the model (type = {{...}})."
                 )
-
-
-def _check_numbers(store: Store, record: TypeRecord, constants: Iterable[str]) -> None:
-    """Refuse constants of a numeric type that are not written as its numbers are."""
-    with store.engine.attached(pa.table({"name": pa.array(sorted(constants), pa.string())})) as table:
-        written = numeric_name(column("name"))
-        other = exp.Or(this=exp.Is(this=written, expression=exp.null()), expression=written.copy().neq(column("name")))
-        query = exp.select(column("name"), named(written.copy(), "written")).from_(table).where(other)
-        rows = store.rows(query.order_by(column("name")).limit(1), f"look for what is no number in {record.type}")
-    for row in rows:
-        remedy = "correct it" if row["written"] is None else f"write {row['written']}"
-        raise CatalogError(
-            f"the model names {row['name']!r} of {record.type}, a type of numbers, which are not written so: {remedy}."
-        )
 
 
 def show_named(store: Store, constants: NamedConstants, local: Mapping[str, bool], source: ExampleSource) -> None:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.declarations import declare, list_constants
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.dictionary import check_numbers, did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.loading import register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions
@@ -78,12 +78,15 @@ def load_evidence(store: Store, evidence: Evidence, model: Model, options: Evide
     model = kept
     groups = _grouped(store, files, model, options)
     _check(groups, files, model, options)
+    before = {source.source for source in store.sources().values()}
     with store.writing():
         _make_room(store, groups, files, model, replacing=options.replace)
         declare(store, model)
         _list_constants(store, files)
         for (predicate, role), found in sorted(groups.items()):
             _load_group(store, predicate, role, [f.atom for f in found], files, given=options.given)
+        for address in sorted(before - {source.source for source in store.sources().values()}):
+            list_constants(store, address, {})
 
 
 def _without(file: _File, drop: Collection[str]) -> _File:
@@ -127,7 +130,9 @@ def _files(evidence: Evidence, model: Model) -> Iterator[_File]:
 def _grouped(store: Store, files: Sequence[_File], model: Model, options: EvidenceOptions) -> _Groups:
     """Return the atoms by predicate and role."""
     groups: dict[tuple[str, str], list[_Found]] = {}
-    opened = model.query | {name for name, record in store.predicates().items() if record.open}
+    # What an earlier model had open says nothing of these facts.
+    opened = model.query | {name for name, role in store.sources() if role in ("label", "given", "soft")}
+    opened |= {name for name, record in store.predicates().items() if record.scope is not None}
     for number, file in enumerate(files):
         for atom in file.atoms:
             hard = "label" if options.target else "given" if options.given and atom.predicate in opened else "fact"
@@ -275,6 +280,10 @@ def _list_constants(store: Store, files: Sequence[_File]) -> None:
     for file in files:
         for kind, constants in file.domains.items():
             listed.setdefault(kind, []).extend(constants)
+    types = store.types()
+    for kind, constants in listed.items():
+        if types[kind].numeric:
+            check_numbers(store, types[kind], constants, "evidence lists")
     list_constants(store, _address(files), listed)
 
 

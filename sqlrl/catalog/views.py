@@ -67,7 +67,9 @@ def _bound_rows(store: Store, record: PredicateRecord, facts: str) -> exp.Select
     if record.open:
         names = [*names, "truth", "given", "prior"]
     elif not names:
-        names = ["truth" if store.sources()[record.predicate, "fact"].signed else "present"]
+        # One that is taken as empty has no source.
+        source = store.sources().get((record.predicate, "fact"))
+        names = ["truth" if source is not None and source.signed else "present"]
     return exp.select(*map(column, names)).from_(store.table(facts))
 
 

@@ -22,6 +22,7 @@ _PHRASES = {
     "empty= takes them as false, hidden= as open, to be inferred and not reported": "--closed takes them as false, --open as open, to be inferred "
     "and not printed",
     "empty= names": "--closed names",
+    "leave it out of empty=, or of the query": "leave it out of --closed, or of --query",
     "hidden= and empty=: choose": "--open and --closed: choose",
     "Without strict=True": "Without --missing error",
     "call refresh()": "run `sqlrl load --refresh`",

@@ -158,16 +158,17 @@ class Inputs:
         from sqlrl.catalog.choices import Choices
         from sqlrl.catalog.dictionary import close_names, used_predicates
 
-        records = db.catalog.predicates()
-        loaded = {name for name, record in records.items() if record.rows or record.open}
+        sources = db.catalog.store.sources()
+        loaded = {name for (name, _), source in sources.items() if source.rows}
+        labelled = {name for name, role in sources if role in ("label", "given", "soft")}
         closed, hidden = split_names(self.closed), list(split_names(self.opened))
         Choices(hidden=hidden, empty=closed).check(model)
-        predicted = [name for name in closed if name in model.query or (name in loaded and records[name].open)]
+        predicted = [name for name in closed if name in labelled]
         if predicted:
             raise InputError(f"{', '.join(predicted)} cannot both be closed and predicted: leave it out of --closed")
         # One that has facts is closed as it is.
         closed = tuple(name for name in closed if name not in loaded)
-        silent = used_predicates(model) - loaded - model.query - {*closed, *hidden}
+        silent = used_predicates(model) - loaded - labelled - model.query - {*closed, *hidden}
         empty = [name for name in silent if self.evidence and model.predicates[name].closed]
         for name in sorted(silent - set(empty)) if inferred else ():
             near = close_names(name, loaded)

@@ -89,12 +89,16 @@ def _texts(values: Sequence[str]) -> Iterator[str]:
     """Yield what options that are repeated, hold commas, or name files say; a comma between parentheses belongs to an atom."""
     for value in values:
         text = Path(value).read_text(encoding="utf-8").replace("\n", ",") if is_file(value) else value
-        depth, start = 0, 0
+        depth, start, quoted = 0, 0, False
         for i, character in enumerate(f"{text},"):
+            if character == '"' and text[max(i - 1, 0) : i] != "\\":
+                quoted = not quoted
+            if quoted:
+                continue
             depth += (character == "(") - (character == ")")
             if character == "," and depth <= 0:
                 if part := text[start:i].strip():
                     yield part
                 start = i + 1
-        if depth > 0 and text[start:].strip():
+        if (depth > 0 or quoted) and text[start:].strip():
             yield text[start:].strip()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sqlrl
+from sqlrl.cli.queries import asked
 from sqlrl.errors import CatalogError, ParseError, SqlrlError, UnsupportedError
 from sqlrl.logic.evidence import parse_domains, parse_evidence
 from tests.cli.conftest import Run
@@ -95,7 +96,8 @@ def test_a_name_that_is_almost_that_of_facts_is_refused(run: Run, tmp_path: Path
         ),
         (["--open", "Lives"], 1, "--open names predicates that the model does not declare: Lives"),
         (["--open", "Live", "--closed", "Live"], 1, "Live cannot be in both --open and --closed: choose one"),
-        (["--closed", "Lit"], 1, "Lit cannot both be closed and predicted"),
+        (["--closed", "Lit"], 1, "Lit is to be predicted, and cannot be empty: leave it out of --closed"),
+        (["--open", "Lit"], 1, "--open names all that is to be predicted, Lit"),
         (["--closed", "Wired,Live"], 0, "3 query atoms"),
     ],
 )
@@ -318,3 +320,67 @@ def test_a_target_without_one_true_atom_is_learned_from_as_false(run: Run, lamps
     db.load("Lit", [("L1",)], types=["lamp"], given=True)
     with pytest.raises(SqlrlError, match="unlabelled atoms"):
         sqlrl.PSCG().fit(db, program)
+
+
+def test_what_an_earlier_call_took_a_predicate_for_is_forgotten(
+    run: Run, tmp_path: Path, lamps: tuple[Path, Path]
+) -> None:
+    model, evidence = lamps
+    file = tmp_path / "lamps.duckdb"
+    assert run("load", file, "--evidence", evidence, "--model", model).code == 0
+    asked = ("infer", file, "-m", model, "--query", "Lit", "--marginals", "--json")
+    opened = run(*asked, "--open", "Live").rows()
+    assert {row["lamp"]: row["probability"] for row in opened} == pytest.approx(enumerated(), abs=1e-5)
+    for _ in range(2):
+        assert {row["probability"] for row in run(*asked, "--closed", "Live").rows()} == {0.5}
+        assert run(*asked, "--open", "Live").rows() == opened
+    assert run(*asked).code == 1
+    db = sqlrl.connect()
+    program = sqlrl.parse_mln(LAMPS, query=["Lit"])
+    db.load_evidence(evidence, program)
+    db.marginals(program, hidden="Live")
+    more = tmp_path / "more.db"
+    more.write_text("Live(L1)\n")
+    db.load_evidence(more, program, given=True)
+    assert [info.name for info in db.bind(program).predicates.values() if info.open] == ["Lit"]
+
+
+def test_empty_predicates_of_any_arity() -> None:
+    db = sqlrl.connect()
+    db.load("Live", [("L1",), ("L2",)], types=["lamp"])
+    found = []
+    for declared, atom in [
+        ("Off()", "Off()"),
+        ("Off(lamp)", "Off(x)"),
+        ("Off(lamp, lamp)", "Off(x, x)"),
+        ("Off()", "Off()"),
+    ]:
+        text = f"Live(lamp)\nLit(lamp)\n{declared}\n1 Live(x) ^ !{atom} => Lit(x)"
+        rows = db.marginals(sqlrl.parse_mln(text, query=["Lit"]), empty=["Off"]).probabilities().to_pylist()
+        found.append([round(row["probability"], 6) for row in rows])
+    assert found == [[0.731059] * 2] * 4
+
+
+def test_lists_of_evidence_go_with_what_replaces_it_and_are_numbers_where_those_are_meant(tmp_path: Path) -> None:
+    one, other = tmp_path / "a.db", tmp_path / "b.db"
+    one.write_text("Live(L1)\nlamp = {L2, L3}\n")
+    other.write_text("Live(L4)\n")
+    program = sqlrl.parse_mln("Live(lamp)\nLit(lamp)\n1 Live(x) => Lit(x)", query=["Lit"])
+    db = sqlrl.connect()
+    db.load_evidence(one, program)
+    assert db.bind(program).types["lamp"].size == 3
+    db.load_evidence(other, program, replace=True)
+    assert db.bind(program).types["lamp"].size == 1
+    numbers = sqlrl.connect()
+    numbers.catalog.declare(program)
+    numbers.set_numeric("lamp")
+    one.write_text("Live(1)\nlamp = {2, 3.0}\n")
+    with pytest.raises(SqlrlError, match=r"evidence lists '3\.0' of lamp, a type of numbers.*write 3"):
+        numbers.load_evidence(one, program)
+
+
+def test_names_in_quotes_may_hold_what_divides_queries() -> None:
+    model = sqlrl.parse_mln(LAMPS)
+    found = asked(['Lit("a(b"), Live', 'Live("c, d)")'], model)
+    assert found.predicates == ("Lit", "Live")
+    assert [str(atom) for atom in found.atoms] == ['Lit("a(b")']
