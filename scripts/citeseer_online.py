@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from choosing import SIGMAS, Make, choose_sigma
 from citations import TOPICS, load_citeseer, read_ism, topic_folds
 from harness import Measured, Options, Row, publish, read_options, run_jobs
+from sigma_choice import SIGMAS, Make, choose_sigma
 
 import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation

@@ -71,6 +71,8 @@ class Options:
         The further options without a value that are given.
     numbers : dict of str to int
         What further options with a number say, by name.
+    files : dict of str to Path
+        What further options with a file say, by name; those not given are absent.
     """
 
     data: Path
@@ -85,6 +87,7 @@ class Options:
     chosen: Mapping[str, str] = field(default_factory=dict)
     more: frozenset[str] = frozenset()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     def console(self) -> Console:
         """Return the console for progress and messages."""
@@ -106,6 +109,7 @@ def read_options(
     choices: Mapping[str, Sequence[str]] | None = None,
     more: Mapping[str, str] | None = None,
     numbers: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> Options:
     """Read the options of a script; wrong ones end it with a message and status 2.
 
@@ -127,6 +131,8 @@ def read_options(
         Further options without a value by name, each with what it does.
     numbers : mapping of str to str, optional
         Further options with a number of at least 1 by name, each with what it does; the number is 1 where it is not given.
+    files : mapping of str to str, optional
+        Further options with a file by name, each with what it is.
 
     Returns
     -------
@@ -152,6 +158,8 @@ def read_options(
         parser.add_argument(f"--{name}", action="store_true", help=what)
     for name, what in (numbers or {}).items():
         parser.add_argument(f"--{name}", type=int, metavar="N", default=1, help=f"{what} (default 1)")
+    for name, what in (files or {}).items():
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=what)
     if choices:
         parser.add_argument("--processes", type=int, metavar="N", default=1, help="jobs at the same time (default 1)")
     given = parser.parse_args(arguments)
@@ -169,6 +177,7 @@ def read_options(
     return Options(
         Path(given.data), given.seed, given.quick, given.db, given.json, given.quiet, given.fold, given.plot,
         processes, found, frozenset(name for name in more or {} if getattr(given, name)), counts,
+        {name: getattr(given, name) for name in files or {} if getattr(given, name) is not None},
     )  # fmt: skip
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from choosing import SIGMAS, Make, choose_held_out
 from citations import TOPICS, load_citeseer, read_ism, topic_folds
 from harness import Measured, Options, Row, publish, read_options, run_jobs
+from sigma_choice import SIGMAS, Make, choose_held_out
 
 import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation

@@ -57,15 +57,22 @@ def smokers(people: int, seed: int) -> Problem:
         return db.ground(model), program.weights()
 
 
+def load_cse(folder: Path) -> tuple[sqlrl.Database, sqlrl.Model]:
+    """Return a database in memory with the evidence of the program tuffy/cse, and the program."""
+    model = sqlrl.read_mln(folder / "prog.mln", query=["advisedBy"], learned=True)
+    db = sqlrl.connect()
+    db.load_evidence(folder / "evidence.db", model, given=True, duplicates="drop", empty="allow")
+    loaded = {name for name, record in db.catalog.predicates().items() if record.rows or record.open}
+    fill_empty(db, model, sorted(model.predicates.keys() - loaded - model.query))
+    return db, model
+
+
 def cse(folder: Path) -> Problem:
     """Return the network of the program tuffy/cse."""
-    model = sqlrl.read_mln(folder / "prog.mln", query=["advisedBy"], learned=True)
-    with sqlrl.connect() as db, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constants of rules that the evidence does not mention
-        db.load_evidence(folder / "evidence.db", model, given=True, duplicates="drop", empty="allow")
-        loaded = {name for name, record in db.catalog.predicates().items() if record.rows or record.open}
-        fill_empty(db, model, sorted(model.predicates.keys() - loaded - model.query))
-        with db.program(model) as program:
+        db, model = load_cse(folder)
+        with db, db.program(model) as program:
             return db.ground(model), program.weights()
 
 

@@ -13,7 +13,7 @@ from sqlrl.cli.options import GROUNDING_LIMIT, Limit
 
 if TYPE_CHECKING:
     from sqlrl.database.predictions import Prediction
-    from sqlrl.solve.methods import Method as WorldMethod
+    from sqlrl.solve.methods import WorldMethod
 
 _SOLVER = "Solver"
 
@@ -26,12 +26,13 @@ class Method(StrEnum):
     """Solvers of the most probable world, and of probabilities."""
 
     auto = "auto"
+    full = "full"
+    cutting_plane = "cutting-plane"
     elimination = "elimination"
     cut = "cut"
     lp = "lp"
     cpsat = "cpsat"
     walksat = "walksat"
-    cutting_plane = "cutting-plane"
     exact = "exact"
     gibbs = "gibbs"
     mcsat = "mcsat"
@@ -41,9 +42,9 @@ How = Annotated[
     Method,
     typer.Option(
         "--method",
-        help="auto: for each component the cheapest that is exact: elimination, cut (a minimum cut), lp (where it proves its "
-        "rounded world), cpsat. cutting-plane: as auto, but grounds only what it needs. walksat: local search, proves nothing. "
-        "exact, gibbs, mcsat: of --marginals.",
+        help="auto: full or cutting-plane, by what would be grounded. full: grounds everything, then for each component the "
+        "cheapest that is exact: elimination, cut (a minimum cut), lp (where it proves its rounded world), cpsat. cutting-plane: "
+        "grounds only what it needs. walksat: local search, proves nothing. exact, gibbs, mcsat: of --marginals.",
         rich_help_panel=_SOLVER,
     ),
 ]

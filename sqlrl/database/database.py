@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace as with_values
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.exchange.wcnf import Dialect
     from sqlrl.solve.marginal import Method as MarginalMethod
-    from sqlrl.solve.methods import Method
+    from sqlrl.solve.methods import WorldMethod
 
 
 def connect(
@@ -1217,7 +1217,7 @@ class Database:
         examples: Any = None,
         into: str | None = None,
         replace: bool = False,
-        method: Method | Literal["cutting-plane"] = "auto",
+        method: WorldMethod = "auto",
         limit: int | None = GROUNDING_LIMIT,
         deterministic_limit: float | None = None,
         seed: int = 0,
@@ -1240,10 +1240,11 @@ class Database:
             A table to create with the true atoms of the open predicate (of several: `into`_predicate).
         replace : bool
             Whether tables of that name may be replaced.
-        method : {"auto", "elimination", "cut", "lp", "cpsat", "walksat", "cutting-plane"}
-            "auto" takes for each connected component the cheapest one that is exact for it; see `sqlrl.solve.mpe.mpe`.
-            "cutting-plane" finds the same optimum, but grounds only what some best world so far does not meet: for networks
-            that are too large to ground.
+        method : {"auto", "full", "cutting-plane", "elimination", "cut", "lp", "cpsat", "walksat"}
+            "full" grounds everything, and takes for each connected component the cheapest method that is exact for it; see
+            `sqlrl.solve.mpe.mpe`. "cutting-plane" finds the same optimum, but grounds only what some best world so far does not
+            meet. "auto" chooses between the two: large rules of which a first world violates little, such as transitivity over
+            candidate pairs, are cut, after counts that ground nothing (`sqlrl.solve.cutting_plane.Estimate`).
         limit : int or None
             The most ground clauses of one shape in a window, which is one example at least; of "cutting-plane": that a round may
             return. Also the most groundings that counting may enumerate, which "cutting-plane" and `keep` do where many positive

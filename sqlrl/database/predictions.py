@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ from sqlrl.wording import counted
 if TYPE_CHECKING:
     from sqlrl.database.why import Reasons
     from sqlrl.solve.exchange.solutions import Format
-    from sqlrl.solve.methods import Method
+    from sqlrl.solve.methods import Method, WorldMethod
 
 Window = tuple[IntArray, Network, MPEResult]
 
@@ -55,13 +55,12 @@ class Prediction(Inferred):
     network_atoms : NetworkAtoms
         The n query atoms and the helper atoms.
     network : Network or None
-        None if the examples were grounded in several windows, of which only one is held at a time.
+        None if the examples were grounded in several windows, of which only one is held at a time. Of cutting planes it has the
+        ground clauses that they needed.
     result : MPEResult
         Of all of them.
     options : mapping of str to object
         How it was found, as `sqlrl.run` keeps it.
-    partial : bool
-        Whether `network` lacks ground clauses that cutting planes did not need.
     unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
@@ -82,7 +81,6 @@ class Prediction(Inferred):
     network: Network | None
     result: MPEResult
     options: Mapping[str, Any]
-    partial: bool = False
 
     @property
     def status(self) -> Status:
@@ -284,42 +282,57 @@ def predict(
     asked: Query,
     destination: Destination,
     *,
-    method: Method | Literal["cutting-plane"],
+    method: WorldMethod,
     deterministic_limit: float | None,
     seed: int,
 ) -> Prediction:
     """Predict the most probable world by our solvers; `Database.predict` explains it."""
     from sqlrl.ground.oracle import ProgramOracle
-    from sqlrl.solve.cutting_plane import cutting_planes, recounted
-    from sqlrl.solve.methods import Method
+    from sqlrl.solve.cutting_plane import cutting_planes, estimate, recounted
+    from sqlrl.solve.methods import WorldMethod
     from sqlrl.solve.mpe import mpe
 
-    methods = (*get_args(Method), "cutting-plane")
-    if method not in methods:
-        raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, methods))}")
+    if method not in get_args(WorldMethod):
+        raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(WorldMethod)))}")
 
     def solve(asking: Inference) -> Iterator[Window]:
+        """Ground what is needed, and solve."""
+        oracle = None
+        if method == "cutting-plane":
+            oracle = ProgramOracle(asking.extent)
+        elif method == "auto":
+            oracle = chosen_oracle(asking)
+        yield from grounded(asking) if oracle is None else [cut(asking, oracle)]
+
+    def chosen_oracle(asking: Inference) -> ProgramOracle | None:
+        """Return what cutting planes ask, None where full grounding is better."""
+        oracle = ProgramOracle(asking.extent)
+        known = estimate(oracle, asking.program.weights())
+        if not known.partial:
+            return None
+        return ProgramOracle(asking.extent, whole=known.whole) if known.whole else oracle
+
+    def cut(asking: Inference, oracle: ProgramOracle) -> Window:
+        """Solve by cutting planes, all examples together."""
+        found = cutting_planes(oracle, asking.program.weights(), deterministic_limit=deterministic_limit, seed=seed)
+        network = recounted(oracle, found) if destination.keep else found.network
+        return asking.ids, network, found.result
+
+    def grounded(asking: Inference) -> Iterator[Window]:
         """Ground and solve window by window."""
-        assert method != "cutting-plane"
+        solver = cast("Method", "auto" if method == "full" else method)
         program = asking.program
         for window, network in divided(asking.extent, np.sort(asking.ids)):
             result = mpe(
-                network, program.weights(), method=method, deterministic_limit=deterministic_limit, seed=seed,
+                network, program.weights(), method=solver, deterministic_limit=deterministic_limit, seed=seed,
                 describe=describer(program, network),
             )  # fmt: skip
             yield window, network, result
             del network  # or else it would be there while the next is grounded
 
-    def cut(asking: Inference) -> Iterator[Window]:
-        """Ground and solve by cutting planes."""
-        oracle = ProgramOracle(asking.extent)
-        found = cutting_planes(oracle, asking.program.weights(), deterministic_limit=deterministic_limit, seed=seed)
-        yield asking.ids, recounted(oracle, found) if destination.keep else found.network, found.result
-
     options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
     # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
-    cutting = method == "cutting-plane"
-    return _predicted(session, asked, destination, cut if cutting else solve, options, partial=cutting)
+    return _predicted(session, asked, destination, solve, options, listed=method != "cutting-plane")
 
 
 @verb
@@ -356,10 +369,10 @@ def _predicted(
     solve: Callable[[Inference], Iterator[Window]],
     options: Mapping[str, Any],
     *,
-    partial: bool = False,
+    listed: bool = True,
 ) -> Prediction:
-    """Write and keep the world that `solve` finds for some examples; with `partial` it grounds only what it needs."""
-    with inference(session, asked, destination, "predicting", listed=not partial) as asking:
+    """Write and keep the world that `solve` finds for some examples; with `listed` it may list every ground clause."""
+    with inference(session, asked, destination, "predicting", listed=listed) as asking:
         if destination.keep:
             check_any_world(asking.extent)
         found = put_together(solve(asking), asking.task, examples=len(asking.ids), counted=destination.keep)
@@ -370,7 +383,6 @@ def _predicted(
             network=found.network,
             result=found.result,
             options=options,
-            partial=partial,
         )
         return asking.deliver(prediction, lambda: _keep(prediction, found.counts, asking.program))
 

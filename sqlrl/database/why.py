@@ -19,17 +19,23 @@ from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, Network
+from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.mentions import AtomKey
 from sqlrl.plan.sources import argument_columns, table
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
 from sqlrl.solve.alternatives import flipped
+from sqlrl.solve.cutting_plane import flipped_by_rounds
 from sqlrl.solve.methods import Options
 from sqlrl.solve.weighted import weigh
 
 if TYPE_CHECKING:
     from sqlrl.database.predictions import Prediction
+
+ROUNDS, PATIENCE = 20, 1.0
+"""What a margin is worth: rounds of cutting planes, and CP-SAT's deterministic seconds for a component; then it is a bound. Reasons
+are asked for one atom at a time, and whoever asks looks at the screen."""
 
 FOR, AGAINST, NEUTRAL = "for", "against", "neutral"
 
@@ -56,6 +62,8 @@ class Reasons:
         chosen anew; infinite if no world has the other value.
     gap : float
         The margin is off by no more than this; infinite where nothing is proved.
+    at_least : bool
+        Whether the margin is a lower bound: finding it was given up.
 
     Examples
     --------
@@ -79,12 +87,13 @@ class Reasons:
     contribution: float
     margin: float
     gap: float
+    at_least: bool = False
 
     @property
     def title(self) -> str:
         """The atom, its predicted value and its margin in one line."""
         value = "true" if self.truth else "false"
-        return f"{self.atom} is predicted {value}; {margin_text(self.margin, self.gap)}"
+        return f"{self.atom} is predicted {value}; {margin_text(self.margin, self.gap, at_least=self.at_least)}"
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.table!r}"
@@ -93,17 +102,21 @@ class Reasons:
         return markup.paragraph(self.title) + self.table._repr_html_()
 
 
-def margin_text(margin: float, gap: float) -> str:
+def margin_text(margin: float, gap: float, *, at_least: bool = False) -> str:
     """Return a margin in words, with what is proved about it.
 
     Examples
     --------
     >>> margin_text(1.5, 1e-15), margin_text(1.5, 0.25), margin_text(1.5, math.inf), margin_text(math.inf, 0.0)
     ('margin 1.5', 'margin 1.5, off by at most 0.25', 'margin 1.5, not proved', 'no world has the other value')
+    >>> margin_text(1.5, math.inf, at_least=True)
+    'margin 1.5 or more: finding it would take longer'
     """
     if math.isinf(margin):
         return "no world has the other value"
     text = f"margin {cell_text(margin)}"
+    if at_least:
+        return f"{text} or more: finding it would take longer"
     if math.isinf(gap):
         return f"{text}, not proved"
     return text if gap <= 1e-6 * max(1.0, abs(margin)) else f"{text}, off by at most {gap:.3g}"
@@ -126,12 +139,12 @@ def why(prediction: Prediction, atom: str, *, example: str | None, neutral: bool
     key = find_atom(session.catalog, prediction.layout, atom, atoms.visible, example)
     limit, seed = prediction.options.get("deterministic_limit"), prediction.options.get("seed", 0)
     with session.console.progress("explaining"), prediction.held() as (program, chosen):
-        if network is None or prediction.partial:
+        if network is None:
             # Examples are independent: its own says all that there is to say.
             with Extent(program).only(np.array([key.columns["example"]])) as one:
                 network = ground_network(one)
             world = world[np.searchsorted(atoms.ids, network.atoms)]
-        options = Options(deterministic_limit=limit, seed=seed)
+        options = Options(deterministic_limit=PATIENCE if limit is None else min(limit, PATIENCE), seed=seed)
         found = reasons(
             program, network, world, key, gap=prediction.gap, options=options, examples=chosen, neutral=neutral
         )
@@ -154,12 +167,14 @@ def reasons(
     """Explain the value of an atom in a world.
 
     `program` is expanded over the examples. `network` has n atoms, of which `key` is one; `world` is bool of shape (n,), and no
-    world scores more than `gap` above it. `options` say how the margin is found; with `neutral` the ground clauses that other
-    literals decide are listed, too.
+    world scores more than `gap` above it. A partial network has what cutting planes needed until `world` was the best one.
+    `options` say how the margin is found; with `neutral` the ground clauses that other literals decide are listed, too.
     """
     atom = int(np.searchsorted(network.atoms, key.atom))
     defining = np.array([program.features[f].rule is None for f in program.feature_of], dtype=bool)
-    after = with_helpers(network, defining, world, atom)
+    oracle = _oracle(program, examples) if network.partial else None
+    defined = network if oracle is None or not network.helper.any() else oracle.start()
+    after = with_helpers(defined, defining, world, atom)
     changed = network.atoms[(after != world) & network.helper].tolist()
     keys = [key, *_helper_keys(program, changed)]
     found = clauses_of_atoms(Extent(program, examples), keys, TwoWorlds(network.atoms, world, after))
@@ -181,10 +196,24 @@ def reasons(
     total = math.fsum(row.contribution for row in rows if math.isfinite(row.contribution))
     if any(math.isinf(row.contribution) for row in rows):
         total = math.inf
-    other = flipped(weigh(network, weights), world, atom, options)
+    if oracle is None:
+        other = flipped(weigh(network, weights), world, atom, options)
+    else:
+        limit, seed = options.deterministic_limit, options.seed
+        other = flipped_by_rounds(
+            oracle, network, weights, world, atom, rounds=ROUNDS, deterministic_limit=limit, seed=seed
+        )
     shown = [row for row in rows if neutral or row.side != NEUTRAL]
+    if not other.complete:
+        return Reasons(name, bool(world[atom]), _table(shown), total, other.least, math.inf, at_least=True)
     unsure = 0.0 if math.isinf(other.behind) else max(gap, other.gap)
     return Reasons(name, bool(world[atom]), _table(shown), total, other.behind, unsure)
+
+
+def _oracle(program: Program, examples: TableName | None) -> ProgramOracle:
+    """Return what grounds what worlds do not meet; it has all definitions of helper atoms from the start."""
+    shapes = {x.shape for bound in program.features if bound.rule is None for x in bound.instances}
+    return ProgramOracle(Extent(program, examples), check=False, whole=shapes)
 
 
 _ORDER = {FOR: 0, AGAINST: 1, NEUTRAL: 2}

@@ -116,6 +116,8 @@ class Network:
     hard_units : int64 array, shape (h, 2)
         (local clause, signed local atom as in `literals`) of each hard ground clause with one literal. Local clause
         -1: no clause says so, but a given atom of the same block is true.
+    partial : bool
+        Whether it lacks ground clauses that nobody has asked for so far.
 
     Examples
     --------
@@ -145,6 +147,7 @@ class Network:
     block_exact: BoolArray
     helper: BoolArray
     hard_units: IntArray
+    partial: bool = False
 
     @property
     def network_atoms(self) -> NetworkAtoms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,19 +12,24 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer
+from sqlrl.engine.nodes import column, integer, named, star_count, subquery
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
-from sqlrl.ground.counts import Counts, check_count, run_counts, violated_by_evidence
+from sqlrl.ground.counts import Counts, check_count, check_limit, run_counts, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, ground_clauses
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
 from sqlrl.ground.program import Extent, ShapeUse
-from sqlrl.ground.rows import AtomIndex, by_clause, in_order
-from sqlrl.plan.bounds import enumerated
+from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order
+from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.counting import count_violated
+from sqlrl.plan.grounding import GroundingQuery, ground
+from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import World, table
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, unsatisfied
+
+LITTLE = 1_000
+"""So many ground clauses of a shape are not counted, which takes about as long as grounding them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,8 @@ class ProgramOracle:
     r"""Answers for a program what `sqlrl.solve.cutting_plane.ClauseOracle` asks.
 
     The extent's limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may
-    enumerate. `check` says whether to refuse evidence that violates a hard clause or a block by itself.
+    enumerate. `check` says whether to refuse evidence that violates a hard clause or a block by itself. Shapes that are `whole`
+    are grounded at the start, and rounds do not ask for them.
 
     Examples
     --------
@@ -54,15 +60,19 @@ class ProgramOracle:
     [8, 1]
     """
 
-    def __init__(self, extent: Extent, *, check: bool = True) -> None:
-        self.extent, self.program, self.check = extent, extent.program, check
-        self._world = extent.program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
+    def __init__(self, extent: Extent, *, check: bool = True, whole: Collection[Hashable] = ()) -> None:
+        self.extent, self.program, self.check, self.whole = extent, extent.program, check, frozenset(whole)
         self._planned: dict[bytes, list[_Queries]] = {}
+
+    @cached_property
+    def _world(self) -> TableName:
+        """The scratch table of the atoms that are true in a world."""
+        return self.program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
 
     # ---- what cutting planes ask ----------------------------------------------------------------------------
 
     def start(self) -> Network:
-        """Return the network with the ground clauses of one open literal alone.
+        """Return the network with the ground clauses of one open literal alone, and those of whole shapes.
 
         Errors are those of `sqlrl.ground.grounding.ground_network`.
         """
@@ -73,11 +83,27 @@ class ProgramOracle:
         atoms = read_atoms(self.extent)
         evidence = violated_by_evidence(self.extent)
         pipeline = Pipeline(self.extent, AtomIndex(atoms.ids), evidence)
-        pieces = [rows for each in plans(self.extent, few) for rows in pipeline.rows(each)]
-        network = assemble(self.extent, atoms, pieces, evidence)
+        pieces: list[Rows] = []
+        for each in plans(self.extent, self._first):
+            if each.use.shape in self.whole:
+                check_limit(self.extent, each.use)
+            pieces += pipeline.rows(each)
+        network = replace(assemble(self.extent, atoms, pieces, evidence), partial=True)
         if self.check:
             check_evidence(self.extent, network)
         return network
+
+    def _first(self, bound: BoundShape, examples: TableName | None) -> GroundingQuery | None:
+        """Plan what the start has of a shape."""
+        return ground(bound, examples) if bound.shape in self.whole else few(bound, examples)
+
+    @cached_property
+    def complete(self) -> BoolArray:
+        """The clauses all of whose ground clauses `start` returns, shape (m,)."""
+        program = self.program
+        later = {use.shape for use in self._uses() if may_be_long(use.bound) and use.shape not in self.whole}
+        found = [all(x.shape not in later for x in program.features[f].instances) for f in program.feature_of]
+        return np.array(found, dtype=np.bool_)
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network whose rows are the ground clauses of two literals or more that a world does not meet.
@@ -146,13 +172,37 @@ class ProgramOracle:
         return describer(self.program, self._network)(clause, literals)
 
     @cached_property
-    def size(self) -> int:
-        """A bound on the number of ground clauses of two literals or more: what their joins enumerate, counted in SQL."""
-        program, found = self.program, 0
+    def sizes(self) -> dict[Hashable, int]:
+        """Bounds on the number of ground clauses of two literals or more, by shape: what joins enumerate.
+
+        It is counted in SQL where the sizes of domains do not say that it is little.
+        """
+        found = dict[Hashable, int]()
         for use in self._uses():
             if may_be_long(use.bound):
+                most = domain_bound(use.bound) * self.program.clauses_of(use)
+                if most <= LITTLE:
+                    found[use.shape] = most
+                    continue
                 query = enumerated(use.bound, self.extent.examples)[0].query
-                found += sum(n for _, n in run_counts(program, use, query))
+                found[use.shape] = sum(n for _, n in run_counts(self.program, use, query))
+        return found
+
+    def unmet(
+        self, world: BoolArray, wanted: npt.NDArray[np.int8], most: Mapping[Hashable, int]
+    ) -> dict[Hashable, int]:
+        """Return, by shape, how many ground clauses a world does not meet; of more than `most` one more.
+
+        Rows that merge count each, and those whose literals merge into one count, too.
+        """
+        self._show(world)
+        found = dict.fromkeys(self.sizes, 0)
+        for each in (x.unsatisfied for x in self._round(wanted)):
+            shape, times = each.use.shape, max(len(each.clauses), 1)
+            rows = subquery(exp.select(integer(1)).from_(subquery(each.plan.query, "u")).limit(most[shape] + 1), "m")
+            query = exp.select(named(star_count(), "n")).from_(rows)
+            data = self.program.engine.fetch(query, step=f"count what a world does not meet of {shape}")
+            found[shape] += times * int(data.column(0)[0].as_py())
         return found
 
     def opened(self) -> Counts:
@@ -196,7 +246,7 @@ class ProgramOracle:
         return self._planned[key]
 
     def _plan(self, use: ShapeUse, wanted: npt.NDArray[np.int8]) -> Iterator[_Queries]:
-        if not may_be_long(use.bound):
+        if use.shape in self.whole or not may_be_long(use.bound):
             return
         if use.parameters is not None:
             tables = self._by_wish(use.parameters, wanted)

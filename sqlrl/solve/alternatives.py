@@ -20,12 +20,13 @@ class Other:
 
     It scores `behind` less than the given world (log-odds): negative if it scores more, infinite if there is none. No world
     that differs is behind by less than `behind - gap`; the gap is infinite if nothing is known but that the given world is a
-    most probable one.
+    most probable one. With `complete` False the world may violate ground clauses that nobody looked at, and be behind by more.
     """
 
     world: BoolArray
     behind: float
     gap: float
+    complete: bool = True
 
     @property
     def least(self) -> float:

@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from sqlrl.errors import InfeasibleError
 from sqlrl.ground.network import BLOCK
-from sqlrl.solve.components import Component, block_members, row_literals
+from sqlrl.solve.components import Component, block_members, row_literals, split
 from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver, run_solver
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.structure import Structure
@@ -82,6 +82,12 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
         else:
             core = [a for a in rest if a in set(smaller)]
     return [ground[z - k] for z in sorted(needed)]
+
+
+def conflict_of(structure: Structure, atom: int, *, describe: Describe | None = None, seed: int = 0) -> ConflictError:
+    """Return the error about the component of a local atom, which has no world; `describe` as in `conflict_error`."""
+    number = structure.component[structure.variables.of_atom[[atom]]]
+    return conflict_error(structure, next(split(structure, number)), describe=describe, seed=seed)
 
 
 def conflict_error(

@@ -6,20 +6,24 @@ Riedel, "Improving the accuracy and efficiency of MAP inference for Markov logic
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.solve.alternatives import Other
+from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, weighted_score
+from sqlrl.solve.growth import Growth
+from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.presolve import presolve
-from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.result import Choice, MPEResult, UnsolvedError
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
+from sqlrl.solve.result import Choice, MPEResult, SolverReport, UnsolvedError, status_of
+from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
 from sqlrl.solve.weighted import FREE, weigh
 from sqlrl.wording import counted
 
@@ -31,11 +35,16 @@ class ClauseOracle(Protocol):
     """A network of n atoms and m clauses that stays where it is."""
 
     def start(self) -> Network:
-        """Return it without ground clauses of two literals or more."""
+        """Return it without ground clauses of two literals or more, but for those of complete clauses."""
+        ...
+
+    @property
+    def complete(self) -> BoolArray:
+        """The clauses all of whose ground clauses `start` returns, shape (m,); no round has to ask for them."""
         ...
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return it with the ground clauses of two literals or more that a world of shape (n,) does not meet.
+        """Return it with the ground clauses of two literals or more that a world of shape (n,) does not meet, incomplete clauses' alone.
 
         `wanted`, of shape (m,), is 1 for the clause's ground clauses that are violated, -1 for those that are satisfied, 0 for
         none. The rows are distinct (no clause has the same literals twice) and have their full multiplicities.
@@ -63,9 +72,81 @@ class ClauseOracle(Protocol):
         ...
 
     @property
-    def size(self) -> int:
-        """At most so many ground clauses of two literals or more there are."""
+    def sizes(self) -> Mapping[Hashable, int]:
+        """At most so many ground clauses of two literals or more there are, shape by shape."""
         ...
+
+    def unmet(
+        self, world: BoolArray, wanted: npt.NDArray[np.int8], most: Mapping[Hashable, int]
+    ) -> Mapping[Hashable, int]:
+        """Return how many ground clauses `unsatisfied` would return of each shape; more than `most` are as good as one more."""
+        ...
+
+
+# ---- whether it is worth it --------------------------------------------------------------------------
+
+SMALL = 20_000
+"""So many ground clauses of a shape are grounded at once: the queries of rounds cost some milliseconds each, too."""
+
+SHARE = 0.25
+"""A shape of whose ground clauses the first world does not meet more than this share is grounded as a whole: rounds would come
+to most of them, and solve what they have so far each time."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of a network before it is grounded: for each shape how many ground clauses of two literals or more it has at
+    the most, and how many of them the first world does not meet, the best one of ground clauses of one literal alone.
+
+    Examples
+    --------
+    >>> transitivity, field = "Same v Same v Same", "Field v Same"
+    >>> estimate = Estimate({transitivity: 5_000_000, field: 30_000}, {transitivity: 1_200, field: 25_000})
+    >>> estimate.whole, estimate.partial
+    (frozenset({'Field v Same'}), True)
+    >>> Estimate({field: 30_000}, {field: 25_000}).partial
+    False
+    """
+
+    sizes: Mapping[Hashable, int]
+    unmet: Mapping[Hashable, int]
+
+    @property
+    def whole(self) -> frozenset[Hashable]:
+        """The shapes that are better grounded as a whole."""
+        return frozenset(x for x, size in self.sizes.items() if size <= SMALL or self.unmet[x] > SHARE * size)
+
+    @property
+    def small(self) -> bool:
+        """Whether there is little to leave out."""
+        return sum(self.sizes.values()) <= SMALL * len(self.sizes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether cutting planes are worth it: they would leave out more than half of the ground clauses."""
+        if self.small:
+            return False
+        left = sum(size - self.unmet[x] for x, size in self.sizes.items() if x not in self.whole)
+        return 2 * left > sum(self.sizes.values())
+
+
+def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> Estimate:
+    """Count, without grounding it, what decides how a network is best grounded.
+
+    `weights` are as for `cutting_planes`, as are the errors.
+    """
+    sizes = oracle.sizes
+    known = Estimate(sizes, sizes)
+    if known.small:
+        return known
+    network = oracle.start()
+    soft = soft_weights(network, weights)
+    first = mpe(network, soft, describe=oracle.describe)
+    most = {shape: int(SHARE * size) for shape, size in sizes.items()}
+    return Estimate(sizes, oracle.unmet(first.world, wanted(network, soft), most))
+
+
+# ---- rounds ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +170,7 @@ def cutting_planes(
     r"""The most probable world of a network that is grounded no further than needed.
 
     `weights`, in log-odds, has shape (m,); entries of hard clauses are ignored, clauses of weight 0 never grounded. The limit,
-    the seed and the errors are those of `solve.mpe.mpe`, in every round.
+    the seed and the errors are those of `solve.mpe.mpe`, in every round. A round solves the components that gained ground clauses.
 
     Notes
     -----
@@ -104,89 +185,166 @@ def cutting_planes(
     >>> found.result.world.tolist(), found.result.objective, found.result.status.value, found.rounds
     ([True, True, True], 10.25, 'optimal', 2)
     """
-    run = _Run(oracle, weights, deterministic_limit, seed)
-    run.solve()
-    return run.result()
+    begun = time.perf_counter()
+    network = oracle.start()
+    run = _Run(oracle, network, weights, Growth(len(network.atoms)), deterministic_limit, seed)
+    oracle.check_counts(run.asked)
+    run.grounding = time.perf_counter() - begun
+    try:
+        run.solve(np.ones(len(network.atoms), dtype=np.bool_))
+    except UnsatisfiableError as error:
+        structure = compile_network(run.network)
+        raise conflict_of(structure, error.atom, describe=oracle.describe, seed=seed) from None
+    return run.result(begun)
+
+
+def flipped_by_rounds(
+    oracle: ClauseOracle,
+    network: Network,
+    weights: npt.ArrayLike,
+    world: BoolArray,
+    atom: int,
+    *,
+    rounds: int | None = None,
+    deterministic_limit: float | None = None,
+    seed: int = 0,
+) -> Other:
+    r"""The best world in which one atom has the other truth value, of a network that is grounded no further than needed.
+
+    `network` is what cutting planes grounded until `world`, of shape (n,), was the best one. So only the component of the atom is
+    solved, and what its new worlds do not meet is grounded, too. After so many `rounds`, if that is limited, the answer is
+    incomplete.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.oracle import ProgramOracle
+    >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
+    >>> oracle = ProgramOracle(Extent(program))
+    >>> found = cutting_planes(oracle, program.weights())
+    >>> flipped_by_rounds(oracle, found.network, program.weights(), found.result.world, 2).behind
+    0.5
+    """
+    forced = np.array([[-1, -(atom + 1) if world[atom] else atom + 1]])
+    held = replace(network, hard_units=np.concatenate([network.hard_units, forced]))
+    run = _Run(oracle, held, weights, Growth(len(world), world), deterministic_limit, seed)
+    changed = np.zeros(len(world), dtype=np.bool_)
+    changed[atom] = True
+    try:
+        complete = run.solve(changed, rounds)
+    except UnsatisfiableError:
+        return Other(world, np.inf, 0.0)
+    other = run.growth.world
+    free = weigh(replace(run.network, hard_units=network.hard_units), run.soft)
+    inside = with_components(free, changed | (other != world))
+    part = select(free, inside)
+    behind = part.score(world[inside]) - part.score(other[inside])
+    gap = free.rounding + run.growth.rounding + float(run.growth.excess.sum())
+    return Other(other, behind, gap, complete)
 
 
 class _Run:
-    # One call of cutting_planes: the network so far, its best world, and where the time went.
+    # A network that grows by what its best world does not meet, from the best world that it has, and where the time went.
 
-    def __init__(self, oracle: ClauseOracle, weights: npt.ArrayLike, limit: float | None, seed: int) -> None:
-        self.begun = time.perf_counter()
-        self.oracle, self.limit, self.seed = oracle, limit, seed
-        self.network = network = oracle.start()
+    def __init__(
+        self,
+        oracle: ClauseOracle,
+        network: Network,
+        weights: npt.ArrayLike,
+        growth: Growth,
+        limit: float | None,
+        seed: int,
+    ) -> None:
+        self.oracle, self.network, self.growth = oracle, network, growth
+        self.limit, self.seed = limit, seed
         self.soft = soft_weights(network, weights)
-        self.wanted = np.where(network.hard, 1, np.sign(self.soft * network.sign)).astype(np.int8)
-        oracle.check_counts(self.wanted < 0)
-        self.grounding, self.rounds = time.perf_counter() - self.begun, 0
-        self.last: MPEResult | None = None
+        self.wanted = wanted(network, self.soft)
+        self.weighted = weigh(network, self.soft)
+        self.grounding, self.rounds = 0.0, 0
 
-    def solve(self) -> None:
-        """Ground and solve in turn until the best world meets all that is not grounded."""
+    @property
+    def asked(self) -> BoolArray:
+        """The clauses whose ground clauses fail where they are not there: their counts are the oracle's."""
+        return np.asarray((self.wanted < 0) & ~self.oracle.complete, dtype=np.bool_)
+
+    def solve(self, changed: BoolArray, rounds: int | None = None) -> bool:
+        """Ground and solve in turn until the best world meets all that is not grounded, from the atoms whose components changed.
+
+        Returns False if the rounds were too few; then the world is the best one of a network that lacks what it does not meet.
+        """
         # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
         # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
         # CP-SAT needs more, the pairs among the atoms that presolve leaves are grounded too.
         patience = PATIENCE if self.limit is None else min(PATIENCE, self.limit)
-        limit: float | None = patience
-        pairs = False
+        quick = Options(deterministic_limit=patience, seed=self.seed, prove=False)
+        options = quick
         while True:
-            self.last = result = self._best(limit)
-            proved = result.gap <= result.report.precision
-            pairs = pairs or not proved
-            if self._ground(result.world, pairs=pairs):
-                limit, self.rounds = patience, self.rounds + 1
-            elif proved or limit == self.limit:
-                return
+            self._best(changed, options)
+            solved = self.network
+            changed = self._ground()
+            if changed.any():
+                if self.rounds == rounds:
+                    self.network = solved
+                    return False
+                options, self.rounds = quick, self.rounds + 1
+            elif self.growth.proved or options.prove:
+                return True
             else:
-                limit = self.limit
+                changed, options = (
+                    self.growth.unproved(self.weighted),
+                    replace(quick, deterministic_limit=self.limit, prove=True),
+                )
 
-    def _best(self, limit: float | None) -> MPEResult:
-        start = None if self.last is None else self.last.world
+    def _best(self, changed: BoolArray, options: Options) -> None:
         try:
-            return mpe(
-                self.network, self.soft, start=start, deterministic_limit=limit, seed=self.seed, describe=self.oracle.describe
-            )  # fmt: skip
+            self.growth.solve(self.weighted, changed, options)
         except UnsolvedError:
-            if limit == self.limit:
+            if options.deterministic_limit == self.limit:
                 raise
-            return self._best(self.limit)
+            self._best(changed, replace(options, deterministic_limit=self.limit))
 
-    def _ground(self, world: BoolArray, *, pairs: bool) -> bool:
-        # Add what the world does not meet; False if that is all there.
-        begun, size = time.perf_counter(), len(self.network.row_clause)
-        self.network = add_rows(self.network, self.oracle.unsatisfied(world, self.wanted))
-        if pairs:
-            self.network = add_rows(self.network, self.oracle.among(self._undecided(), self.wanted))
+    def _ground(self) -> BoolArray:
+        # Add what the world does not meet; the atoms of what was not there.
+        begun = time.perf_counter()
+        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(self.growth.world, self.wanted))
+        if not self.growth.proved:
+            pairs = self.oracle.among(self._undecided(), self.wanted)
+            self.network, more = add_rows(self.network, pairs)
+            changed |= more
+        if changed.any():
+            self.weighted = weigh(self.network, self.soft)
         self.grounding += time.perf_counter() - begun
-        return len(self.network.row_clause) > size
+        return changed
 
     def _undecided(self) -> BoolArray:
-        try:
-            value, _ = presolve(weigh(self.network, self.soft))
-        except UnsatisfiableError:  # the next round says which hard clauses cannot all hold
-            return np.zeros(len(self.network.atoms), dtype=np.bool_)
-        return np.asarray(value == FREE, dtype=np.bool_)
+        # The atoms that presolve leaves of the components without a proof.
+        value, _ = presolve(self.weighted)
+        return np.asarray((value == FREE) & self.growth.unproved(self.weighted), dtype=np.bool_)
 
-    def result(self) -> Cutting:
+    def result(self, since: float) -> Cutting:
         """Return the world with its counts and score in the whole network."""
-        assert self.last is not None
-        world, report, begun = self.last.world, self.last.report, time.perf_counter()
-        solving = begun - self.begun - self.grounding
+        growth, weighted, begun = self.growth, self.weighted, time.perf_counter()
+        world, solving = growth.world, begun - since - self.grounding
         # Ground clauses that are not there hold, as `base` has it, but for those of negative cost: they fail.
-        asked = self.wanted < 0
+        asked = self.asked
         exact = np.where(asked, self.oracle.counts(world, asked), counts(self.network, world))
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
-        reason = f"{rows:,} of at most {self.oracle.size:,} ground clauses in {counted(self.rounds, 'round')}"
+        reason = (
+            f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.rounds, 'round')}"
+        )
         choice = Choice("cutting plane", 0, atoms, rows, reason, self.grounding)
-        none = np.zeros_like(world)
-        report = replace(
-            report,
+        precision = growth.rounding + weighted.rounding
+        magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
+        report = SolverReport(
+            status=status_of(growth.proved, precision, magnitude),
             objective=weighted_score(self.soft, exact, network.prior, world),
-            constant=weighted_score(self.soft, network.base, network.prior, none),
+            constant=weighted_score(self.soft, network.base, network.prior, np.zeros_like(world)),
+            gap=precision + float(growth.excess.sum()),
+            precision=precision,
+            magnitude=magnitude,
+            scale=growth.scale if np.isfinite(growth.scale) else 1.0,
             seconds={"ground": self.grounding, "solve": solving, "score": time.perf_counter() - begun},
-            choices=(choice, *report.choices),
+            choices=(choice, *growth.choices),
         )
         return Cutting(network, MPEResult(world, report), self.rounds)
 
@@ -211,18 +369,33 @@ def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
     return replace(network, base=network.base + exact - counts(network, world), open=oracle.opened())
 
 
-def add_rows(network: Network, found: Network) -> Network:
-    """Add the rows of one network to another of the same atoms and clauses; a row that it has is not added again.
+def wanted(network: Network, soft: FloatArray) -> npt.NDArray[np.int8]:
+    """Return what the ground clauses of each clause ought to do, shape (m,): 1 hold, -1 fail, 0 nothing.
 
-    Returns the very network if all are there already.
+    `soft` are the weights, shape (m,); those of hard clauses do not matter.
+
+    Examples
+    --------
+    >>> small = network(2, [(0, [1, 2]), (1, [1, 2]), (2, [1, 2])], hard=[2])
+    >>> wanted(small, np.array([0.5, -0.5, 0.0])).tolist()
+    [1, -1, 1]
+    """
+    return np.where(network.hard, 1, np.sign(soft * network.sign)).astype(np.int8)
+
+
+def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
+    """Add the rows of one network to another of the same n atoms and clauses; a row that it has is not added again.
+
+    Returns the very network if all are there already, and the atoms of the new rows, shape (n,).
 
     Examples
     --------
     >>> old, new = network(3, [(0, [1, 2])], clauses=2), network(3, [(0, [1, 2]), (0, [1, -3]), (1, [1, 2])])
-    >>> larger = add_rows(old, new)
-    >>> larger.row_clause.tolist(), larger.literals.tolist(), add_rows(larger, new) is larger
+    >>> larger, atoms = add_rows(old, new)
+    >>> larger.row_clause.tolist(), larger.literals.tolist(), add_rows(larger, new)[0] is larger
     ([0, 0, 1], [1, 2, 1, -3, 1, 2], True)
     """
+    changed = np.zeros(len(network.atoms), dtype=np.bool_)
     size = len(network.row_clause)
     clause = np.concatenate([network.row_clause, found.row_clause])
     length = np.concatenate([np.diff(network.indptr), np.diff(found.indptr)])
@@ -233,16 +406,18 @@ def add_rows(network: Network, found: Network) -> Network:
     known[label[:size]] = True
     new = size + np.flatnonzero(~known[label[size:]])
     if len(new) == 0:
-        return network
+        return network, changed
+    changed[np.abs(literals[ragged_ranges(start[new], length[new])]) - 1] = True
     rows = np.concatenate([np.arange(size, dtype=np.int64), new])
     rows = rows[np.argsort(clause[rows], kind="stable")]
-    return replace(
+    larger = replace(
         network,
         indptr=pointers(length[rows]),
         literals=literals[ragged_ranges(start[rows], length[rows])],
         row_clause=clause[rows],
         multiplicity=np.concatenate([network.multiplicity, found.multiplicity])[rows],
     )
+    return larger, changed
 
 
 def _labels(clause: IntArray, length: IntArray, literals: IntArray, start: IntArray) -> IntArray:

@@ -24,6 +24,10 @@ from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 Method = Literal["auto", "elimination", "cut", "lp", "cpsat", "walksat"]
 
+WorldMethod = Literal["auto", "full", "cutting-plane", "elimination", "cut", "lp", "cpsat", "walksat"]
+"""What finds a most probable world in a database: "auto" takes "cutting-plane" or "full" by what it would ground, "full" grounds
+everything and goes on as `Method` "auto"; the others ground everything, too."""
+
 LARGE = 20_000
 """A component with more rows than this gets PDLP in place of GLOP for its linear relaxation."""
 
@@ -55,8 +59,9 @@ class Options:
 class Chooser:
     """Solves a weighted network component by component, and keeps what was chosen and proved.
 
-    No world scores more than `gap` above `world`, of shape (n,); `rounding` is the part of it that comes from rounding. `scale`
-    is the smallest factor between costs and integers; infinite if none were made.
+    No world scores more than `gap` above `world`, of shape (n,); `rounding` is the part of it that comes from rounding, `excess`,
+    of shape (n,), the rest, at the first atom of each component. `scale` is the smallest factor between costs and integers;
+    infinite if none were made.
 
     Examples
     --------
@@ -70,10 +75,16 @@ class Chooser:
     def __init__(self, weighted: WeightedNetwork, options: Options) -> None:
         self.weighted, self.options = weighted, options
         self.world: BoolArray = np.zeros(len(weighted.atoms), dtype=np.bool_)
-        self.gap = self.rounding = weighted.rounding
+        self.rounding = weighted.rounding
+        self.excess = np.zeros(len(weighted.atoms))
         self.scale = np.inf
         self.choices: list[Choice] = []
         self._since = time.perf_counter()
+
+    @property
+    def gap(self) -> float:
+        """No world is better by more than this."""
+        return self.rounding + float(self.excess.sum())
 
     def run(self) -> None:
         """Solve everything; errors are those of the solvers, and an InputError if a method cannot treat a component."""
@@ -112,15 +123,17 @@ class Chooser:
         value, left = reduced
         fixed = value != FREE
         self.world[self._place(part)[fixed]] = value[fixed] == 1
-        lost = left.rounding - part.rounding
-        self.gap, self.rounding = self.gap + lost, self.rounding + lost
+        self.rounding += left.rounding - part.rounding
         if fixed.any():
             self._choose(method, 0, part, int(fixed.sum()), reason)
         return left
 
     def _solve(self, part: WeightedNetwork, solution: Solution, method: str, reason: str, components: int = 1) -> None:
-        self.world[self._place(part)] = solution.world
-        self.gap, self.rounding = self.gap + solution.gap, self.rounding + solution.rounding
+        place = self._place(part)
+        self.world[place] = solution.world
+        self.rounding += solution.rounding
+        if not solution.optimal:
+            self.excess[place[0]] = solution.gap - solution.rounding
         self.scale = min(self.scale, solution.scale)
         self._choose(method, components, part, len(part.atoms), reason)
 
@@ -167,7 +180,7 @@ class Chooser:
         except NumericError:
             self._by_structure(part, fresh=False)
             return
-        self.gap, self.rounding = self.gap + rounding, self.rounding + rounding
+        self.rounding += rounding
         left = self._reduce(part, (value, restrict(part, value)), "persistency", "pairwise: some best world agrees")
         left = self._reduce(left, presolve(left), "presolve", "after persistency")
         if len(left.atoms):

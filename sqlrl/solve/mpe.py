@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
-from sqlrl.solve.components import split
 from sqlrl.solve.counts import counts, soft_weights, weighted_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Chooser, Method, Options
@@ -213,8 +212,7 @@ def mpe(
             known = None if start is None else _checked_world(structure.network, start)
             run.solve(weights, loss, others, Options(method, deterministic_limit, seed, start=known, prove=prove))
     except UnsatisfiableError as error:
-        from sqlrl.solve.conflict import conflict_error
+        from sqlrl.solve.conflict import conflict_of
 
-        number = structure.component[structure.variables.of_atom[[error.atom]]]
-        raise conflict_error(structure, next(split(structure, number)), describe=describe, seed=seed) from None
+        raise conflict_of(structure, error.atom, describe=describe, seed=seed) from None
     return run.result(compiled - begun, time.perf_counter() - compiled)

@@ -121,6 +121,21 @@ def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
     return len(first), rank[inverse]
 
 
+def with_components(weighted: WeightedNetwork, atoms: BoolArray) -> BoolArray:
+    """The atoms of all components that have one of some atoms; both of shape (n,).
+
+    Examples
+    --------
+    >>> small = weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0])
+    >>> with_components(small, np.array([False, True, False, False])).tolist()
+    [False, True, True, False]
+    """
+    count, label = component_labels(weighted)
+    touched = np.zeros(count, dtype=np.bool_)
+    touched[label[atoms]] = True
+    return np.asarray(touched[label], dtype=np.bool_)
+
+
 def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
     """The part of a weighted network over whole components.
 

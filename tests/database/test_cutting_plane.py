@@ -43,8 +43,8 @@ def test_the_world_of_full_grounding() -> None:
     whole, cut = db.predict(MODEL), db.predict(MODEL, method="cutting-plane")
     assert cut.objective == pytest.approx(whole.objective, abs=1e-9)
     assert cut.status is whole.status is Status.OPTIMAL
-    assert cut.partial
-    assert not whole.partial
+    assert cut.network.partial
+    assert not whole.network.partial
     assert len(cut.network.row_clause) < len(whole.network.row_clause)
     assert (cut.network.atoms == whole.network.atoms).all()
     assert "cutting plane: " in str(cut)

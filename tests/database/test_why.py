@@ -266,7 +266,7 @@ def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_netwo
     text = HEADER + "\n".join(rule.format(w=0.75) for rule in RULES[:3]) + "\n0.25 Smokes(Anna)\n"
     model = sqlrl.parse_mln(text, query=("Smokes", "Cancer"))
     whole, cut = smokers().predict(model), friends.predict(model, method="cutting-plane")
-    assert cut.partial
+    assert cut.network.partial
     for name in ("Smokes(Bob)", "Cancer(Chris)", "Smokes(Anna)"):
         assert cut.why(name).margin == pytest.approx(whole.why(name).margin, abs=1e-6)
         assert cut.why(name).table.to_arrow() == whole.why(name).table.to_arrow()

@@ -92,7 +92,8 @@ def check_solving(oracle: ProgramOracle, network: Network, seed: int) -> None:
     assert abs(report.objective - whole.objective) <= slack + report.gap
     assert found.result.status is whole.status
     assert rows(found.network).items() <= rows(network).items()
-    assert not np.isin(found.network.row_clause, np.flatnonzero((weights == 0) & ~network.hard)).any()
+    idle = (weights == 0) & ~network.hard & ~oracle.complete
+    assert not np.isin(found.network.row_clause, np.flatnonzero(idle)).any()
     exact, world = counts(network, found.result.world), found.result.world
     decided = (weights != 0) | network.hard
     assert (counts(found.network, world) == exact)[decided].all()
@@ -102,6 +103,20 @@ def check_solving(oracle: ProgramOracle, network: Network, seed: int) -> None:
     again = recounted(oracle, found)
     assert (counts(again, world) == exact).all()
     assert (again.open == network.open).all()
+
+
+def check_estimate(oracle: ProgramOracle, network: Network, seed: int) -> None:
+    """Sizes are bounds, and so are counts of what a world does not meet: rows that merge, or lose literals, count each."""
+    assert sum(oracle.sizes.values()) >= len(network.row_clause)
+    random = np.random.default_rng(seed)
+    world = random.random(len(network.atoms)) < 0.5
+    wanted = random.integers(-1, 2, len(network.clauses)).astype(np.int8)
+    returned = len(oracle.unsatisfied(world, wanted).row_clause)
+    unmet = oracle.unmet(world, wanted, oracle.sizes)
+    assert unmet.keys() == oracle.sizes.keys()
+    assert sum(unmet.values()) >= returned
+    capped = oracle.unmet(world, wanted, dict.fromkeys(oracle.sizes, 0))
+    assert {shape for shape, n in capped.items() if n} == {shape for shape, n in unmet.items() if n}
 
 
 def check(case: Case, seed: int) -> None:
@@ -116,6 +131,10 @@ def check(case: Case, seed: int) -> None:
     check_start(oracle, network)
     check_rounds(oracle, network, seed, (0.3, 0.8))
     check_solving(oracle, network, seed)
+    check_estimate(oracle, network, seed)
+    random = np.random.default_rng(seed)
+    some = [shape for shape in oracle.sizes if random.random() < 0.5]
+    check_solving(ProgramOracle(Extent(program), check=False, whole=some), network, seed)
     subset = np.array(sorted(set(network.example.tolist()))[:1], dtype=np.int64)
     with program.only(subset) as examples:
         few, part = (
@@ -248,7 +267,7 @@ def test_nothing_is_grounded_where_nothing_is_unsatisfied() -> None:
     assert found.rounds == 0
     assert len(found.network.row_clause) == 0
     assert found.result.objective == 9.0
-    assert "0 of at most 2 ground clauses in 0 rounds" in str(found.result.report)
+    assert "0 of at most 9 ground clauses in 0 rounds" in str(found.result.report)
 
 
 def test_evidence_that_violates_a_hard_clause_is_refused() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from choosing import choose_held_out
+from sigma_choice import choose_held_out
 
 EXAMPLES = tuple(f"e{i}" for i in range(12))
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from choosing import SIGMAS
 from citations import TOPICS
 from harness import Measured, Options
 from noisy_labels import (
@@ -24,6 +23,7 @@ from noisy_labels import (
     summarise,
     swapped,
 )
+from sigma_choice import SIGMAS
 
 from tests.scripts.topics import write_topics
 

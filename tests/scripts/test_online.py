@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pytest
-from choosing import SIGMAS, Make, choose_sigma
 from citations import TOPICS
 from citeseer_online import ORDERS, PAPER, QUICK_CITATIONS, QUICK_SIGMAS, Job, Outcome, make_jobs, maker, summarise
 from harness import Measured, Options
+from sigma_choice import SIGMAS, Make, choose_sigma
 
 import sqlrl
 from tests.scripts.topics import write_topics

@@ -16,7 +16,7 @@ from sqlrl.ground.network import Network
 from sqlrl.solve import cutting_plane
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import counts, violated_rows
-from sqlrl.solve.cutting_plane import add_rows, cutting_planes, recounted
+from sqlrl.solve.cutting_plane import add_rows, cutting_planes, flipped_by_rounds, recounted
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.result import Status
 from sqlrl.solve.sample_networks import network
@@ -28,6 +28,7 @@ class InMemory:
 
     def __init__(self, whole: Network) -> None:
         self.whole, self.size = whole, len(whole.row_clause)
+        self.sizes = {"all": self.size}
         self.worlds: list[np.ndarray] = []
         self.pairs: list[np.ndarray] = []
 
@@ -50,6 +51,10 @@ class InMemory:
             multiplicity=np.array([times for _, times in found], dtype=np.int64),
         )
 
+    @property
+    def complete(self) -> np.ndarray:
+        return np.zeros(len(self.whole.clauses), dtype=bool)
+
     def start(self) -> Network:
         return replace(self._rows(np.zeros(self.size, bool)), open=self.whole.open * 0)
 
@@ -60,6 +65,9 @@ class InMemory:
         self.worlds.append(world)
         violated, row = violated_rows(self.whole, world), wanted[self.whole.row_clause]
         return self._rows(((row == 1) & violated) | ((row == -1) & ~violated))
+
+    def unmet(self, world: np.ndarray, wanted: np.ndarray, most: dict[str, int]) -> dict[str, int]:
+        return {"all": min(len(self.unsatisfied(world, wanted).row_clause), most["all"] + 1)}
 
     def among(self, chosen: np.ndarray, wanted: np.ndarray) -> Network:
         self.pairs.append(chosen)
@@ -97,6 +105,32 @@ def check(problem: Problem) -> None:
     assert result.status is Status.OPTIMAL or result.gap > 1e-6
     assert (counts(recounted(oracle, found), result.world) == counts(oracle.whole, result.world)).all()
     assert len(oracle.worlds) >= found.rounds + 1
+
+
+@given(problems())
+def test_the_best_world_with_one_atom_flipped(problem: Problem) -> None:
+    oracle = InMemory(problem.network())
+    scores = {world: problem.score(world) for world in worlds(problem)}
+    if not scores:
+        return
+    found = cutting_planes(oracle, problem.weights)
+    slack = 1e-9 * (1 + float(problem.magnitude()))
+    if found.result.gap > slack:
+        return
+    world = found.result.world
+    for atom in range(len(world)):
+        other = flipped_by_rounds(oracle, found.network, problem.weights, world, atom)
+        best = max((score for x, score in scores.items() if x[atom] != world[atom]), default=None)
+        assert other.complete
+        if best is None:
+            assert other.behind == np.inf
+            continue
+        assert other.world[atom] != world[atom]
+        score = scores[tuple(other.world.tolist())]
+        assert abs(float(score - best)) <= slack + other.gap
+        assert abs(float(scores[tuple(world.tolist())] - score) - other.behind) <= slack
+        few = flipped_by_rounds(oracle, found.network, problem.weights, world, atom, rounds=0)
+        assert few.least <= other.behind + slack
 
 
 @given(problems())
@@ -242,7 +276,8 @@ def test_ctrl_c_ends_it() -> None:
 
 def test_rows_of_different_lengths_are_told_apart() -> None:
     old = network(4, [(0, [1, 2]), (1, [1, 2, 3])])
-    larger = add_rows(old, network(4, [(0, [1, 2, 3], 5), (1, [1, 2, 3], 7), (1, [-1, 2], 2)]))
+    larger, changed = add_rows(old, network(4, [(0, [1, 2, 3], 5), (1, [1, 2, 3], 7), (1, [-1, 2], 2)]))
+    assert changed.tolist() == [True, True, True, False]
     assert larger.row_clause.tolist() == [0, 0, 1, 1]
     assert larger.literals.tolist() == [1, 2, 1, 2, 3, 1, 2, 3, -1, 2]
     assert larger.multiplicity.tolist() == [1, 5, 1, 2]

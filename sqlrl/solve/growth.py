@@ -1,0 +1,69 @@
+"""The best world of a network that gains ground clauses: only the components that gained some are solved again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray
+from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.restriction import select, with_components
+from sqlrl.solve.result import Choice, merged
+from sqlrl.solve.weighted import WeightedNetwork
+
+
+class Growth:
+    """The best world so far of a network of n atoms, and what is proved about it.
+
+    In `world`, of shape (n,), each component is as good as when it was last solved. `excess`, of shape (n,), is for one atom of
+    each component how much better than that a world can be, beside rounding; `rounding` adds up over all that was ever solved.
+    `scale` is as in `Chooser`. It may begin with the best world of the network that will grow.
+
+    Examples
+    --------
+    >>> small = weigh(network(3, [(0, [1]), (0, [3])], clauses=2), [1.0, 2.0])
+    >>> growth = Growth(3)
+    >>> growth.solve(small, np.ones(3, bool), Options())
+    >>> larger = weigh(network(3, [(0, [1]), (0, [3]), (1, [-1, 2])]), [1.0, 2.0])
+    >>> growth.solve(larger, np.array([True, True, False]), Options())
+    >>> growth.world.tolist(), [choice.atoms for choice in growth.choices]
+    ([True, True, True], [5])
+    """
+
+    def __init__(self, atoms: int, world: BoolArray | None = None) -> None:
+        self.world: BoolArray = np.zeros(atoms, dtype=np.bool_) if world is None else world
+        self.excess = np.zeros(atoms)
+        self.rounding = 0.0
+        self.scale = np.inf
+        self._choices: list[Choice] = []
+        self._solved = world is not None
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What was chosen, whenever it was: a component that was solved again counts again."""
+        return merged(self._choices)
+
+    @property
+    def proved(self) -> bool:
+        """Whether nothing but rounding can make a world better."""
+        return not self.excess.any()
+
+    def unproved(self, weighted: WeightedNetwork) -> BoolArray:
+        """Return the atoms of the components that could be better, shape (n,)."""
+        return with_components(weighted, self.excess > 0)
+
+    def solve(self, weighted: WeightedNetwork, changed: BoolArray, options: Options) -> None:
+        """Solve the components of the atoms that changed, shape (n,), from their worlds so far.
+
+        `weighted` has all n atoms. Errors are those of `Chooser.run`; then all is as before.
+        """
+        again = with_components(weighted, changed)
+        part = select(weighted, again)
+        chooser = Chooser(part, replace(options, start=self.world) if self._solved else options)
+        chooser.run()
+        self._solved, self.world = True, self.world.copy()
+        self.world[again], self.excess[again] = chooser.world, chooser.excess
+        self.rounding += chooser.rounding
+        self.scale = min(self.scale, chooser.scale)
+        self._choices += chooser.choices
