@@ -12,6 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from sqlrl.markup import printable
+
 
 class SqlrlError(Exception):
     """Root of all errors that sqlrl raises.
@@ -24,6 +26,10 @@ class SqlrlError(Exception):
     >>> pickle.loads(pickle.dumps(EngineError("count", "out of memory", "SELECT 1"))).step
     'count'
     """
+
+    def __str__(self) -> str:
+        # Names of files, tables and constants are quoted, and a stranger may have chosen them: none may act on a terminal.
+        return printable(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions pickle as a call of their class with the message alone, which is not what `__init__` takes.
@@ -90,6 +96,10 @@ class CatalogError(InputError):
 
 class MigrationError(SqlrlError):
     """A database file has a layout that this version of sqlrl cannot use."""
+
+
+class UntrustedError(InputError):
+    """A file that was opened with `trusted=False` holds what sqlrl does not make, or would run what it holds."""
 
 
 class BusyError(SqlrlError):
@@ -240,4 +250,4 @@ def warn(message: str, category: type[SqlrlWarning]) -> None:
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(printable(message), category, stacklevel=level)

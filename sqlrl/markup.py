@@ -31,6 +31,19 @@ def visible_lines(text: str) -> str:
     return "\n".join(map(visible, text.splitlines()))
 
 
+def printable(text: str) -> str:
+    r"""Write a message as `visible` does, and leave its line breaks and tabs, on which carets below a line of source count.
+
+    Examples
+    --------
+    >>> printable("P(x\n\t^\x1b[31m")
+    'P(x\n\t^\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
+
+
 def paragraph(text: str) -> str:
     """Return a text as a paragraph of HTML.
 

@@ -11,7 +11,7 @@ import pytest
 import sqlrl
 
 PACKAGE = Path(sqlrl.__file__).parent
-BELOW = ("errors", "wording", "markup", "paths", "resources", "progress", "kernels")
+BELOW = ("markup", "errors", "wording", "paths", "resources", "progress", "kernels")
 ROOMS = (
     "logic",
     "engine",

@@ -13,6 +13,7 @@ from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.inspection import inspect
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
@@ -47,6 +48,8 @@ class Catalog:
         self, engine: DuckDBEngine, follow: Callable[[Store, Collection[str]], list[str]] | None = None
     ) -> None:
         self.engine, self._follows = engine, follow
+        if not engine.trusted:
+            inspect(engine)
         self.store = open_store(engine)
         open_layout(self.store)
 
@@ -163,13 +166,15 @@ class Catalog:
         examples.example_filter(self.store, chosen, table)
         return table
 
-    def refresh(self) -> list[str]:
+    def refresh(self, *, run_queries: bool = False) -> list[str]:
         """Load what changed at its source again and return the predicates.
+
+        Of a file that is not trusted, queries and views are run only with `run_queries`.
 
         If a source is gone or its new content cannot be loaded, a LoadError says so and nothing has changed.
         """
         with self.store.writing():
-            loaded = changes.refresh(self.store)
+            loaded = changes.refresh(self.store, run_queries=run_queries)
             return sorted({*loaded, *self._follow(loaded)})
 
     def resolve(self) -> None:

@@ -26,8 +26,8 @@ from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import integer, named, star_count, union_all
-from sqlrl.errors import CatalogError, LoadError, SourceWarning, warn
-from sqlrl.wording import counted
+from sqlrl.errors import CatalogError, LoadError, SourceWarning, UntrustedError, warn
+from sqlrl.wording import counted, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,13 @@ def _changed_tables(engine: DuckDBEngine, records: Sequence[SourceRecord]) -> li
 def check_sources(store: Store) -> None:
     """Refuse to go on if a source shows at a glance that it changed; warn of one that is gone, since its facts are kept.
 
-    The error names every source, how it was when it was loaded, how it is now, and the remedy.
+    The error names every source, how it was when it was loaded, how it is now, and the remedy. Of a file that is not trusted the
+    tables alone are looked at: it may name any file.
     """
-    changes = quick_changes(store.engine, store.sources().values())
+    records = list(store.sources().values())
+    if not store.engine.trusted:
+        records = [record for record in records if record.kind == "table"]
+    changes = quick_changes(store.engine, records)
     for change in changes:
         if change.gone:
             warn(
@@ -143,7 +147,8 @@ def check_sources(store: Store) -> None:
 def changed_sources(store: Store) -> list[SourceRecord]:
     """Return the loads whose source can be read again and has other content now; tables, views and queries are read.
 
-    Definitions follow what they use when that is loaded again. A source that is gone raises LoadError.
+    Definitions follow what they use when that is loaded again. A source that is gone raises LoadError. Files that an untrusted
+    database names are not read, and a SourceWarning says so.
     """
     return [record for record, now in _read_again(store) if now is None]
 
@@ -151,7 +156,15 @@ def changed_sources(store: Store) -> list[SourceRecord]:
 def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
     """Yield the loads whose source can be read again with the fingerprint of what was loaded; None if it is another content now."""
     for record in store.sources().values():
-        if record.kind not in ("object", "relation", "definition"):
+        if record.kind in ("object", "relation", "definition"):
+            continue
+        if record.kind == "file" and not store.engine.trusted:
+            warn(
+                f"{record.predicate} was loaded from the file {record.source}, which a database opened with trusted=False does not read: what "
+                "was loaded from it is used.",
+                SourceWarning,
+            )
+        else:
             yield record, _confirmed(store.engine, record)
 
 
@@ -175,9 +188,11 @@ def _confirmed(engine: DuckDBEngine, record: SourceRecord) -> str | None:
         return now if before == record.fingerprint else None
 
 
-def refresh(store: Store) -> list[str]:
-    """Load changed sources again, all or none, and return their predicates."""
+def refresh(store: Store, *, run_queries: bool = False) -> list[str]:
+    """Load changed sources again, all or none, and return their predicates; `Catalog.refresh` says what `run_queries` is."""
     with store.writing():
+        if not (store.engine.trusted or run_queries):
+            _check_tables(store)
         changed = []
         for record, now in list(_read_again(store)):
             if now is None:
@@ -187,6 +202,21 @@ def refresh(store: Store) -> list[str]:
         for record in changed:
             load(store, record.predicate, record.source, LoadOptions.from_json(record.options))
     return sorted({record.predicate for record in changed})
+
+
+def _check_tables(store: Store) -> None:
+    """Refuse to read sources that are no tables: to read a query or a view is to run it."""
+    kept = {}
+    for record in store.sources().values():
+        if record.kind in ("object", "relation", "definition", "file"):
+            continue
+        found = find_table(store.engine, record.source)
+        if record.kind == "query" or (found is not None and found[1] != "table"):
+            kept[record.predicate] = f"{record.predicate} from {shortened(record.source, 120)!r}"
+    if kept:
+        raise UntrustedError(
+            f"refresh would run what the file keeps: {'; '.join(kept.values())}: if you want that, pass run_queries=True."
+        )
 
 
 def _confirm(store: Store, record: SourceRecord, fingerprint: str) -> None:

@@ -24,7 +24,7 @@ from sqlrl.catalog.delimited import COMPRESSED, SUFFIXES, Dialect, delimited_fau
 from sqlrl.catalog.fingerprints import file_fingerprint, matching_files, pattern_fingerprint
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
-from sqlrl.errors import EngineError, LoadError, brief
+from sqlrl.errors import EngineError, LoadError, UntrustedError, brief
 from sqlrl.paths import exists, expanded, is_file
 from sqlrl.wording import counted
 
@@ -416,6 +416,11 @@ def _is_path(text: str) -> bool:
 def _file(engine: DuckDBEngine, path: Path, dialect: Dialect) -> Source:
     """Read a Parquet or CSV file, or the files that a pattern names."""
     path = expanded(path)
+    if not engine.trusted:
+        raise UntrustedError(
+            f"{path}: a database opened with trusted=False reads no files: read it yourself and pass what you read (an Arrow table, a "
+            "frame, rows), or open the database without trusted=False."
+        )
     text, parquet = str(path), path.suffix.lower() in PARQUET
     if not parquet and not is_delimited(path):
         known = ", ".join(sorted(PARQUET | SUFFIXES))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import DatabaseFirst, Db, Messages, split_names, with_database
+from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
 
 Second = Annotated[str | None, typer.Argument(metavar="PREDICATE", help="The predicate to learn.", show_default=False)]
@@ -37,6 +37,7 @@ def bias(
     first: DatabaseFirst = None,
     second: Second = None,
     db: Db = None,
+    untrusted: Untrusted = False,
     body: Body = None,
     constants: Constants = None,
 ) -> None:
@@ -45,7 +46,7 @@ def bias(
     sqlrl bias drugs.duckdb less_toxic > drugs.modes
     """
     path, (target,) = with_database((first, second), db, "PREDICATE")
-    with session(output) as run, run.database(path, read_only=True) as database:
+    with session(output) as run, run.database(path, read_only=True, trusted=not untrusted) as database:
         given = {} if constants is None else {"constants": constants}
         found = database.derive_bias(target, body=split_names(body) or None, **given)
         if output.as_json:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import DatabaseFirst, Db, Messages, with_database
+from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded, is_file
@@ -41,6 +41,7 @@ def define(
     first: DatabaseFirst = None,
     second: Second = None,
     db: Db = None,
+    untrusted: Untrusted = False,
     variables: VariableNames = Variables.small,
 ) -> None:
     """Define predicates by Horn rules over others, also recursive ones; they follow what they are defined from.
@@ -48,7 +49,7 @@ def define(
     sqlrl define family.duckdb "Ancestor(x, y) :- Parent(x, y). Ancestor(x, z) :- Parent(x, y), Ancestor(y, z)."
     """
     path, (text,) = with_database((first, second), db, "RULES")
-    with session(output) as run, run.database(path) as database:
+    with session(output) as run, run.database(path, trusted=not untrusted) as database:
         with run.working("defining"):
             database.define(_rules(text), variables=variables.value)
         run.show(database.predicates())

@@ -13,11 +13,14 @@ import typer
 from typer.core import TyperGroup
 
 from sqlrl.errors import EngineError, SqlrlError
+from sqlrl.markup import printable
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 
 _PHRASES = {
     "connect(path, read_only=True)": "--read-only",
+    "trusted=False": "--untrusted",
+    "pass run_queries=True": "give --run-queries",
     "read_mln(path, query=[...])": "--query NAME",
     "empty= takes them as false, hidden= as open, to be inferred and not reported": "--closed takes them as false, --open as open, to be inferred "
     "and not printed",
@@ -168,11 +171,7 @@ def _option(found: re.Match[str]) -> str:
 
 def complain(message: str) -> None:
     """Write an error to standard error, in red on a terminal; control characters in it are shown as text."""
-    from sqlrl.markup import visible
-
-    # Tabs stay, since carets below a line of source count on them.
-    lines = ["\t".join(map(visible, line.split("\t"))) for line in message.split("\n")]
-    typer.secho("error: " + "\n".join(lines), fg="red", err=True)
+    typer.secho(f"error: {printable(message)}", fg="red", err=True)
 
 
 def pipe_closed() -> int:

@@ -41,7 +41,7 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: s
         target = _target(inputs, given.get("bias"))
         estimator = sqlrl.ILP(**given)
         path = named_database(inputs.database, inputs.db)
-        with run.database(path) as db, run.console.progress("searching") as task:
+        with run.database(path, trusted=not inputs.untrusted) as db, run.console.progress("searching") as task:
             estimator.fit(db, target, chosen_examples(examples), on_seed=_shown(task))
         _report(run, estimator, out)
         save(run, estimator.model_, out)
@@ -50,7 +50,7 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: s
 def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:
     """Return what is to be learned: a model, or a predicate."""
     if inputs.model:
-        return read_model(inputs.model, inputs.query)
+        return read_model(inputs.model, inputs.query, trusted=not inputs.untrusted)
     named = split_names(inputs.query)
     if len(named) > 1:
         raise typer.BadParameter(f"--query names {len(named)} predicates: --learner ilp learns one")

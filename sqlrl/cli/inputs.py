@@ -23,6 +23,7 @@ from sqlrl.cli.options import (
     ModelFile,
     Open,
     Query,
+    Untrusted,
     named_database,
     split_names,
 )
@@ -79,7 +80,7 @@ class Inputs:
     """The options that name a model and data.
 
     `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `closed` and `opened` say what
-    predicates without facts are, `missing` whether rules may name constants that the data lack.
+    predicates without facts are, `missing` whether rules may name constants that the data lack, `untrusted` whether a stranger may have made the files.
     """
 
     model: ModelFile
@@ -91,6 +92,7 @@ class Inputs:
     closed: Closed = None
     opened: Open = None
     missing: InMissing = Missing.allow
+    untrusted: Untrusted = False
 
     @contextmanager
     def open(
@@ -122,7 +124,7 @@ class Inputs:
         with session(output) as run:
             from sqlrl.logic.dropping import drop_predicates
 
-            whole = read_model(self.model, self.query)
+            whole = read_model(self.model, self.query, trusted=not self.untrusted)
             dropped = split_names(self.drop)
             model = drop_predicates(whole, dropped)
             if not model.rules and (rules or dropped):
@@ -131,7 +133,7 @@ class Inputs:
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
             model = replace(model, strict=self.missing is Missing.error)
-            with run.database(path, read_only=read_only) as opened:
+            with run.database(path, read_only=read_only, trusted=not self.untrusted) as opened:
                 if files:
                     with run.working("loading evidence"):
                         # As in Alchemy, a fact may stand twice, and a file may say nothing.
@@ -184,11 +186,14 @@ class Inputs:
         return {"hidden": hidden, "empty": [*closed, *sorted(empty)]}
 
 
-def read_model(path: str, query: Sequence[str] | None = None) -> Model:
+def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool = True) -> Model:
     """Read a model from a file or standard input, and name predicates to predict."""
     from sqlrl.logic import files
 
-    model = files.parse_model(sys.stdin.read(), path=STANDARD_INPUT) if path == "-" else files.read_model(path)
+    if path == "-":
+        model = files.parse_model(sys.stdin.read(), path=STANDARD_INPUT, trusted=trusted)
+    else:
+        model = files.read_model(path, trusted=trusted)
     # What is asked takes the place of what a learner was asked.
     return replace(model, query=frozenset(asked(query, model).predicates)) if query else model
 

@@ -12,7 +12,7 @@ import typer
 from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, split_files
-from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, with_database
+from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
 
@@ -85,6 +85,12 @@ BiasFile = Annotated[
 Refresh = Annotated[
     bool, typer.Option("--refresh", metavar=FLAG, help="Load again what changed at its source; nothing else.")
 ]
+RunQueries = Annotated[
+    bool,
+    typer.Option(
+        "--run-queries", metavar=FLAG, help="With --refresh --untrusted: run the queries and views that the file keeps."
+    ),
+]
 
 
 @grouped
@@ -105,6 +111,8 @@ def load(
     folder: Folder = None,
     bias: BiasFile = None,
     refresh: Refresh = False,
+    run_queries: RunQueries = False,
+    untrusted: Untrusted = False,
 ) -> None:
     """Load the facts of a predicate, those of the files of a folder, or evidence files; the database file is created if there is none.
 
@@ -121,13 +129,15 @@ def load(
     files = split_files(evidence)
     check_folder(facts, folder, bias, others=bool(files or model or target or given or refresh or replace))
     path, own = with_database((first, second, third), db, "" if files or refresh or folder else _OWN)
+    if run_queries and not (refresh and untrusted):
+        raise typer.BadParameter("--run-queries is for --refresh with --untrusted; without that all sources are read")
     check_usage(facts, files, model, target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
-        declared = read_model(model) if model is not None else None
-        with _no_remains(path), run.database(path, create=not refresh) as database:
+        declared = read_model(model, trusted=not untrusted) if model is not None else None
+        with _no_remains(path), run.database(path, create=not refresh, trusted=not untrusted) as database:
             if refresh:
                 with run.working("loading what changed"):
-                    changed = database.refresh()
+                    changed = database.refresh(run_queries=run_queries)
                 run.message(f"loaded again: {', '.join(changed)}" if changed else "nothing has changed")
             elif declared is not None:
                 with run.working(f"loading {', '.join(files)}"):

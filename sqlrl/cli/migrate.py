@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import Database, Db, Messages, named_database
+from sqlrl.cli.options import Database, Db, Messages, Untrusted, named_database
 from sqlrl.cli.session import check_file, print_json, session
 
 
 @grouped
-def migrate(output: Messages, database: Database = None, db: Db = None) -> None:
+def migrate(output: Messages, database: Database = None, db: Db = None, untrusted: Untrusted = False) -> None:
     """Bring a database file to the layout of this version of sqlrl; every command that writes does so, too."""
     path = named_database(database, db)
     with session(output) as run:
+        from sqlrl.catalog.inspection import inspect
         from sqlrl.catalog.migrations import open_layout
         from sqlrl.catalog.store import Store
         from sqlrl.engine.connection import connect
 
         check_file(path)
-        engine = connect(path)
+        engine = connect(path, trusted=not untrusted)
         try:
+            if untrusted:
+                inspect(engine)
             before, after = open_layout(Store(engine), progress=run.message)
         finally:
             engine.close()

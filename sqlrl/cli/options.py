@@ -26,6 +26,15 @@ Db = Annotated[
 ReadOnly = Annotated[
     bool, typer.Option("--read-only", metavar=FLAG, help="Open the file for reading; several processes can.")
 ]
+Untrusted = Annotated[
+    bool,
+    typer.Option(
+        "--untrusted",
+        metavar=FLAG,
+        help="Files of a stranger: SQL and models reach nothing beside them, and no query that they keep is run.",
+        rich_help_panel=DATA,
+    ),
+]
 ModelFile = Annotated[
     str, typer.Option("--model", "-m", metavar="FILE", help="The model, .mln or .json; - is standard input.")
 ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlrl.cli.failures import in_options
 from sqlrl.cli.options import Messages, Output
 from sqlrl.errors import InputError, SqlrlWarning
+from sqlrl.markup import printable
 from sqlrl.paths import expanded
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class Session:
     rows: int
 
     @contextmanager
-    def database(self, path: Path | None, *, create: bool = False, read_only: bool = False) -> Iterator[Database]:
+    def database(
+        self, path: Path | None, *, create: bool = False, read_only: bool = False, trusted: bool = True
+    ) -> Iterator[Database]:
         """Open the database, None for one in memory, and close it again.
 
         InputError if the file does not exist and may not be created, or is no database.
@@ -52,7 +55,7 @@ class Session:
 
         if path is not None:
             check_file(path, create=create)
-        with connect(path or ":memory:", read_only=read_only, progress=False) as database:
+        with connect(path or ":memory:", read_only=read_only, trusted=trusted, progress=False) as database:
             yield database
 
     @contextmanager
@@ -94,7 +97,7 @@ def session(output: Messages) -> Iterator[Session]:
     console = console_for(quiet=output.quiet)
     logger = logging.getLogger("sqlrl")
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
+    handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.CRITICAL if output.quiet and not output.verbose else _LEVELS[min(output.verbose, 2)])
@@ -116,6 +119,14 @@ def session(output: Messages) -> Iterator[Session]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)
+
+
+class _Printable(logging.Formatter):
+    """Writes records of the log without characters that act on a terminal, which may stand in SQL and names."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return printable(super().format(record))
 
 
 def check_file(path: Path, *, create: bool = False) -> None:

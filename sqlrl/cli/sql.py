@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import DatabaseFirst, Db, Output, ReadOnly, with_database
+from sqlrl.cli.options import DatabaseFirst, Db, Output, ReadOnly, Untrusted, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.errors import InputError
 
@@ -27,6 +27,7 @@ def sql(
     first: DatabaseFirst = None,
     second: Second = None,
     db: Db = None,
+    untrusted: Untrusted = False,
     read_only: ReadOnly = False,
     output: Output = _MANY,
 ) -> None:
@@ -35,7 +36,7 @@ def sql(
     sqlrl sql cite.duckdb "from sqlrl.strongest_clauses limit 10"
     """
     path, (text,) = with_database((first, second), db, "QUERY")
-    with session(output) as run, run.database(path, read_only=read_only) as opened:
+    with session(output) as run, run.database(path, read_only=read_only, trusted=not untrusted) as opened:
         statements = sys.stdin.read() if text == "-" else text
         if not statements.strip():
             raise InputError("there is no SQL to run: give statements, or - and statements on standard input")

@@ -61,6 +61,7 @@ def connect(
     memory_limit: str | None = None,
     temp_directory: str | Path | None = None,
     read_only: bool = False,
+    trusted: bool = True,
     progress: bool | None = None,
 ) -> Database:
     """Open a database file, memory, or your own DuckDB connection.
@@ -75,6 +76,9 @@ def connect(
         Such as "4GB"; what exceeds it spills to `temp_directory`.
     temp_directory : path, optional
     read_only : bool
+    trusted : bool
+        False for a file that a stranger may have made: SQL reads nothing outside of it, what sqlrl reads in it is what sqlrl makes,
+        and `refresh` runs no query that it keeps. `SECURITY.md` says what that means and what it does not.
     progress : bool, optional
         Draw progress on standard error for anything that takes longer than a second; by default if that is a terminal.
 
@@ -88,6 +92,8 @@ def connect(
         Another process holds the file.
     MigrationError
         The file was written by a newer version of sqlrl.
+    UntrustedError
+        With `trusted=False`: what the file has in place of sqlrl's tables or DuckDB's functions.
     InputError
         The file is damaged, a setting is wrong, or your connection has an open transaction or a default collation.
 
@@ -99,7 +105,12 @@ def connect(
     [('Smokes', 2)]
     """
     engine = connect_engine(
-        target, threads=threads, memory_limit=memory_limit, temp_directory=temp_directory, read_only=read_only
+        target,
+        threads=threads,
+        memory_limit=memory_limit,
+        temp_directory=temp_directory,
+        read_only=read_only,
+        trusted=trusted,
     )
     shown = sys.stderr.isatty() if progress is None else progress
     try:
@@ -520,11 +531,17 @@ class Database:
         """
         self.catalog.set_numeric(type_name)
 
-    def refresh(self) -> list[str]:
+    def refresh(self, *, run_queries: bool = False) -> list[str]:
         """Load again what changed at its source.
 
         Each source is read and compared with what was loaded. Without it a file or table whose size, time or number of rows differs
         is refused; a change of a view or a query, or of rows in place, is not noticed, and the rows of the last loading are used.
+
+        Parameters
+        ----------
+        run_queries : bool
+            Whether queries and views that a database opened with `trusted=False` keeps are run, which others always do. Files are
+            never read there.
 
         Returns
         -------
@@ -535,6 +552,8 @@ class Database:
         ------
         LoadError
             A source is gone or its new content cannot be loaded; nothing has changed then.
+        UntrustedError
+            Queries or views would be run without `run_queries`.
 
         Examples
         --------
@@ -547,7 +566,7 @@ class Database:
         ['Smokes']
         """
         with self.session.verb(), self.console.progress("loading what changed"):
-            return self.catalog.refresh()
+            return self.catalog.refresh(run_queries=run_queries)
 
     # ---- defining ------------------------------------------------------------------------------------------
 

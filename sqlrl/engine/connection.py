@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
 from sqlrl.engine.faults import check_database_file, damage, damaged
+from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
 
@@ -26,6 +29,7 @@ def connect(
     memory_limit: str | None = None,
     temp_directory: str | Path | None = None,
     read_only: bool = False,
+    trusted: bool = True,
 ) -> DuckDBEngine:
     """Open a database and find the place of sqlrl's tables in it; a file is created if it is absent and its directory exists.
 
@@ -34,6 +38,9 @@ def connect(
     exceeds it spills to `temp_directory`. BusyError if another process holds the file; InputError if the file is no DuckDB
     database or damaged, its directory is missing, or a setting is wrong; or the connection is closed, has an open transaction,
     or a default collation under which names that differ are equal.
+
+    With `trusted=False` SQL reaches nothing outside of the file, and its settings are locked; a file whose macros stand for
+    functions of DuckDB's raises UntrustedError before one is called. Your own connection has settings of its own and is refused.
 
     Examples
     --------
@@ -48,6 +55,10 @@ def connect(
     if temp_directory is not None:
         settings["temp_directory"] = str(temp_directory)
     if isinstance(target, duckdb.DuckDBPyConnection):
+        if not trusted:
+            raise InputError(
+                "trusted=False locks the settings of a database, and your connection has its own: pass the path of the file."
+            )
         check_ready(target)
         _set(target, settings)
         return _guest(target, owned=False, path="your connection")
@@ -56,13 +67,21 @@ def connect(
     existed = file is None or file.exists()
     if file is not None:
         check_database_file(file)
-    connection = _open(path, read_only and path != ":memory:")
+    config: dict[str, Any] = {}
+    if not trusted:
+        settings.pop("temp_directory", None)
+        config = {**SEALED, "temp_directory": spill_directory(path, temp_directory)}
+    connection = _open(path, read_only and path != ":memory:", config)
     # In notebooks and other processes without a main file DuckDB draws a bar of its own into the output, beside ours.
     settings["enable_progress_bar"] = False
     try:
+        if not trusted:
+            check_macros(connection, path)
         # Connections of one process to one file share their settings.
         check_ready(connection)
         _set(connection, settings)
+        if not trusted:
+            lock(connection)
     except InputError:
         connection.close()
         if file is not None and not existed:
@@ -70,19 +89,24 @@ def connect(
         raise
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
-        return _reader(connection, catalog, path)
+        return _reader(connection, catalog, path, trusted=trusted)
     connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
     # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
     scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
-    return DuckDBEngine(connection, (catalog, "sqlrl"), path=path, scratch=scratch, directory=directory)
+    return DuckDBEngine(
+        connection, (catalog, "sqlrl"), trusted=trusted, path=path, scratch=scratch, directory=directory
+    )
 
 
-def _open(path: str, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _open(path: str, read_only: bool, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
     """Open a database of our own and translate what can go wrong."""
     try:
         if Path(path).stem.casefold() not in _RESERVED:
-            return duckdb.connect(path, read_only=read_only)
-        connection = duckdb.connect(":memory:")
+            return duckdb.connect(path, read_only=read_only, config=dict(config))
+        early = {name: value for name, value in config.items() if name != "enable_external_access"}
+        connection = duckdb.connect(":memory:", config=early)
+        if config:
+            attach_sealed(connection, str(Path(path).absolute()))
         mode = " (READ_ONLY)" if read_only else ""
         connection.execute(f'ATTACH {exp.convert(path).sql(dialect="duckdb")} AS "data"{mode}')
         connection.execute('USE "data"')
@@ -103,6 +127,11 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
     if "already" in reason and "attach" in reason.lower():
         return BusyError(
             f"{path} is already open in this process: pass that connection to connect(). ({brief(reason)})"
+        )
+    if "different configuration" in reason:
+        return BusyError(
+            f"{path} is already open in this process, and otherwise: close that connection first, or give both the same read_only= and "
+            "trusted=."
         )
     if Path(path).is_dir():
         return InputError(f"{path} is a directory, not a database file.")
@@ -144,12 +173,22 @@ def _has_layout(connection: duckdb.DuckDBPyConnection, catalog: str, schema: str
     return bool(connection.execute(query, [catalog, schema]).fetchall()[0][0])
 
 
-def _reader(connection: duckdb.DuckDBPyConnection, catalog: str, path: str) -> DuckDBEngine:
+def _reader(connection: duckdb.DuckDBPyConnection, catalog: str, path: str, *, trusted: bool) -> DuckDBEngine:
     """Open a file for reading: its own catalog if it has one, with scratch tables in memory."""
     if not _has_layout(connection, catalog, "sqlrl"):
-        return _guest(connection, owned=True, path=path)
+        guest = _guest(connection, owned=True, path=path)
+        guest.trusted = trusted
+        return guest
     scratch, directory = _attach(connection, "sqlrl_scratch")
-    return DuckDBEngine(connection, (catalog, "sqlrl"), writable=False, path=path, scratch=scratch, directory=directory)
+    return DuckDBEngine(
+        connection,
+        (catalog, "sqlrl"),
+        writable=False,
+        trusted=trusted,
+        path=path,
+        scratch=scratch,
+        directory=directory,
+    )
 
 
 def _guest(connection: duckdb.DuckDBPyConnection, *, owned: bool, path: str) -> DuckDBEngine:

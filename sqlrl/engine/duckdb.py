@@ -20,6 +20,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
 from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.trust import Item, contents
 from sqlrl.errors import EngineError, InputError, OverflowEngineError
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,8 @@ class DuckDBEngine:
 
     Use `connect` to make one. Every statement runs on `connection`; every stream runs on a cursor of its own. `home` is catalog
     and schema of sqlrl's own tables, `scratch` of scratch tables (`home` by default). `owned` is True if `close` may close the
-    connection, `writable` False if the tables in `home` can only be read; `path` is what messages call the database, and
-    `directory` is removed when the engine is closed. If the database fails, an EngineError has the step and the SQL.
+    connection, `writable` False if the tables in `home` can only be read, `trusted` False if a stranger may have made the file;
+    `path` is what messages call the database, and `directory` is removed when the engine is closed. If the database fails, an EngineError has the step and the SQL.
 
     Examples
     --------
@@ -53,6 +54,7 @@ class DuckDBEngine:
         *,
         owned: bool = True,
         writable: bool = True,
+        trusted: bool = True,
         path: str = ":memory:",
         scratch: tuple[str, str] | None = None,
         directory: TemporaryDirectory[str] | None = None,
@@ -61,6 +63,7 @@ class DuckDBEngine:
         self.home = home
         self.owned = owned
         self.writable = writable
+        self.trusted = trusted
         self.path = path
         self.scratch = scratch or home
         self._directory = directory
@@ -289,6 +292,10 @@ class DuckDBEngine:
         if self._directory is not None:
             self._directory.cleanup()
 
+    def contents(self) -> list[Item]:
+        """Return what the databases of the connection define, none of which is run."""
+        return contents(self.connection)
+
     # ---- tables --------------------------------------------------------------------------------------
 
     def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:
@@ -445,7 +452,10 @@ class DuckDBEngine:
         # Messages show the beginning of either.
         logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
         kind = OverflowEngineError if _is_overflow(reason) else EngineError
-        raise kind(step, reason, sql, self.remedy(reason)) from error
+        remedy = self.remedy(reason)
+        if not self.trusted and isinstance(error, duckdb.PermissionException):
+            remedy = "it was opened with trusted=False, under which SQL reaches nothing outside of the database"
+        raise kind(step, reason, sql, remedy) from error
 
 
 def _table(name: TableName) -> exp.Table:

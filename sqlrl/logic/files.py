@@ -23,13 +23,15 @@ from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.resources import resource
 
 
-def read_model(path: str | Path) -> Model:
+def read_model(path: str | Path, *, trusted: bool = True) -> Model:
     r"""Load a model that `save_model` wrote, or any other `.mln` file.
 
     Parameters
     ----------
     path : str or Path
         A `.mln` or `.json` file.
+    trusted : bool
+        False for a file that a stranger may have written, which includes others below its folder alone.
 
     Returns
     -------
@@ -64,10 +66,10 @@ def read_model(path: str | Path) -> Model:
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
     if path.suffix == ".json":
         return _read_json(read_text(path), str(path))
-    return read_mln(path)
+    return read_mln(path, trusted=trusted)
 
 
-def parse_model(text: str, *, path: str = "<text>") -> Model:
+def parse_model(text: str, *, path: str = "<text>", trusted: bool = True) -> Model:
     r"""Parse the text of a model, JSON if it starts with a brace, else `.mln`.
 
     Parameters
@@ -75,6 +77,8 @@ def parse_model(text: str, *, path: str = "<text>") -> Model:
     text : str
     path : str
         A name for the text, in errors.
+    trusted : bool
+        False for a text that a stranger may have written, which includes no file.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def parse_model(text: str, *, path: str = "<text>") -> Model:
     """
     if text.lstrip().startswith("{"):
         return _read_json(text, path)
-    return parse_mln(text, path=path)
+    return parse_mln(text, path=path, trusted=trusted)
 
 
 def _read_json(text: str, path: str) -> Model:

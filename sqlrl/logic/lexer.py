@@ -109,10 +109,13 @@ class Token:
 
 
 class Source:
-    """A text with its name, which turns offsets into lines and columns; `first_line` is the number of its first line."""
+    """A text with its name, which turns offsets into lines and columns; `first_line` is the number of its first line.
 
-    def __init__(self, text: str, path: str = "<text>", first_line: int = 1) -> None:
-        self.text, self.path, self.first_line = text, path, first_line
+    Errors show the line, unless it is not `quotable`: then they have no more of the text than the token that is wrong.
+    """
+
+    def __init__(self, text: str, path: str = "<text>", first_line: int = 1, *, quotable: bool = True) -> None:
+        self.text, self.path, self.first_line, self.quotable = text, path, first_line, quotable
         self._ends: list[int] | None = None
 
     def position(self, offset: int) -> tuple[int, int, str]:
@@ -131,7 +134,8 @@ class Source:
     def error(self, kind: type[E], problem: str, where: Token | int) -> E:
         """Return an error of a kind that shows the line and a caret under the token or offset."""
         line, column, text = self.position(where.start if isinstance(where, Token) else where)
-        located = ParseError(problem, text=text, line=line, column=column, path=self.path)
+        shown = text if self.quotable else ""
+        located = ParseError(problem, text=shown, line=line, column=column, path=self.path)
         return located if isinstance(located, kind) else kind(str(located))
 
 

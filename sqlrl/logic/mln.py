@@ -130,19 +130,20 @@ def _literal_terms(formula: Formula) -> tuple[Term, ...] | None:
 # ---- the first line of a saved file ------------------------------------------------------------------
 
 
-def _read_header(text: str, path: str) -> dict[str, Any]:
+def _read_header(source: Source) -> dict[str, Any]:
     r"""Return what the first line says: query, semantics, whether the model was learned, its templates; nothing if it says nothing.
 
     Examples
     --------
-    >>> _read_header('// sqlrl {"semantics": "alchemy"}\nP(t)', "<text>"), _read_header("P(t)", "<text>")
+    >>> _read_header(Source('// sqlrl {"semantics": "alchemy"}\nP(t)')), _read_header(Source("P(t)"))
     ({'semantics': 'alchemy'}, {})
     """
+    text, path = source.text, source.path
     header = _HEADER.match(text)
     try:
         found: dict[str, Any] = json.loads(header[1]) if header else {}
     except json.JSONDecodeError as error:
-        line = text.split("\n", 1)[0]
+        line = text.split("\n", 1)[0] if source.quotable else ""
         column = len("// sqlrl ") + error.colno
         raise ParseError(
             f"{error.msg}: mend the first line or remove it", text=line, line=1, column=column, path=path
@@ -199,10 +200,11 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
 class Program:
     """The declarations and rules read so far, over all included files.
 
-    `headers` has of each file its path and what its first line says, the first file first; see `sqlrl.logic.mln`.
+    `headers` has of each file its path and what its first line says, the first file first; see `sqlrl.logic.mln`. A program that is
+    not `trusted` includes files below the folder of its first one alone, and none if that is no file.
     """
 
-    def __init__(self, constants: Mapping[str, str], fold_case: bool) -> None:
+    def __init__(self, constants: Mapping[str, str], fold_case: bool, *, trusted: bool = True) -> None:
         self.predicates: dict[str, Predicate] = {}
         self.types: dict[str, tuple[str, ...]] = {}
         self.rules: list[Rule] = []
@@ -210,6 +212,8 @@ class Program:
         self._pending: list[tuple[Source, Mentions]] = []
         self._constants, self._fold = constants, fold_case
         self._reading: list[Path] = []
+        self._trusted = trusted
+        self._folder: Path | None = None
         self.headers: list[tuple[str, Mapping[str, Any]]] = []
 
     def rename(self, constant: str) -> str:
@@ -220,8 +224,9 @@ class Program:
 
     def read(self, source: Source, path: Path | None) -> None:
         """Read a text into this program; the checks wait until all declarations are known."""
-        self.headers.append((source.path, _read_header(source.text, source.path)))
+        self.headers.append((source.path, _read_header(source)))
         if path is not None:
+            self._folder = self._folder or path.parent.resolve()
             self._reading.append(path.resolve())
         _Statements(self, source, path).read()
         if path is not None:
@@ -235,11 +240,21 @@ class Program:
         if name.endswith(".db"):
             raise source.error(UnsupportedError, "a model includes no evidence: load the .db file by itself", where)
         target = (path.parent if path is not None else Path()) / name
+        # Whether there is a file outside of the folder is nothing for the model to learn.
+        if not (self._trusted or (self._folder is not None and target.resolve().is_relative_to(self._folder))):
+            where_to = "which is read without a folder" if self._folder is None else f"whose folder is {self._folder}"
+            problem = (
+                f"the include leads out of a model read with trusted=False, {where_to}: move the file there, or read the model "
+                "without trusted=False"
+            )
+            raise source.error(ParseError, problem, where)
         if not target.is_file():
             raise source.error(ParseError, f"the included file does not exist: {target}", where)
         if target.resolve() in self._reading:
             raise source.error(ParseError, f"the include leads back to {target}, which is being read", where)
-        self.read(Source(read_text(target), str(target)), target)
+        # Any file may be named, also by a link: what is wrong with it is told without its lines if it is no model.
+        quotable = source.quotable and target.resolve().suffix.lower() == ".mln"
+        self.read(Source(read_text(target), str(target), quotable=quotable), target)
 
     def add(self, rule: Rule, source: Source, mentions: Mentions) -> None:
         """Add a rule, to be checked at the end."""
@@ -597,6 +612,7 @@ def parse_mln(
     semantics: str | None = None,
     learned: bool = False,
     strict: bool = False,
+    trusted: bool = True,
 ) -> Model:
     r"""Parse an `.mln` program.
 
@@ -620,6 +636,8 @@ def parse_mln(
     strict : bool
         A constant of the rules that neither data nor declarations have is an error. Without it that is one more constant of its
         type; one that looks like another of the data is a warning.
+    trusted : bool
+        False for a model that a stranger may have written: it includes no files but those below its folder, and a text none at all.
 
     Returns
     -------
@@ -644,7 +662,16 @@ def parse_mln(
     (1.5, ['Cancer', 'Smokes'])
     """
     check_text(text, "a model", "read files with read_mln")
-    model = _read(Source(text, path), None, query, constants or {}, semantics, fold_case=fold_case, learned=learned)
+    model = _read(
+        Source(text, path),
+        None,
+        query,
+        constants or {},
+        semantics,
+        fold_case=fold_case,
+        learned=learned,
+        trusted=trusted,
+    )
     return replace(model, strict=strict)
 
 
@@ -657,13 +684,14 @@ def read_mln(
     semantics: str | None = None,
     learned: bool = False,
     strict: bool = False,
+    trusted: bool = True,
 ) -> Model:
     r"""Read an `.mln` file; `#include "other.mln"` is resolved relative to the file that says so.
 
     Parameters
     ----------
     path : str or Path
-    query, constants, fold_case, semantics, learned, strict
+    query, constants, fold_case, semantics, learned, strict, trusted
         As in `parse_mln`.
 
     Returns
@@ -673,7 +701,8 @@ def read_mln(
     Raises
     ------
     ParseError, ModelError, UnsupportedError
-        As in `parse_mln`; a missing file and an include that leads back to itself are ParseErrors.
+        As in `parse_mln`; a missing file and an include that leads back to itself are ParseErrors. Of an included file that is
+        not named `.mln` no line is shown.
 
     Examples
     --------
@@ -684,7 +713,9 @@ def read_mln(
     2.0
     """
     source = Source(read_text(path, parse="sqlrl.parse_mln"), str(path))
-    model = _read(source, Path(path), query, constants or {}, semantics, fold_case=fold_case, learned=learned)
+    model = _read(
+        source, Path(path), query, constants or {}, semantics, fold_case=fold_case, learned=learned, trusted=trusted
+    )
     return replace(model, strict=strict)
 
 
@@ -697,9 +728,10 @@ def _read(
     *,
     fold_case: bool,
     learned: bool,
+    trusted: bool,
 ) -> Model:
     """Read a program, and what the first lines of saved ones say, also of those that it includes."""
-    program = Program(constants, fold_case)
+    program = Program(constants, fold_case, trusted=trusted)
     program.read(source, file)
     meaning, names = semantics, [query] if isinstance(query, str) else list(query)
     for path, header in program.headers:

@@ -1,0 +1,159 @@
+"""What a stranger's file has in the schema of sqlrl's tables, held against what sqlrl makes, before anything is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cache
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from sqlrl.catalog.migrations import layout_script
+from sqlrl.engine.connection import connect
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.trust import REMEDY, Item
+from sqlrl.errors import UntrustedError
+
+_SCHEMA = "sqlrl"
+_SHOWN = 3
+
+_TYPES = frozenset(
+    {
+        exp.DataType.Type.INT,
+        exp.DataType.Type.BIGINT,
+        exp.DataType.Type.INT128,
+        exp.DataType.Type.DOUBLE,
+        exp.DataType.Type.BOOLEAN,
+        exp.DataType.Type.TEXT,
+        exp.DataType.Type.VARCHAR,
+    }
+)
+"""Types of columns of data."""
+
+_NODES = (
+    *(exp.Create, exp.Select, exp.From, exp.Join, exp.Where, exp.Subquery, exp.Union, exp.Values, exp.Tuple, exp.Paren),
+    *(exp.Table, exp.TableAlias, exp.Alias, exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Boolean, exp.Null),
+    *(exp.And, exp.Or, exp.Not, exp.EQ, exp.Is, exp.Cast, exp.DataType, exp.Neg),
+)
+"""Of what the views of data consist: no function is among them."""
+
+
+def inspect(engine: DuckDBEngine) -> None:
+    """Refuse a file whose schema `sqlrl` has what sqlrl does not make there, or lacks what it makes; one without it may be used.
+
+    Tables and views of the layout must be defined as the layout of this version defines them. Of other tables columns may have
+    nothing but a name and a type; other views may join tables of this schema and call no function. Nothing of the file is run.
+    """
+    found = [item for item in engine.contents() if item.schema.casefold() == _SCHEMA]
+    if not found:
+        return
+    layout = _layout(layout_script())
+    names = {item.name for item in layout}
+    others = [item for item in found if item.name.casefold() not in names]
+    copied = _copies([item for item in others if item.kind == "table"])
+    # What is there says more than what is missing.
+    faults = sorted(_of_layout(found, layout), key=lambda fault: fault.endswith("missing"))
+    tables = {item.name for item in found if item.kind == "table"}
+    for item in others:
+        if item.kind == "table":
+            if item.sql not in copied:
+                faults.append(f"the table {_SCHEMA}.{item.name} has more than plain columns")
+        elif item.kind == "view":
+            if not _joins(item, tables):
+                faults.append(f"the view {_SCHEMA}.{item.name} is none of those that sqlrl makes")
+        else:
+            faults.append(f"there is {_an(item.kind)} {_SCHEMA}.{item.name}")
+    if faults:
+        more = f", and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+        raise UntrustedError(f"{engine.path} is not as sqlrl makes it: {'; '.join(faults[:_SHOWN])}{more}: {REMEDY}.")
+
+
+@cache
+def _layout(script: str) -> tuple[Item, ...]:
+    """Return the tables and views that a script creates, as DuckDB defines them."""
+    engine = connect(":memory:")
+    try:
+        engine.run_script(script, step="create the layout")
+        return tuple(engine.contents())
+    finally:
+        engine.close()
+
+
+def _copies(tables: Iterable[Item]) -> set[str]:
+    """Return the definitions of tables that have plain columns alone: those that come back as they are when such tables are created."""
+    engine = connect(":memory:")
+    try:
+        for item in tables:
+            _copy(engine, item)
+        return {item.sql for item in engine.contents()}
+    finally:
+        engine.close()
+
+
+def _of_layout(found: Collection[Item], layout: Iterable[Item]) -> Iterable[str]:
+    """Say what tables and views of the layout are instead."""
+    there = {(item.kind, item.name.casefold()): item for item in found}
+    kinds = {item.name.casefold(): item.kind for item in found}
+    for wanted in layout:
+        item = there.get((wanted.kind, wanted.name))
+        name = f"{_SCHEMA}.{wanted.name}"
+        if item is not None and item.sql != wanted.sql:
+            yield f"the {wanted.kind} {name} is defined otherwise"
+        if wanted.name in kinds and (item is None or kinds[wanted.name] != wanted.kind):
+            yield f"{name} is {_an(kinds[wanted.name])}, not {_an(wanted.kind)}"
+        elif item is None:
+            yield f"the {wanted.kind} {name} is missing"
+
+
+def _copy(engine: DuckDBEngine, item: Item) -> None:
+    """Create a table with the columns of another one, where they are plain: DuckDB writes its definition as that of the other."""
+    try:
+        definition = parse_one(item.sql, dialect=engine.dialect)
+    except SqlglotError:
+        return
+    schema = definition.this
+    if not isinstance(definition, exp.Create) or not isinstance(schema, exp.Schema):
+        return
+    columns = schema.expressions
+    if not columns or not all(isinstance(each, exp.ColumnDef) and _is_plain(each) for each in columns):
+        return
+    made = [
+        exp.ColumnDef(
+            this=exp.to_identifier(each.name, quoted=True),
+            kind=each.kind.copy(),
+            constraints=[constraint.copy() for constraint in each.constraints],
+        )
+        for each in columns
+    ]
+    target = exp.Schema(this=exp.table_(item.name, db=_SCHEMA, quoted=True), expressions=made)
+    engine.execute(exp.Create(this=target, kind="TABLE", exists=True), step="copy a definition")
+
+
+def _is_plain(found: exp.ColumnDef) -> bool:
+    """Return True for a column that has a name and a type of data, and at most the collation under which texts are compared exactly."""
+    kind = found.kind
+    constraints = [constraint.kind for constraint in found.constraints]
+    exact = all(
+        isinstance(each, exp.CollateColumnConstraint) and each.this.name.upper() == "POSIX" for each in constraints
+    )
+    return exact and isinstance(kind, exp.DataType) and kind.this in _TYPES and not kind.expressions
+
+
+def _joins(item: Item, tables: Collection[str]) -> bool:
+    """Return True for a view that joins tables of the schema and does nothing else."""
+    try:
+        definition = parse_one(item.sql, dialect="duckdb")
+    except SqlglotError:
+        return False
+    for node in definition.walk():
+        if not isinstance(node, _NODES):
+            return False
+        if isinstance(node, exp.Table) and node.parent is not definition:
+            own = isinstance(node.this, exp.Identifier) and node.db == _SCHEMA and not node.catalog
+            if not own or node.name not in tables:
+                return False
+    return True
+
+
+def _an(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -1,0 +1,104 @@
+"""Files that a stranger made: DuckDB kept from all that is outside of a file, and what is in it, listed without running any of it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from sqlrl.errors import UntrustedError
+
+SEALED: Mapping[str, str | bool] = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,
+}
+"""Settings under which SQL reads no file, address, secret or variable of Python; DuckDB takes them as it opens a file, which may run
+what waits in its log."""
+
+REMEDY = "do not use the file, or, if you know who made it so, open it without trusted=False"
+
+_LISTS = {
+    "table": "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables()",
+    "view": "SELECT database_name, schema_name, view_name, sql FROM system.main.duckdb_views()",
+    "index": "SELECT database_name, schema_name, index_name, sql FROM system.main.duckdb_indexes()",
+    "sequence": "SELECT database_name, schema_name, sequence_name, sql FROM system.main.duckdb_sequences()",
+    "trigger": "SELECT database_name, schema_name, trigger_name, sql FROM system.main.duckdb_triggers()",
+}
+"""By kind the SQL that lists what is defined. Functions are named in full: a macro of the file may have the name of one."""
+
+_FUNCTIONS = "SELECT DISTINCT database_name, schema_name, function_name FROM system.main.duckdb_functions()"
+_OWN = ("system", "temp")
+# What a database spills may be read by its SQL, so nobody may know the folder beforehand. Connections to one file must agree on it.
+_SPILL = f".{secrets.token_hex(8)}.tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that a file defines: its kind (table, view, index, sequence, trigger or macro) and the SQL of its definition, if it has any."""
+
+    kind: str
+    schema: str
+    name: str
+    sql: str = ""
+
+
+def spill_directory(path: str, chosen: str | Path | None) -> str:
+    """Return where a sealed database spills: a folder of its own, in the one that was chosen or beside the file."""
+    if chosen is not None:
+        return str(Path(chosen) / f"sqlrl{_SPILL}")
+    return str(Path.cwd() / f"sqlrl{_SPILL}") if path == ":memory:" else path + _SPILL
+
+
+def attach_sealed(connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    """Keep a database in memory from all files but one, which is to be attached, and what DuckDB writes beside it."""
+    own = ", ".join(_quoted(path + ending) for ending in ("", ".wal", ".wal.checkpoint", ".wal.recovery"))
+    connection.execute(f"SET allowed_paths = [{own}]")
+    connection.execute("SET enable_external_access = false")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let no SQL change settings any more, which could undo others or write logs; the bar of progress may be switched."""
+    [(locked,)] = connection.execute("SELECT system.main.current_setting('lock_configuration')").fetchall()
+    if not locked:
+        connection.execute("SET allowed_configs = ['enable_progress_bar']")
+        connection.execute("SET lock_configuration = true")
+
+
+def contents(connection: duckdb.DuckDBPyConnection) -> list[Item]:
+    """Return what the databases of a connection define; none of it is run."""
+    found = [
+        Item(kind, str(schema), str(name), str(sql))
+        for kind, query in _LISTS.items()
+        for base, schema, name, sql in connection.execute(query).fetchall()
+        if base not in _OWN
+    ]
+    return [*found, *(Item("macro", schema, name) for base, schema, name in _functions(connection) if base not in _OWN)]
+
+
+def check_macros(connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    """Refuse macros that would be called in place of DuckDB's own functions; to be done before any function is called."""
+    functions = _functions(connection)
+    own = {name.casefold() for base, _, name in functions if base in _OWN}
+    hidden = sorted(
+        f"{schema}.{name}" for base, schema, name in functions if base not in _OWN and name.casefold() in own
+    )
+    if hidden:
+        raise UntrustedError(
+            f"{path} has macros with names of DuckDB's own functions, which SQL would call in their place: {', '.join(hidden[:5])}: {REMEDY}."
+        )
+
+
+def _functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
+    """Return database, schema and name of every function and macro."""
+    return [(str(base), str(schema), str(name)) for base, schema, name in connection.execute(_FUNCTIONS).fetchall()]

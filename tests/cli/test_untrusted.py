@@ -1,0 +1,100 @@
+"""`--untrusted`: every command that opens a database or reads a model takes it, and nothing of a stranger's file leads out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sqlrl.cli.app import app
+from tests.cli.conftest import Project, Run
+
+MARKER = "nobody-may-see-this"
+
+COMMANDS = {
+    "load": ["load", "{db}", "P", "select 'a'", "--types", "t"],
+    "load --folder": ["load", "{db}", "--folder", "{folder}"],
+    "load --evidence": ["load", "{db}", "--evidence", "{folder}/smokers.db", "--model", "{model}"],
+    "refresh": ["load", "{db}", "--refresh"],
+    "define": ["define", "{db}", "q(x) :- Token(x, y, z)."],
+    "bias": ["bias", "{db}", "InField"],
+    "ground": ["ground", "{db}", "--model", "{model}"],
+    "count": ["count", "{db}", "--model", "{model}"],
+    "learn": ["learn", "{db}", "--model", "{model}"],
+    "learn ilp": ["learn", "{db}", "--learner", "ilp", "--model", "{model}"],
+    "infer": ["infer", "{db}", "--model", "{model}"],
+    "evaluate": ["evaluate", "{db}", "--model", "{model}"],
+    "why": ["why", "{db}", "--atom", "InField(b, f, p)", "--model", "{model}"],
+    "export": ["export", "{db}", "--model", "{model}", "--out", "{folder}/out.wcnf"],
+    "explain": ["explain", "{db}", "--model", "{model}"],
+    "sql": ["sql", "{db}", "from sqlrl.predicate"],
+    "migrate": ["migrate", "{db}"],
+}
+
+
+@pytest.fixture
+def hostile(project: Project) -> dict[str, str]:
+    """A database whose list of predicates is a view of a file outside, a model that includes that file, and their names."""
+    secret = project / "secret.csv"
+    secret.write_text(f"{MARKER}\n{MARKER}(x\n", encoding="utf-8")
+    (project / "models").mkdir()
+    model = project / "models" / "m.mln"
+    model.write_text(f'#include "../secret.csv"\n{(project / "chain.mln").read_text()}', encoding="utf-8")
+    with duckdb.connect(project / "cite.duckdb") as connection:
+        connection.execute("ALTER TABLE sqlrl.predicate RENAME TO was")
+        connection.execute(
+            f"CREATE VIEW sqlrl.predicate AS SELECT w.* REPLACE (f.column0 AS source) FROM sqlrl.was AS w, read_csv('{secret}', header = false) AS f"
+        )
+    return {
+        "db": str(project / "cite.duckdb"),
+        "model": str(project / "chain.mln"),
+        "folder": str(project.folder),
+        "bad": str(model),
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_a_stranger_s_file(command: str, hostile: dict[str, str], run: Run) -> None:
+    found = run(*(part.format_map(hostile) for part in COMMANDS[command]), "--untrusted")
+    assert (found.code, found.out) == (1, "")
+    assert "sqlrl.predicate is a view, not a table" in found.err
+    assert "open it without --untrusted" in found.err
+    assert MARKER not in found.err
+
+
+@pytest.mark.parametrize("command", [name for name, words in COMMANDS.items() if "{model}" in words])
+def test_every_command_refuses_a_model_that_leads_out_of_its_folder(
+    command: str, hostile: dict[str, str], run: Run
+) -> None:
+    words = [part.format_map(hostile | {"model": hostile["bad"]}) for part in COMMANDS[command]]
+    for more in ([], ["--untrusted"]):
+        found = run(*words, *more)
+        assert found.code == 1
+        assert MARKER not in found.out
+        assert f"{MARKER}(x" not in found.err
+    assert "the include leads out of a model read with --untrusted" in found.err
+
+
+def test_no_command_is_left_out() -> None:
+    own = {command.callback.__name__ for command in app.registered_commands if command.callback is not None}
+    assert own - {words[0] for words in COMMANDS.values()} == {"version", "demo"}
+
+
+def test_a_kept_query_needs_a_yes(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    assert run("load", path, "P", "select 'a' || count(*) from duckdb_tables()", "--types", "t").code == 0
+    refused = run("load", path, "--refresh", "--untrusted")
+    assert refused.code == 1
+    assert "give --run-queries" in refused.err
+    assert run("load", path, "--refresh", "--untrusted", "--run-queries").code == 0
+    assert run("load", path, "--refresh", "--run-queries").code == 2
+
+
+def test_the_log_has_no_characters_that_act_on_a_terminal(run: Run, tmp_path: Path) -> None:
+    found = run("sql", tmp_path / "none.duckdb", "select 1", "-vv")
+    assert found.code == 1
+    run("load", tmp_path / "a.duckdb", "P", "select 'a'", "--types", "t")
+    found = run("sql", tmp_path / "a.duckdb", "select '\x1b[2J\x9b' as \"\x07\"", "-vv")
+    assert found.code == 0
+    assert (found.out + found.err).replace("\n", "").isprintable()
