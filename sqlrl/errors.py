@@ -103,7 +103,11 @@ class UntrustedError(InputError):
 
 
 class BusyError(SqlrlError):
-    """Another process holds the database file."""
+    """Another process holds the database file, or another thread works on the same connection."""
+
+
+class ConflictError(SqlrlError):
+    """Another cursor or connection changed the same data at the same time; nothing of the call was kept, and it may be made again."""
 
 
 class EngineError(SqlrlError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import logging
+import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
@@ -13,16 +15,19 @@ from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.catalog.inspection import inspect
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, ConflictError
 from sqlrl.logic.model import Model
 
 _filters = itertools.count(1)
+_PAUSES = (0.01, 0.05, 0.2)
+"""Seconds after which tables of query atoms are looked at again that another cursor was making at the same time."""
+
+logger = logging.getLogger(__name__)
 
 
 class Catalog:
@@ -48,8 +53,6 @@ class Catalog:
         self, engine: DuckDBEngine, follow: Callable[[Store, Collection[str]], list[str]] | None = None
     ) -> None:
         self.engine, self._follows = engine, follow
-        if not engine.trusted:
-            inspect(engine)
         self.store = open_store(engine)
         open_layout(self.store)
 
@@ -152,9 +155,20 @@ class Catalog:
         it was loaded is an error, as far as that shows without reading it: size and time of files, the number of rows of
         tables.
         """
-        with self.store.binding():
-            changes.check_sources(self.store)
-            return binding.bind(self.store, model, training=training, choices=choices, limit=limit)
+
+        def bind() -> Layout:
+            with self.store.binding():
+                changes.check_sources(self.store)
+                return binding.bind(self.store, model, training=training, choices=choices, limit=limit)
+
+        for pause in _PAUSES:
+            try:
+                return bind()
+            except ConflictError as error:
+                # Another cursor has made the same tables, or others: what is bound now is looked at again.
+                logger.info("binding again after %.2f seconds: %s", pause, error)
+                time.sleep(pause)
+        return bind()
 
     def example_filter(self, chosen: Any) -> str:
         """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.

@@ -71,6 +71,12 @@ class ReadingStore(Store):
     def forget(self) -> None:
         """Keep the records: SQL cannot change them."""
 
+    def close(self) -> None:
+        """Drop the copies, whose memory may be that of other connections."""
+        catalog, name = (exp.to_identifier(part, quoted=True) for part in self._memory)
+        drop = exp.Drop(tables=[exp.Table(db=name, catalog=catalog)], kind="SCHEMA", exists=True, cascade=True)
+        self.engine.execute(drop, step="drop tables in memory")
+
     def home(self, table: str) -> tuple[str, str]:
         """Return where a table stands: in memory if it was changed, else in the file."""
         return self._memory if table in self._copied else super().home(table)

@@ -496,7 +496,9 @@ def find_tables(engine: DuckDBEngine, names: Iterable[str]) -> dict[str, exp.Tab
 
 def _searched(engine: DuckDBEngine) -> tuple[str, str]:
     """Return the database and schema in which plain names are looked for."""
-    catalog, schema = engine.connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
+    _, [(catalog, schema)] = engine.fetch_rows(
+        "SELECT current_database(), current_schema()", step="look at the search path"
+    )
     return catalog, schema
 
 

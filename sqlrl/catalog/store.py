@@ -196,35 +196,37 @@ class Store:
     @contextmanager
     def verb(self) -> Iterator[None]:
         """Take the records as they are when they are first read in this context; one within another is part of it."""
-        self._verbs += 1
-        try:
-            yield
-        finally:
-            self._verbs -= 1
-            self._checked = self._checked and (self._verbs > 0 or self._inside)
+        with self.engine.turn:
+            self._verbs += 1
+            try:
+                yield
+            finally:
+                self._verbs -= 1
+                self._checked = self._checked and (self._verbs > 0 or self._inside)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Open a transaction that ends with writing what changed and what `on_created` does; one within another is part of it."""
-        if self._inside:
-            with self.engine.transaction():
-                yield
-            return
-        try:
-            with self.engine.transaction():
-                # Others may have committed since the records were read.
-                self._inside, self._checked = True, False
-                yield
-                self._write()
-                if self._on_created is not None and self._created:
-                    self._on_created(self, frozenset(self._created))
-        except BaseException:
-            self._undo()
-            raise
-        finally:
-            self._inside, self._names = False, None
-            self._checked = self._checked and self._verbs > 0
-            self._created.clear()
+        with self.engine.turn:
+            if self._inside:
+                with self.engine.transaction():
+                    yield
+                return
+            try:
+                with self.engine.transaction():
+                    # Others may have committed since the records were read.
+                    self._inside, self._checked = True, False
+                    yield
+                    self._write()
+                    if self._on_created is not None and self._created:
+                        self._on_created(self, frozenset(self._created))
+            except BaseException:
+                self._undo()
+                raise
+            finally:
+                self._inside, self._names = False, None
+                self._checked = self._checked and self._verbs > 0
+                self._created.clear()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -238,6 +240,9 @@ class Store:
         """Write what follows from the data and a model, in a transaction; `ReadingStore` does so in memory."""
         with self._transaction():
             yield
+
+    def close(self) -> None:
+        """Drop what no other store can use, before the connection is closed."""
 
     def check_writable(self) -> None:
         """Refuse to go on if the database was opened for reading."""
@@ -347,10 +352,15 @@ class Store:
 
     def _records(self) -> Image:
         """Return the image, held against the tables unless that was done in this transaction or verb."""
-        if not self._checked:
-            self._check()
-            self._checked = self._inside or self._verbs > 0
-        return self._image
+        with self.engine.turn:
+            if not self._checked:
+                self._check()
+                self._checked = self._inside or self._verbs > 0
+            return self._image
+
+    def read_again(self) -> None:
+        """Hold the image against the tables when it is next needed, also within a verb: another cursor may have changed them."""
+        self._checked = self._inside and self._checked
 
     def _check(self) -> None:
         """Hold the image against the tables of records, all of which one statement reads."""
@@ -443,6 +453,18 @@ class Store:
     def forget_state(self, key: str) -> None:
         """Remove an entry of the state."""
         self._change().state.pop(key, None)
+
+    def described(self, predicates: Iterable[str]) -> tuple[Any, ...]:
+        """Return what is recorded of some predicates and their types, and of what is bound; it changes with what a program reads."""
+        image, names = self._records(), sorted(set(predicates) & self._records().predicates.keys())
+        records = [image.predicates[name] for name in names]
+        types = sorted({kind for record in records for kind in record.types if kind is not None})
+        return (
+            records,
+            sorted((key, source) for key, source in image.sources.items() if key[0] in names),
+            [image.types[kind] for kind in types],
+            [image.state.get(key) for key in ("atoms", "named")],
+        )
 
     def touch(self) -> None:
         """Record that the data changed, so that what was built from them is built again."""

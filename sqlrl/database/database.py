@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace as with_values
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from sqlrl import markup
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
+from sqlrl.catalog.inspection import inspect
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.loading import Sources, Types, chosen_sources
 from sqlrl.catalog.records import Records
@@ -35,6 +36,7 @@ from sqlrl.database.predictions import Prediction
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
@@ -114,6 +116,8 @@ def connect(
     )
     shown = sys.stderr.isatty() if progress is None else progress
     try:
+        if not trusted:
+            inspect(engine)
         catalog = Catalog(engine, follow)
     except BaseException:
         # The file stays locked, and in DuckDB's memory, until it is closed: a copy could not be restored.
@@ -152,7 +156,6 @@ class Database:
 
     def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
         self.session = Session.open(catalog, console)
-        self._closed = False
 
     @property
     def engine(self) -> DuckDBEngine:
@@ -688,8 +691,9 @@ class Database:
         >>> db.sql('from sqlrl."dictionary_person" order by id').fetchall()
         [(0, 'Anna'), (1, 'Bob')]
         """
-        self.catalog.store.forget()
-        return self.engine.relation(query)
+        with self.engine.turn:
+            self.catalog.store.forget()
+            return self.engine.relation(query)
 
     def predicates(self) -> Table:
         """Return the predicates.
@@ -1530,10 +1534,65 @@ class Database:
 
     # ---- opening, closing and showing -----------------------------------------------------------------------
 
+    def cursor(self) -> Database:
+        r"""Return another Database on the same data, file or memory, for another thread: one Database serves one thread at a time.
+
+        What one loads the others see at their next call. Of two that change the same at the same time one raises ConflictError and
+        has changed nothing; so does a call whose data another one changes while it is at work. A cursor draws no progress, sees no
+        temporary tables, and looks for plain names of tables where this Database did when it was made. It may be closed by itself, and
+        is closed with this one at the latest.
+
+        Returns
+        -------
+        Database
+
+        Raises
+        ------
+        InputError
+            This Database is closed.
+
+        Examples
+        --------
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> model = sqlrl.parse_mln(
+        ...     "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(y)", query=["Smokes"]
+        ... )
+        >>> def predict(number):
+        ...     with db.cursor() as mine:
+        ...         return mine.predict(model, seed=number).table()["person"]
+        >>> with ThreadPoolExecutor(2) as pool:
+        ...     list(pool.map(predict, range(2)))
+        [['Bob', 'Chris'], ['Bob', 'Chris']]
+        """
+        engine = self.engine.cursor()
+        try:
+            catalog = Catalog(engine, follow)
+        except BaseException:
+            engine.close()
+            raise
+        return Database(catalog)
+
     def close(self) -> None:
-        """Close the database; a connection of yours stays open."""
-        self._closed = True
-        self.engine.close()
+        """Close the database and its cursors; a connection of yours stays open.
+
+        Raises
+        ------
+        BusyError
+            Another thread is at work with one of them.
+        """
+        with self.engine.turn:
+            if not self.engine.closed:
+                self.catalog.store.close()
+            self.engine.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise InputError(
+            "a Database cannot be pickled or copied, since it holds an open connection: pass the path and connect() again in another "
+            "process (read_only=True lets several read a file); in another thread use db.cursor()."
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -1544,7 +1603,7 @@ class Database:
         self.close()
 
     def __repr__(self) -> str:
-        if self._closed:
+        if self.engine.closed:
             return f"{type(self).__name__}({self.engine.path!r}), closed"
         # Where a user's own schema or database is called sqlrl, ours is not.
         schema = "" if self.engine.schema == "sqlrl" else f", tables and views in the schema {self.engine.schema}"
@@ -1552,7 +1611,7 @@ class Database:
 
     def _repr_html_(self) -> str:
         head = markup.paragraph(repr(self).split("\n", maxsplit=1)[0])
-        return head if self._closed else head + self.predicates()._repr_html_()
+        return head if self.engine.closed else head + self.predicates()._repr_html_()
 
 
 def _predicate_table(records: Mapping[str, PredicateRecord]) -> Table:

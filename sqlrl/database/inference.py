@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -68,11 +68,23 @@ class Inferred:
     examples: IntArray
     unknown: int
     run: int | None = None
+    _instead: ClassVar[str] = "in an Arrow table"
+    """What messages call that which holds the results without a database."""
 
     @property
     def engine(self) -> DuckDBEngine:
         """Of the database in which the query atoms are."""
         return self.session.engine
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        kind, here = type(self).__name__, self._instead
+        raise InputError(
+            f"a {kind} cannot be pickled or copied, since its atoms have their names in an open database: take what it holds along, {here}, or "
+            "write it to a table with into=."
+        )
+
+    def __copy__(self) -> Self:
+        return dataclasses.replace(self)
 
     def write(self, into: str, *, replace: bool = False) -> None:
         """Create a table for each open predicate."""

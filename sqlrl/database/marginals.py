@@ -66,6 +66,8 @@ class Marginals(Inferred):
 
     result: MarginalResult
 
+    _instead = "marginals.probabilities()"
+
     @cached_property
     def visible(self) -> MarginalResult:
         """The result of the n query atoms that are reported, in the order of their ids."""

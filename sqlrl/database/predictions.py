@@ -82,6 +82,8 @@ class Prediction(Inferred):
     result: MPEResult
     options: Mapping[str, Any]
 
+    _instead = "prediction.atoms()"
+
     @property
     def status(self) -> Status:
         """How well the world is proved."""

@@ -19,7 +19,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
-from sqlrl.errors import CatalogError, InputError
+from sqlrl.errors import CatalogError, ConflictError, EngineError, InputError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
@@ -103,15 +103,39 @@ class Session:
         growing: bool = False,
     ) -> Iterator[Program]:
         """Hold a model against the data while the context is open; `Database.program` explains it."""
-        layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
-        most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
-        program = bind_program(
-            self.engine, layout, _without(model, choices.drop), known=self.compiled, limit=most, planned=planned
-        )
+        # It is at work until it is closed, whatever runs meanwhile.
+        with self.engine.turn:
+            layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
+            most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
+            program = bind_program(
+                self.engine, layout, _without(model, choices.drop), known=self.compiled, limit=most, planned=planned
+            )
+            try:
+                with self._undisturbed(layout):
+                    yield program
+            finally:
+                program.close()
+
+    @contextmanager
+    def _undisturbed(self, layout: Layout) -> Iterator[None]:
+        """Refuse what was done in this context if another cursor changed the data of a layout meanwhile: parts of it may be of either."""
+        if not self.engine.shared:
+            yield
+            return
+        store = self.catalog.store
+        before = store.described(layout.predicates)
+        failure: EngineError | None = None
         try:
-            yield program
-        finally:
-            program.close()
+            yield
+        except EngineError as error:
+            failure = error
+        store.read_again()
+        if store.described(layout.predicates) != before:
+            raise ConflictError(
+                f"another cursor of {self.engine.path} loaded data, or bound another model, while this call was at work with them: call it again."
+            ) from failure
+        if failure is not None:
+            raise failure
 
     @contextmanager
     def expanded(self, asked: Query) -> Iterator[tuple[Program, TableName | None]]:

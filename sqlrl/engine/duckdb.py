@@ -6,8 +6,9 @@ import itertools
 import json
 import logging
 import re
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -21,11 +22,13 @@ from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.trust import Item, contents
-from sqlrl.errors import EngineError, InputError, OverflowEngineError
+from sqlrl.engine.turns import busy, is_busy, turn_of
+from sqlrl.errors import ConflictError, EngineError, InputError, OverflowEngineError, brief
 
 logger = logging.getLogger(__name__)
 _PROBE = "SELECT txid_current(), current_setting('default_collation')"
 _EXACT = {"", "binary", "c", "posix"}
+_CONFLICT = re.compile(r"[Cc]onflict|has been altered")
 _names = itertools.count(1)
 
 
@@ -35,7 +38,8 @@ class DuckDBEngine:
     Use `connect` to make one. Every statement runs on `connection`; every stream runs on a cursor of its own. `home` is catalog
     and schema of sqlrl's own tables, `scratch` of scratch tables (`home` by default). `owned` is True if `close` may close the
     connection, `writable` False if the tables in `home` can only be read, `trusted` False if a stranger may have made the file;
-    `path` is what messages call the database, and `directory` is removed when the engine is closed. If the database fails, an EngineError has the step and the SQL.
+    `path` is what messages call the database, and `directory` is removed when the engine is closed. `place` is the catalog and schema
+    in which plain names are looked for, by default those of the connection. One thread at a time works with an engine (`turn`). If the database fails, an EngineError has the step and the SQL.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class DuckDBEngine:
         path: str = ":memory:",
         scratch: tuple[str, str] | None = None,
         directory: TemporaryDirectory[str] | None = None,
+        place: tuple[str, str] | None = None,
     ) -> None:
         self.connection = connection
         self.home = home
@@ -66,8 +71,16 @@ class DuckDBEngine:
         self.trusted = trusted
         self.path = path
         self.scratch = scratch or home
+        self.turn = turn_of(connection, path)
+        self.closed = False
         self._directory = directory
+        self._place = place or self._current_place()
+        # All engines on the same tables, and those that `cursor` of this one has made.
+        self.family: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet([self])
+        self._made: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
+        self._is_cursor = False
         self._depth = 0
+        self._unfinished = False
         self._left: list[str] = []
         # Nothing but SQL that the user runs here can have opened a transaction in memory of our own.
         self._alone = owned and path == ":memory:"
@@ -108,7 +121,7 @@ class DuckDBEngine:
         logger.debug("%s: %s", step, sql)
         try:
             # An unread result would bar the connection from other work (DuckDB 2.0).
-            with on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt):
                 rows = self.connection.execute(sql).fetchall()
                 return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
         except (duckdb.Error, RuntimeError) as error:
@@ -119,7 +132,7 @@ class DuckDBEngine:
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
-            with on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt):
                 return self.connection.sql(sql).to_arrow_table()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
@@ -132,7 +145,7 @@ class DuckDBEngine:
         sql = query if isinstance(query, str) else self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
-            with on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt):
                 result = self.connection.execute(sql)
                 names = [str(column[0]) for column in result.description]
                 return names, result.fetchall()
@@ -173,7 +186,7 @@ class DuckDBEngine:
         """Run SQL that the user wrote and return DuckDB's relation."""
         self._unready = True
         try:
-            with on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt):
                 return self.connection.sql(sql)
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             if self.schema == "sqlrl" or not re.search(r'\bsqlrl"?\s*\.', sql, re.IGNORECASE):
@@ -190,7 +203,7 @@ class DuckDBEngine:
         if relation is None:
             return None
         try:
-            with on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt):
                 return relation.to_arrow_table()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, "run your SQL", sql)
@@ -202,8 +215,9 @@ class DuckDBEngine:
         """
         sql = self.render(query)
         try:
-            tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
-            plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
+            with self.turn:
+                tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
+                plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
         return _estimated_rows(json.loads(tree)), str(plan)
@@ -215,14 +229,15 @@ class DuckDBEngine:
         Only statements of this engine see it, streams do not.
         """
         name = f"sqlrl attached {next(_names)}"
-        try:
-            self.connection.register(name, data)
-        except (duckdb.Error, RuntimeError) as error:
-            self._fail(error, "read a Python object", type(data).__name__)
-        try:
-            yield exp.table_(name, quoted=True)
-        finally:
-            self._forget(name)
+        with self.turn:
+            try:
+                self.connection.register(name, data)
+            except (duckdb.Error, RuntimeError) as error:
+                self._fail(error, "read a Python object", type(data).__name__)
+            try:
+                yield exp.table_(name, quoted=True)
+            finally:
+                self._forget(name)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -230,23 +245,26 @@ class DuckDBEngine:
 
         InputError if a transaction of the user's is open, which is left as it is.
         """
-        if self._depth:
-            yield
-            return
-        self.check_ready()
-        self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
-        self._depth = 1
-        try:
-            yield
-        except BaseException:
-            self._roll_back()
-            raise
-        finally:
-            self._depth = 0
-        self.execute_sql("COMMIT", step="commit")
+        with self.turn:
+            if self._depth:
+                yield
+                return
+            self.check_ready()
+            self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
+            self._depth = 1
+            try:
+                yield
+                self.execute_sql("COMMIT", step="commit")
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._depth = 0
 
     def check_ready(self) -> None:
         """Refuse to go on while the user's transaction is open or names that differ are equal (`check_ready`)."""
+        if self._unfinished:
+            self._roll_back()
         if self._unready or not self._alone:
             check_ready(self.connection, self.path if self.owned else None)
             self._unready = False
@@ -279,18 +297,77 @@ class DuckDBEngine:
         """
         if not isinstance(other, DuckDBEngine) or self.home != other.home:
             return False
-        if self.connection is other.connection:
+        if self.connection is other.connection or (self.family is other.family and self.writable):
             return True
         # What only can be read has its tables of atoms in the memory of one connection.
         files = [Path(e.path).resolve() for e in (self, other) if e.owned and e.writable and e.path != ":memory:"]
         return len(files) == 2 and files[0] == files[1]
 
+    def cursor(self) -> DuckDBEngine:
+        """Return an engine on the same tables with a connection of its own, for another thread; it is closed with this one at the latest.
+
+        Plain names are looked for where they were when this engine was made. May be called while this one is at work.
+        """
+        if self.closed:
+            raise InputError(f"{self.path} is closed: open it again with connect().")
+        try:
+            connection = self.connection.cursor()
+            connection.execute(
+                "USE " + ".".join(exp.to_identifier(part, quoted=True).sql("duckdb") for part in self._place)
+            )
+        except (duckdb.Error, RuntimeError) as error:
+            self._fail(error, "open a cursor", "USE")
+        made = DuckDBEngine(
+            connection,
+            self.home,
+            owned=self.owned,
+            writable=self.writable,
+            trusted=self.trusted,
+            path=self.path,
+            scratch=self.scratch,
+            place=self._place,
+        )
+        made._is_cursor = True
+        made.family = self.family
+        self.family.add(made)
+        self._made.add(made)
+        return made
+
+    @property
+    def shared(self) -> bool:
+        """True if other engines work on the same tables by connections of their own, which `cursor` gave them."""
+        return sum(not each.closed for each in tuple(self.family)) > 1
+
     def close(self) -> None:
-        """Close the connection if it is ours; a connection of the user's loses sqlrl's attached database only."""
-        if self.owned:
-            self.connection.close()
+        """Close the connection if it is ours, and what `cursor` made; a connection of the user's loses sqlrl's attached database only.
+
+        BusyError if another thread is at work with one of them, which stay open then.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(self.turn)
+            for made in tuple(self._made):
+                stack.enter_context(made.turn)
+            for made in tuple(self._made):
+                made.close()
+            if self.owned or self._is_cursor:
+                try:
+                    self.connection.close()
+                except duckdb.Error as error:
+                    self._fail(error, "close the database", "")
+            self.closed = True
         if self._directory is not None:
             self._directory.cleanup()
+
+    def _current_place(self) -> tuple[str, str]:
+        catalog, schema = self.connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
+        return str(catalog), str(schema)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be pickled or copied, whatever holds this."""
+        raise InputError(
+            f"what holds the open database {self.path} cannot be pickled or copied: keep what it found (as Arrow tables, or in tables of the "
+            "database), and connect again where it is needed."
+        )
 
     def contents(self) -> list[Item]:
         """Return what the databases of the connection define, none of which is run."""
@@ -413,6 +490,9 @@ class DuckDBEngine:
         except duckdb.TransactionException:
             self._left.append(name)
         except duckdb.Error as error:
+            if is_busy(error):
+                self._left.append(name)
+                return
             logger.debug("%s is gone already: %s", name, error)
 
     def _roll_back(self) -> None:
@@ -421,6 +501,13 @@ class DuckDBEngine:
             self.connection.execute("ROLLBACK").fetchall()
         except duckdb.TransactionException:
             logger.debug("no transaction was left to roll back")
+        except duckdb.Error as error:
+            # A result of the user's is being read in another thread: the next call has to do it.
+            self._unfinished = is_busy(error)
+            if self._unfinished:
+                return
+            raise
+        self._unfinished = False
         left, self._left = self._left, []
         for name in left:
             self._forget(name)
@@ -443,6 +530,13 @@ class DuckDBEngine:
         )
         if noticed or isinstance(error, duckdb.InterruptException):
             raise KeyboardInterrupt from error
+        if is_busy(error):
+            raise busy(self.path) from error
+        if isinstance(error, duckdb.TransactionException) and _CONFLICT.search(str(error)):
+            raise ConflictError(
+                f"{step}: another cursor or connection of {self.path} changed the same at the same time; nothing of this call was kept: call it "
+                f"again. ({brief(str(error))})"
+            ) from error
         if isinstance(error, duckdb.ConnectionException) and "closed" in str(error):
             raise InputError(f"{self.path} is closed: open it again with connect().") from error
         reason = str(error).strip()
@@ -515,6 +609,8 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
     except duckdb.ConnectionException as error:
         closed = "the connection is closed: open it again."
         raise InputError(closed if path is None else f"{path} is closed: open it again with connect().") from error
+    except duckdb.ResourceInUseException as error:
+        raise busy(path or "your connection") from error
     except duckdb.TransactionException as error:
         raise InputError("your connection has a transaction that an error has aborted: roll it back first.") from error
     if first == second:
