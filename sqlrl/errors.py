@@ -210,6 +210,10 @@ class SourceWarning(SqlrlWarning):
     """A source is gone, or can no longer be compared with what was loaded from it, which is used."""
 
 
+class UnkeptCodeWarning(SqlrlWarning):
+    """Compiled code could not be kept for the next process, which makes it again."""
+
+
 def brief(text: str, *, lines: int = 6, width: int = 300) -> str:
     r"""Return the first lines of a long message, without the hints that DuckDB gives for its own functions.
 
@@ -236,13 +240,15 @@ def brief(text: str, *, lines: int = 6, width: int = 300) -> str:
 _OURS = (str(Path(__file__).parent) + os.sep, contextlib.__file__)
 
 
-def warn(message: str, category: type[SqlrlWarning]) -> None:
+def warn(message: str, category: type[SqlrlWarning], *, through: str | None = None) -> None:
     """Warn at the line outside of sqlrl that led here.
 
     Parameters
     ----------
     message : str
     category : type
+    through : str, optional
+        The folder of a library by way of which sqlrl calls itself.
 
     Examples
     --------
@@ -252,6 +258,7 @@ def warn(message: str, category: type[SqlrlWarning]) -> None:
     'look'
     """
     frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    passed = _OURS if through is None else (*_OURS, through + os.sep)
+    while frame is not None and frame.f_code.co_filename.startswith(passed):
         frame, level = frame.f_back, level + 1
     warnings.warn(printable(message), category, stacklevel=level)

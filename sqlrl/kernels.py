@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
+import itertools
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event, types
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
+from sqlrl.errors import InputError, UnkeptCodeWarning, brief, warn
 from sqlrl.progress import Working, at_work
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,24 +31,29 @@ def kernel(function: Function) -> Function:
     >>> 0 <= unit(streams(0, 1)[0]) < 1
     True
     """
-    compiled: Function = _ours(numba.njit(cache=True, nogil=True)(function))
+    compiled: Function = _ours(numba.njit(nogil=True)(function))
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """Compile a function as `kernel` does, into each kernel that calls it."""
-    compiled: Function = _ours(numba.njit(cache=True, nogil=True, inline="always")(function))
+    compiled: Function = _ours(numba.njit(nogil=True, inline="always")(function))
     return compiled
 
 
 def _ours(dispatcher: Any) -> Any:
-    _forgive(dispatcher)
+    if not hasattr(dispatcher, "py_func"):
+        # The functions that kernels call by `overload` have no body in Python, where they would take a hundred times as long.
+        raise InputError("NUMBA_DISABLE_JIT is set, and sqlrl does not work without compiled code: unset it.")
+    dispatcher._cache = _cache(dispatcher.py_func)  # noqa: SLF001 - numba has no other way in
     # Machine code is made, or read from where it is kept, when `compile` is called: by a first call and by other kernels.
     compile_ = dispatcher.compile
 
     def compile_held(signature: Any) -> Any:
         with _held_interrupts():
-            return compile_(signature)
+            made = compile_(signature)
+        _say_unkept()
+        return made
 
     dispatcher.compile = compile_held
     template_ = dispatcher.get_call_template
@@ -57,18 +65,84 @@ def _ours(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _forgive(dispatcher: Any) -> None:
-    # What an earlier version of sqlrl kept names types that may be gone: numba reads it before it sees that the source is another.
-    kept = dispatcher._cache._cache_file  # noqa: SLF001 - numba has no other way in
-    load = kept._load_index  # noqa: SLF001
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    # Where the code of a function is kept: an index, which says for which source it is, and a file for each signature.
 
-    def load_index() -> Any:
+    def _load_index(self) -> Any:
+        # What an earlier version of sqlrl kept names types that may be gone: numba reads it before it sees that the source is another.
+        # Unpickling a damaged file, or a file of another user's, fails in any way; code that cannot be read is made again.
         try:
-            return load()
-        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return super()._load_index()
+        except Exception:  # noqa: BLE001
             return {}
 
-    kept._load_index = load_index  # noqa: SLF001
+    def save(self, key: Any, data: Any) -> None:
+        # Numba writes the index first: where the disk is then full it names code that was made of an older source.
+        overloads = self._load_index()
+        taken = set(overloads.values())
+        names = (self._data_name(number) for number in itertools.count(1))
+        overloads.setdefault(key, next(name for name in names if name not in taken))
+        self._save_data(overloads[key], data)
+        self._save_index(overloads)
+
+
+class _Kept(FunctionCache):  # type: ignore[misc]
+    # What is kept only saves time: where it cannot be read or written the code is made all the same.
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        place = self._impl.locator
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, place.get_source_stamp())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # noqa: BLE001 - as `_load_index`
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _unkept.setdefault(f"{error.filename or self._cache_path}: {error.strerror}")
+
+
+class _Unkept(NullCache):  # type: ignore[misc]
+    # The cache of a function for which there is no folder.
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        _unkept.setdefault(self.reason)
+
+
+def _cache(function: Callable[..., Any]) -> Any:
+    try:
+        return _Kept(function)
+    except RuntimeError as error:
+        # No folder can be written; or NUMBA_CACHE_LOCATOR_CLASSES names what there is not, which the error says.
+        folder = Path(function.__code__.co_filename).parent
+        nowhere = f"neither {folder} nor a folder of HOME can be written"
+        return _Unkept(nowhere if "no locator" in str(error) else brief(str(error)))
+
+
+_unkept: dict[str, None] = {}
+"""Why code was not kept; a warning says the first reason, once in a process."""
+
+_said: list[str] = []
+
+
+def _say_unkept() -> None:
+    if not _unkept or _said:
+        return
+    _said.extend(_unkept)
+    warn(
+        f"machine code of this process is not kept ({_said[0]}), so that every process takes seconds to make it again: set "
+        "the environment variable NUMBA_CACHE_DIR to a folder that can be written and has room.",
+        UnkeptCodeWarning,
+        through=str(Path(numba.__file__).parent),
+    )
 
 
 def _general(kind: Any) -> Any:

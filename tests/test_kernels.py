@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import pickle
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +19,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 import sqlrl.kernels
+from sqlrl.errors import InputError, UnkeptCodeWarning
 from sqlrl.kernels import COMPILING, kernel
 
 CALL = """
@@ -163,25 +170,133 @@ def test_constants_and_short_integers_of_a_caller_make_no_machine_code_of_their_
     assert done.stdout == f"{6 + 16 - 2 - 1} [(int64, int64, bool)]\n"
 
 
-def test_what_an_earlier_version_kept_is_forgiven(tmp_path: Path) -> None:
-    path = tmp_path / "kept.py"
-    path.write_text("from sqlrl.kernels import kernel\n\n\n@kernel\ndef doubled(x):\n    return 2 * x\n")
+DOUBLED = "from sqlrl.kernels import kernel\n\n\n@kernel\ndef doubled(x):\n    return 2 * x\n"
 
-    def fresh() -> Any:
-        spec = importlib.util.spec_from_file_location("kept", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.doubled
 
-    assert fresh()(2) == 4
-    (index,) = (tmp_path / "__pycache__").glob("*.nbi")
-    # A type that is gone, as pickle writes it.
-    index.write_bytes(pickle.dumps(numba.__version__, protocol=-1) + b"csqlrl.kernels\nGone\n.")
-    doubled = fresh()
-    assert doubled(3) == 6
-    assert not doubled.stats.cache_hits
-    again = fresh()
+def doubled(path: Path) -> Any:
+    """The kernel of a file, as a new process has it."""
+    spec = importlib.util.spec_from_file_location("kept", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.doubled
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module with a kernel, beside which code is kept."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(sqlrl.kernels, "_unkept", {})
+    monkeypatch.setattr(sqlrl.kernels, "_said", [])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    path = tmp_path / "package" / "kept.py"
+    path.parent.mkdir()
+    path.write_text(DOUBLED)
+    return path
+
+
+VERSION = pickle.dumps(numba.__version__, protocol=-1)
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [
+        ("nbi", VERSION + b"csqlrl.kernels\nGone\n."),  # a type that is gone, as pickle writes it
+        ("nbi", VERSION),
+        ("nbi", b""),
+        ("nbi", b"\xff\x00 nothing"),
+        ("nbi", VERSION + pickle.dumps(7)),
+        ("nbi", VERSION + b"\x8c\x02\xff\xfe."),
+        ("nbi", None),
+        ("nbc", b""),
+        ("nbc", b"csqlrl.kernels\nGone\n."),
+        ("nbc", pickle.dumps(("too", "few"))),
+        ("nbc", None),
+    ],
+)
+def test_code_that_is_kept_and_cannot_be_read_is_made_again(source: Path, ending: str, content: bytes | None) -> None:
+    assert doubled(source)(2) == 4
+    (file,) = source.parent.glob(f"__pycache__/*.{ending}")
+    if content is None:  # it cannot be opened
+        file.unlink()
+        (file / "in the way").mkdir(parents=True)
+    else:
+        file.write_bytes(content)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        made = doubled(source)
+        assert made(3) == 6
+    assert not made.stats.cache_hits
+    # What cannot be written is told, the rest is mended for the next one.
+    assert [w.category for w in told] == [UnkeptCodeWarning] * (content is None)
+    again = doubled(source)
     assert again(4) == 8
-    assert again.stats.cache_hits
+    assert bool(again.stats.cache_hits) == (content is not None)
+
+
+def no_folder(source: Path) -> Any:
+    """Neither the folder of the module nor that of the user takes files, which root could write where permissions forbid it."""
+    (source.parent / "__pycache__").touch()
+    (source.parents[1] / "home").touch()
+    return doubled(source)
+
+
+def gone_folder(source: Path) -> Any:
+    """The folder is lost after it was found."""
+    kernel_ = doubled(source)
+    (source.parent / "__pycache__").rmdir()
+    (source.parent / "__pycache__").touch()
+    return kernel_
+
+
+def full(source: Path, monkeypatch: pytest.MonkeyPatch, ending: str, number: int) -> Any:
+    """The disk takes no file of an ending."""
+    there = IndexDataCacheFile._open_for_write
+
+    @contextmanager
+    def refused(self: Any, path: str) -> Iterator[Any]:
+        if path.endswith(ending):
+            raise OSError(number, os.strerror(number), path)
+        with there(self, path) as file:
+            yield file
+
+    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", refused)
+    return doubled(source)
+
+
+UNKEPT: list[tuple[Callable[[Path, pytest.MonkeyPatch], Any], str]] = [
+    (lambda source, _: no_folder(source), r"neither .*package nor a folder of HOME can be written"),
+    (lambda source, _: gone_folder(source), "__pycache__: File exists"),
+    *(
+        (partial(full, ending=ending, number=number), rf"__pycache__/.*\.{ending}: {os.strerror(number)}")
+        for ending in ("nbi", "nbc")
+        for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+    ),
+]
+
+
+@pytest.mark.parametrize(("hindrance", "reason"), UNKEPT)
+def test_code_that_cannot_be_kept_works_and_is_told_once(
+    source: Path, monkeypatch: pytest.MonkeyPatch, hindrance: Callable[..., Any], reason: str
+) -> None:
+    made = hindrance(source, monkeypatch)
+    with pytest.warns(UnkeptCodeWarning, match=rf"not kept \(.*{reason}\).*NUMBA_CACHE_DIR") as told:
+        assert made(2) == 4
+    assert told[0].filename == __file__
+    assert (made(2.5), doubled(source)(1)) == (5.0, 2)  # other signatures and kernels tell it no more
+
+
+def test_code_of_an_older_source_is_not_taken_for_that_of_a_newer_one_that_found_no_room(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert doubled(source)(2) == 4
+    source.write_text(DOUBLED.replace("2 * x", "3 * x"))
+    with monkeypatch.context() as when, pytest.warns(UnkeptCodeWarning):
+        assert full(source, when, "nbc", errno.ENOSPC)(2) == 6
+    assert doubled(source)(2) == 6
+
+
+def test_that_nothing_may_be_compiled_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(InputError, match="NUMBA_DISABLE_JIT is set"):
+        kernel(_scaled.py_func)
