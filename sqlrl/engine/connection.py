@@ -72,13 +72,13 @@ def connect(
         settings.pop("temp_directory", None)
         config = {**SEALED, "temp_directory": spill_directory(path, temp_directory)}
     connection = _open(path, read_only and path != ":memory:", config)
-    # In notebooks and other processes without a main file DuckDB draws a bar of its own into the output, beside ours.
-    settings["enable_progress_bar"] = False
     try:
         if not trusted:
             check_macros(connection, path)
         # Connections of one process to one file share their settings.
         check_ready(connection)
+        if _draws_bars(connection):
+            settings["enable_progress_bar"] = False
         _set(connection, settings)
         if not trusted:
             lock(connection)
@@ -154,6 +154,14 @@ def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int | 
             connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
         except duckdb.Error as error:
             raise InputError(f"{name}={value!r} is not accepted by DuckDB: {brief(str(error))}") from error
+
+
+def _draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return True if DuckDB draws bars of its own beside ours, as in processes without a main file and in notebooks with ipywidgets.
+
+    In notebooks without ipywidgets it draws none, and refuses to be told so.
+    """
+    return bool(connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0][0])
 
 
 def _current_catalog(connection: duckdb.DuckDBPyConnection) -> str:

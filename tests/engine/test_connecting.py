@@ -216,3 +216,39 @@ def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout.split() == ["[(True,)]", "[(False,)]"]
+
+
+NOTEBOOK = """
+import sys, types
+from pathlib import Path
+
+class Shell:
+    config = {"IPKernelApp": {}}
+
+sys.modules["IPython"] = types.SimpleNamespace(get_ipython=Shell)
+sys.modules["ipywidgets"] = None
+import duckdb
+import sqlrl
+for database in sys.argv[1:]:
+    try:
+        duckdb.connect().execute("set enable_progress_bar = false")
+    except duckdb.Error as refusal:
+        print("ipywidgets" in str(refusal))
+    for opened, read_only in ((str, False), (str, True), (duckdb.connect, False)):
+        with sqlrl.connect(opened(database), read_only=read_only) as db:
+            if not read_only:
+                db.load("P", [("a",)], types=["t"])
+            print(db.sql("select count(*) as n from range(1000)").fetchall())
+"""
+
+
+def test_a_notebook_without_ipywidgets_can_do_all(tmp_path: Path) -> None:
+    # DuckDB asks these two modules whether it is in a notebook, and refuses to switch a bar off there (seen in a kernel of ipykernel 7).
+    done = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK, ":memory:", str(tmp_path / "x.duckdb")],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["True", *["[(1000,)]"] * 3] * 2
