@@ -6,9 +6,13 @@ Names are imported when first used, so that `import sqlrl` is quick.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = (
+    False  # to import `typing` takes longer than all the rest here, before the command line could look at Ctrl-C
+)
 if TYPE_CHECKING:
+    from typing import Any
+
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
     from sqlrl.database.marginals import Marginals

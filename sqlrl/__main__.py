@@ -1,5 +1,5 @@
 """`python -m sqlrl`: the command line where the folder of its script is not on the path."""
 
-from sqlrl.cli.app import main
+from sqlrl.cli import main
 
 main()

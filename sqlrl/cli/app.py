@@ -74,8 +74,8 @@ for command in (
     app.command()(command)
 
 
-def main() -> NoReturn:
-    """Run the command line and end the process: 0 done, 1 an error, 2 wrong usage, 130 Ctrl-C, 141 output closed."""
+def run() -> NoReturn:
+    """Run the command line and end the process, with what has Ctrl-C in its hands (`interrupts.watch`) around it."""
     try:
         app()
     except SystemExit as end:

@@ -12,10 +12,11 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sqlrl.cli.interrupts import INTERRUPTED, AtWork
 from sqlrl.errors import EngineError, SqlrlError
 from sqlrl.markup import printable
 
-FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+FAILED, PIPE_CLOSED = 1, 141
 
 _PHRASES = {
     "connect(path, read_only=True)": "--read-only",
@@ -115,7 +116,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
         try:
-            return super().invoke(ctx)
+            with AtWork():
+                return super().invoke(ctx)
         except EngineError as error:
             # It quotes SQL, in which nothing may be changed.
             complain("\n".join([str(error), *_notes(error)]))

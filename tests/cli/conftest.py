@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sqlrl.cli import app
+from sqlrl.cli.app import app
 
 MODEL = """\
 Token(token, position, bib)

@@ -67,6 +67,6 @@ def test_a_closed_pipe_is_no_traceback(project: Project) -> None:
 
 def test_starting_imports_nothing_heavy() -> None:
     heavy = {"duckdb", "numpy", "pyarrow", "sqlglot", "numba", "scipy", "ortools"}
-    code = f"import sys, sqlrl.cli; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, sqlrl.cli.app; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

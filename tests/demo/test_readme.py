@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sqlrl.cli import app
+from sqlrl.cli.app import app
 from sqlrl.demo import MODEL
 
 ROOT = Path(__file__).resolve().parent.parent.parent
