@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlrl.errors import InputError
+
 
 def counted(number: int, word: str, plural: str | None = None) -> str:
     """Return a number with its word in singular or plural, by default the word with an `s`.
@@ -24,3 +26,22 @@ def shortened(text: str, most: int = 120) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 3].rstrip() + "..."
+
+
+def check_characters(text: str, what: str) -> None:
+    r"""Refuse a text with half a character, which neither a database nor a file can hold; `what` is what it is.
+
+    Examples
+    --------
+    >>> check_characters("caf\udce9.duckdb", "the path")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: the path 'caf\udce9.duckdb' has half a character (a surrogate) at place 4: it was read in another encoding than it was written in; write it in UTF-8, or rename the file if it is one.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        around = text[max(error.start - 40, 0) : error.start + 40]
+        raise InputError(
+            f"{what} {around!r} has half a character (a surrogate) at place {error.start + 1}: it was read in another encoding than "
+            "it was written in; write it in UTF-8, or rename the file if it is one."
+        ) from error

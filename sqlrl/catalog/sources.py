@@ -26,7 +26,7 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import EngineError, LoadError, UntrustedError, brief
 from sqlrl.paths import exists, expanded, is_file
-from sqlrl.wording import counted
+from sqlrl.wording import check_characters, counted
 
 _SCALARS = (str, Real, Decimal, date, time, timedelta, UUID, np.bool_, np.datetime64, np.timedelta64)
 
@@ -526,6 +526,7 @@ def _first(listed: Iterable[_Named], searched: tuple[str, str], name: str) -> tu
 
 def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
     """Return the relation of a query that the user wrote; anything but one query is refused."""
+    check_characters(text, "the query")
     try:
         statements = engine.connection.extract_statements(text)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

@@ -20,6 +20,7 @@ from sqlrl.cli.infer import infer
 from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
 from sqlrl.cli.sql import sql
+from sqlrl.cli.streams import prepare_streams
 from sqlrl.cli.version import version
 from sqlrl.cli.why import why
 
@@ -76,6 +77,7 @@ for command in (
 
 def run() -> NoReturn:
     """Run the command line and end the process, with what has Ctrl-C in its hands (`interrupts.watch`) around it."""
+    prepare_streams()
     try:
         app()
     except SystemExit as end:

@@ -9,6 +9,7 @@ import typer
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
+from sqlrl.cli.streams import write_file
 
 Second = Annotated[str | None, typer.Argument(metavar="PREDICATE", help="The predicate to learn.", show_default=False)]
 Body = Annotated[
@@ -52,4 +53,4 @@ def bias(
         if output.as_json:
             print_json({"mode": line} for line in str(found).splitlines())
         else:
-            print(found, end="")
+            write_file(str(found))

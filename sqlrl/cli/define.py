@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
+from sqlrl.cli.streams import read_input
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded, is_file
 
@@ -59,7 +59,7 @@ def _rules(text: str) -> str | Path:
     """Return the rules, or the file that has them."""
     if is_file(expanded(text)):
         return expanded(text)
-    rules = sys.stdin.read() if text == "-" else text
+    rules = read_input() if text == "-" else text
     if "(" not in rules:
         found = "standard input has none" if text == "-" else f"{text!r} is neither a file nor a rule"
         raise InputError(f"there is no rule `head(x) :- body(x, y).`: {found}")

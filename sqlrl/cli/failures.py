@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from sqlrl.cli.interrupts import INTERRUPTED, AtWork
+from sqlrl.cli.streams import check_arguments
 from sqlrl.errors import EngineError, SqlrlError
 from sqlrl.markup import printable
 
@@ -113,6 +114,11 @@ def name_options(options: Mapping[str, str]) -> None:
 class Commands(TyperGroup):
     """The group of commands; it turns errors into messages and exit codes."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments apart, all of which must be text."""
+        check_arguments(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
         try:
@@ -173,7 +179,8 @@ def _option(found: re.Match[str]) -> str:
 
 def complain(message: str) -> None:
     """Write an error to standard error, in red on a terminal; control characters in it are shown as text."""
-    typer.secho(f"error: {printable(message)}", fg="red", err=True)
+    # Without `file` it would be written as UTF-8 to an error stream whose encoding is ASCII.
+    typer.secho(f"error: {printable(message)}", fg="red", file=sys.stderr)
 
 
 def pipe_closed() -> int:

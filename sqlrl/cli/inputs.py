@@ -30,6 +30,7 @@ from sqlrl.cli.options import (
 from sqlrl.cli.options import Database as DatabaseFile
 from sqlrl.cli.queries import Asked, asked
 from sqlrl.cli.session import Session, session
+from sqlrl.cli.streams import STANDARD_INPUT, read_input
 from sqlrl.errors import InputError, brief
 from sqlrl.paths import is_file
 
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
     from sqlrl.database.database import Database
     from sqlrl.logic import Model
-
-STANDARD_INPUT = "standard input"
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool =
     from sqlrl.logic import files
 
     if path == "-":
-        model = files.parse_model(sys.stdin.read(), path=STANDARD_INPUT, trusted=trusted)
+        model = files.parse_model(read_input(), path=STANDARD_INPUT, trusted=trusted)
     else:
         model = files.read_model(path, trusted=trusted)
     # What is asked takes the place of what a learner was asked.
@@ -213,10 +212,12 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
     path = Path(value)
     if value != "-" and not is_file(value):
         return value
+    from sqlrl.logic.lexer import read_text
+
     # Parquet and CSV files are tables, which the library reads itself.
     if path.suffix.lower() in (".parquet", ".csv", ".tsv"):
         return value
-    text = sys.stdin.read() if value == "-" else path.read_text(encoding="utf-8")
+    text = read_input() if value == "-" else read_text(path)
     names = [line for line in text.splitlines() if line.strip()]
     if not names:
         raise InputError(f"{STANDARD_INPUT if value == '-' else value}: there are no names of examples")
@@ -252,7 +253,7 @@ def evidence_of(files: Sequence[str], model: Model) -> list[Any]:
 
     found: list[Any] = [file for file in files if file != "-"]
     if "-" in files:
-        text = sys.stdin.read()
+        text = read_input()
         found += parse_evidence(text, path=STANDARD_INPUT, model_or_predicates=model)
         if parse_domains(text, path=STANDARD_INPUT):
             raise InputError(f"{STANDARD_INPUT} lists the constants of a type, which only a file can: save it as one")

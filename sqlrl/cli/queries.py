@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -87,8 +86,10 @@ def asked(values: Sequence[str] | None, model: Model) -> Asked:
 
 def _texts(values: Sequence[str]) -> Iterator[str]:
     """Yield what options that are repeated, hold commas, or name files say; a comma between parentheses belongs to an atom."""
+    from sqlrl.logic.lexer import read_text
+
     for value in values:
-        text = Path(value).read_text(encoding="utf-8").replace("\n", ",") if is_file(value) else value
+        text = read_text(value).replace("\n", ",") if is_file(value) else value
         depth, start, quoted = 0, 0, False
         for i, character in enumerate(f"{text},"):
             if character == '"' and text[max(i - 1, 0) : i] != "\\":

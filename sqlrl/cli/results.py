@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.session import Session
+from sqlrl.cli.streams import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +103,7 @@ def finish(run: Session, training: OnlineEstimator | BatchEstimator | Constraine
 def save(run: Session, model: Model, out: str | None) -> None:
     """Write a learned model to a file, or to standard output."""
     if out == "-":
-        print(model_text(model), end="")
+        write_file(model_text(model))
     elif out is not None:
         from sqlrl.logic.saving import save_model
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.failures import in_options
 from sqlrl.cli.options import Messages, Output
+from sqlrl.cli.streams import only_ascii
 from sqlrl.errors import InputError, SqlrlWarning
 from sqlrl.markup import printable
 from sqlrl.paths import expanded
@@ -157,9 +158,9 @@ def print_json(rows: Iterable[Mapping[str, object]]) -> None:
     [{"n": 1180591620717411303424, "weight": null},
      {"n": 1, "weight": 0.5}]
     """
-    first = True
+    first, escaped = True, only_ascii()
     for row in rows:
-        print("[" if first else ",\n ", json.dumps(_plain(row), ensure_ascii=False, allow_nan=False), sep="", end="")
+        print("[" if first else ",\n ", json.dumps(_plain(row), ensure_ascii=escaped, allow_nan=False), sep="", end="")
         first = False
     print("[]" if first else "]")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import DatabaseFirst, Db, Output, ReadOnly, Untrusted, with_database
 from sqlrl.cli.session import print_json, session
+from sqlrl.cli.streams import read_input
 from sqlrl.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def sql(
     """
     path, (text,) = with_database((first, second), db, "QUERY")
     with session(output) as run, run.database(path, read_only=read_only, trusted=not untrusted) as opened:
-        statements = sys.stdin.read() if text == "-" else text
+        statements = read_input() if text == "-" else text
         if not statements.strip():
             raise InputError("there is no SQL to run: give statements, or - and statements on standard input")
         with run.working("running"):

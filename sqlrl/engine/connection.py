@@ -17,6 +17,7 @@ from sqlrl.engine.faults import check_database_file, damage, damaged
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
+from sqlrl.wording import check_characters
 
 # A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
 _RESERVED = {"sqlrl"}
@@ -63,6 +64,7 @@ def connect(
         _set(target, settings)
         return _guest(target, owned=False, path="your connection")
     path = str(target) if str(target) == ":memory:" else str(expanded(target))
+    check_characters(path, "the path")
     file = None if path == ":memory:" else Path(path)
     existed = file is None or file.exists()
     if file is not None:

@@ -21,6 +21,7 @@ from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import VERSION
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.resources import resource
+from sqlrl.wording import check_characters
 
 
 def read_model(path: str | Path, *, trusted: bool = True) -> Model:
@@ -105,6 +106,8 @@ def _read_json(text: str, path: str) -> Model:
     except json.JSONDecodeError as error:
         line = text.split("\n")[error.lineno - 1]
         raise ParseError(error.msg, text=line, line=error.lineno, column=error.colno, path=path) from error
+    # JSON writes characters as halves, each of which may be alone.
+    check_characters(json.dumps(value, ensure_ascii=False), path)
     return model_from_json(value, path=path)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlrl.errors import InputError, ParseError
-from sqlrl.wording import shortened
+from sqlrl.wording import check_characters, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +83,7 @@ def check_text(text: object, what: str, remedy: str) -> None:
     if not isinstance(text, str):
         decode = "decode bytes with .decode(), " if isinstance(text, bytes) else ""
         raise InputError(f"the text of {what} is a str, not {type(text).__name__}: {decode}{remedy}")
+    check_characters(text, f"the text of {what}")
     if _PATH.fullmatch(text):
         raise InputError(f"{text.strip()!r} is the path of a file rather than the text of {what}: {remedy}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,9 @@ import duckdb
 import pytest
 
 import sqlrl
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, SqlrlError
+from sqlrl.logic.files import parse_model
+from sqlrl.logic.saving import model_to_json
 
 MODEL = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)")
 
@@ -136,3 +139,39 @@ def test_a_run_that_was_ended_is_kept_with_its_parameters(error: type[BaseExcept
     assert db.sql(asked).fetchall() == [("AdaGrad", status, "0.25", 7, None)]
     sqlrl.AdaGrad().fit(db, MODEL)
     assert db.sql("select run, status from sqlrl.run order by run").fetchall() == [(1, status), (2, "done")]
+
+
+HALF = "caf\udce9"
+"""What Python makes of a byte that is no UTF-8, in names of files and arguments."""
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda db: sqlrl.connect(f"{HALF}.duckdb"),
+        lambda db: sqlrl.connect(f"{HALF}.duckdb", read_only=True),
+        lambda db: sqlrl.connect(temp_directory=HALF),
+        lambda db: db.load("Q", HALF),
+        lambda db: db.load("Q", f"select '{HALF}' as x"),
+        lambda db: db.load("Q", [(HALF,)]),
+        lambda db: db.predict(MODEL, examples=f"select '{HALF}'"),
+        lambda db: db.predict(MODEL, examples=[HALF]),
+        lambda db: db.predict(MODEL, into=HALF),
+        lambda db: db.sql(f"select '{HALF}'"),
+        lambda db: db.export(MODEL, f"{HALF}.wcnf"),
+        lambda db: sqlrl.parse_mln(f'1 Liked("{HALF}")'),
+        lambda db: sqlrl.parse_modes(f'modeh(1, p("{HALF}")).'),
+        lambda db: sqlrl.parse_bias(f"modeh(1, p('{HALF}'))."),
+        lambda db: model_from_text(MODEL, '"Liked"', '"Li\\udce9ked"'),
+    ],
+)
+def test_half_characters_are_refused(db: sqlrl.Database, ask: Callable[[sqlrl.Database], object]) -> None:
+    with pytest.raises(SqlrlError, match="surrogate"):
+        ask(db)
+
+
+def model_from_text(model: sqlrl.Model, part: str, other: str) -> sqlrl.Model:
+    """The model whose JSON has another text at a place."""
+    text = json.dumps(model_to_json(model))
+    assert part in text
+    return parse_model(text.replace(part, other))

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.solve.weighted import WeightedNetwork
+from sqlrl.wording import check_characters
 
 PIECE = 1 << 18
 """About so many numbers are turned into text at a time."""
@@ -45,6 +46,7 @@ def new_file(path: str | Path) -> Iterator[TextIO]:
     ['a.txt']
     """
     path = Path(path)
+    check_characters(str(path), "the path")  # it is written into files
     # A pipe or device is no file that could be replaced.
     direct = path.exists() and not path.is_file()
     target = path if direct else path.with_name(f"{path.name}.partial")
