@@ -103,7 +103,19 @@ class UntrustedError(InputError):
 
 
 class BusyError(SqlrlError):
-    """Another process holds the database file, or another thread works on the same connection."""
+    """Another process holds the database file, or another thread works on the same connection.
+
+    Parameters
+    ----------
+    held : str
+        Who holds it, and what to wait for.
+    reading : str
+        How it can be read nevertheless, which is no remedy for who has to write.
+    """
+
+    def __init__(self, held: str, reading: str = "") -> None:
+        self.held, self.reading = held, reading
+        super().__init__(f"{held}; {reading}" if reading else held)
 
 
 class ConflictError(SqlrlError):

@@ -60,7 +60,8 @@ def infer(
     sqlrl infer cite.duckdb --model learned.mln --solution answer.txt --exported cite.wcnf
     """
     sampler.check(solver)
-    if (into is not None or keep or sampler.tables) and (inputs.evidence or read_only):
+    writes = into is not None or keep or bool(sampler.tables)
+    if writes and (inputs.evidence or read_only):
         name = "--into" if into is not None else "--keep" if keep else "--samples-into or --means-into"
         raise typer.BadParameter(f"{name} needs a database that can be written")
     if into is not None and not into.strip():
@@ -73,7 +74,7 @@ def infer(
         name = "--all" if every else "--solution"
         raise typer.BadParameter(f"{name} is about a most probable world: leave out --marginals or {name}")
     outside.check()
-    with inputs.open(output, examples=examples, read_only=read_only, rules=False) as job:
+    with inputs.open(output, examples=examples, read_only=read_only, reads=not writes, rules=False) as job:
         if into is not None and not job.asked.whole:
             raise typer.BadParameter(
                 f"--into writes all atoms of a predicate: name {', '.join(job.asked.predicates)} without arguments, or leave --into out"

@@ -101,12 +101,13 @@ class Inputs:
         examples: str | None = None,
         labels: bool = False,
         read_only: bool = False,
+        reads: bool = True,
         rules: bool = True,
     ) -> Iterator[Job]:
         """Read the model and open the database, or make one in memory of evidence files.
 
         `examples` is what `--examples` says; `labels`: facts of predicates to predict are labels, not evidence; `rules`: whether there
-        must be some, since a model without rules has a distribution, too.
+        must be some, since a model without rules has a distribution, too. `reads` is as in `Session.database`.
         typer.BadParameter if no database is named, or one beside evidence files, or if two inputs are standard input;
         InputError if the model has no rules.
         """
@@ -132,7 +133,7 @@ class Inputs:
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
             model = replace(model, strict=self.missing is Missing.error)
-            with run.database(path, read_only=read_only, trusted=not self.untrusted) as opened:
+            with run.database(path, read_only=read_only, reads=reads, trusted=not self.untrusted) as opened:
                 if files:
                     with run.working("loading evidence"):
                         # As in Alchemy, a fact may stand twice, and a file may say nothing.

@@ -190,7 +190,7 @@ def learn(
     training: Any = LEARNERS[word](**own)
     if running.constraints is not None:
         training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
-    with inputs.open(output, examples=examples, labels=True) as job:
+    with inputs.open(output, examples=examples, labels=True, reads=False) as job:
         if word in BATCHES:
             learn_batch(job, training, running, out)
         else:

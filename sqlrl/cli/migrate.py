@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import Database, Db, Messages, Untrusted, named_database
-from sqlrl.cli.session import check_file, print_json, session
+from sqlrl.cli.session import check_file, check_writable, print_json, session
 
 
 @grouped
@@ -18,6 +18,7 @@ def migrate(output: Messages, database: Database = None, db: Db = None, untruste
         from sqlrl.engine.connection import connect
 
         check_file(path)
+        check_writable(path)
         engine = connect(path, trusted=not untrusted)
         try:
             if untrusted:

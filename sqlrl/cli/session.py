@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlrl.cli.failures import in_options
 from sqlrl.cli.options import Messages, Output
 from sqlrl.cli.streams import only_ascii
-from sqlrl.errors import InputError, SqlrlWarning
+from sqlrl.errors import BusyError, InputError, SqlrlWarning
 from sqlrl.markup import printable
 from sqlrl.paths import expanded
 
@@ -46,17 +46,34 @@ class Session:
 
     @contextmanager
     def database(
-        self, path: Path | None, *, create: bool = False, read_only: bool = False, trusted: bool = True
+        self,
+        path: Path | None,
+        *,
+        create: bool = False,
+        read_only: bool = False,
+        reads: bool = False,
+        trusted: bool = True,
     ) -> Iterator[Database]:
         """Open the database, None for one in memory, and close it again.
 
+        `reads`: the command writes nothing that has to last, so that a file that cannot be written is opened for reading.
         InputError if the file does not exist and may not be created, or is no database.
         """
         from sqlrl.database.database import connect
+        from sqlrl.engine.faults import unwritable
 
         if path is not None:
             check_file(path, create=create)
-        with connect(path or ":memory:", read_only=read_only, trusted=trusted, progress=False) as database:
+            if not read_only and reads and unwritable(expanded(path)):
+                read_only = True
+                self.message(f"{path} cannot be written: it is opened as with --read-only")
+            if not read_only:
+                check_writable(path)
+        try:
+            database = connect(path or ":memory:", read_only=read_only, trusted=trusted, progress=False)
+        except BusyError as error:
+            raise error if reads or not error.reading else BusyError(f"{error.held}.") from error
+        with database:
             yield database
 
     @contextmanager
@@ -144,6 +161,16 @@ def check_file(path: Path, *, create: bool = False) -> None:
         with file.open("rb") as content:
             if content.read(12)[8:] != b"DUCK":
                 raise InputError(f"{path} is not a DuckDB database: name the database first, then what to do with it.")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a database that a command has to write and cannot; `--read-only` would be no remedy."""
+    from sqlrl.engine.faults import unwritable
+
+    if hindrance := unwritable(expanded(path)):
+        raise InputError(
+            f"{path} cannot be written, which this command has to: {hindrance}. Change the permissions, or use a file elsewhere."
+        )
 
 
 def print_json(rows: Iterable[Mapping[str, object]]) -> None:

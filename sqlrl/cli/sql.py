@@ -36,7 +36,10 @@ def sql(
     sqlrl sql cite.duckdb "from sqlrl.strongest_clauses limit 10"
     """
     path, (text,) = with_database((first, second), db, "QUERY")
-    with session(output) as run, run.database(path, read_only=read_only, trusted=not untrusted) as opened:
+    with (
+        session(output) as run,
+        run.database(path, read_only=read_only, reads=True, trusted=not untrusted) as opened,
+    ):
         statements = read_input() if text == "-" else text
         if not statements.strip():
             raise InputError("there is no SQL to run: give statements, or - and statements on standard input")

@@ -66,7 +66,7 @@ def why(
     """
     if keep and (inputs.evidence or read_only):
         raise typer.BadParameter("--keep needs a database that can be written")
-    with inputs.open(output, examples=examples, read_only=read_only, rules=False) as job:
+    with inputs.open(output, examples=examples, read_only=read_only, reads=not keep, rules=False) as job:
         # A misspelt atom fails before the work, not after it.
         job.db.check_atoms(job.model, atom, examples=job.examples, example=example, **job.choices)
         prediction = solver.predict(job, keep=keep)

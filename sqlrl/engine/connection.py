@@ -13,7 +13,7 @@ import duckdb
 from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
-from sqlrl.engine.faults import check_database_file, damage, damaged
+from sqlrl.engine.faults import check_database_file, damage, damaged, unwritable
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
@@ -69,6 +69,8 @@ def connect(
     existed = file is None or file.exists()
     if file is not None:
         check_database_file(file)
+        if not read_only and (hindrance := unwritable(file)):
+            raise _unwritable(file, hindrance)
     config: dict[str, Any] = {}
     if not trusted:
         settings.pop("temp_directory", None)
@@ -92,7 +94,11 @@ def connect(
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
         return _reader(connection, catalog, path, trusted=trusted)
-    connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
+    try:
+        connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
+    except duckdb.Error as error:
+        connection.close()
+        raise _opening_error(path, str(error), read_only) from error
     # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
     scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
     return DuckDBEngine(
@@ -124,8 +130,8 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
         holder = f"process {process.group(1)}" if process else "another process"
         if read_only:
             return BusyError(f"{path} is held by {holder} for writing. Wait until it ends or close its connection.")
-        remedy = f"Wait until it ends or close its connection; several processes can read the file together: {_HINT}."
-        return BusyError(f"{path} is held by {holder}. {remedy}")
+        held = f"{path} is held by {holder}. Wait until it ends or close its connection"
+        return BusyError(held, f"several processes can read the file together: {_HINT}.")
     if "already" in reason and "attach" in reason.lower():
         return BusyError(
             f"{path} is already open in this process: pass that connection to connect(). ({brief(reason)})"
@@ -143,10 +149,19 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
         return InputError(f"{path} does not exist, and read_only=True cannot create it.")
     if "not a valid DuckDB" in reason or "orrupt" in reason:
         return damaged(path, reason)
+    if not read_only and ("Permission denied" in reason or "Read-only file system" in reason):
+        return _unwritable(Path(path), brief(reason))
     return damage(reason, path) or InputError(f"{path} cannot be opened: {brief(reason)}")
 
 
 _HINT = "connect(path, read_only=True)"
+
+
+def _unwritable(path: Path, hindrance: str) -> InputError:
+    """Say why a file cannot be written, and how it can be read if there is one."""
+    reading = f"To read it, open it with {_HINT}; to write, c" if path.exists() else "C"
+    other = "copy it elsewhere" if path.exists() else "name a file elsewhere"
+    return InputError(f"{path} cannot be written: {hindrance}. {reading}hange the permissions, or {other}.")
 
 
 def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int | bool]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,23 @@ def check_database_file(path: Path) -> None:
         raise damaged(path)
     what = f"is {kind}, not a DuckDB database" if start else f"has the name of {kind}, not of a DuckDB database"
     raise InputError(f"{path} {what}: {_KINDS[kind][1].format(path=str(path), name=path.stem)}.")
+
+
+def unwritable(path: Path) -> str:
+    """Return why a database cannot be written, nothing if it can, or if there is no folder for it.
+
+    DuckDB writes a log beside the file, so that the folder must be writable, too.
+
+    Examples
+    --------
+    >>> unwritable(Path("new.duckdb"))
+    ''
+    """
+    if path.is_file() and not os.access(path, os.W_OK):
+        return "the file may not be written"
+    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+        return f"its folder {path.parent} may not be written, where DuckDB keeps a log beside it"
+    return ""
 
 
 def damage(reason: str, path: str | Path) -> InputError | None:
