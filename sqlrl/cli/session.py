@@ -72,7 +72,7 @@ class Session:
         try:
             database = connect(path or ":memory:", read_only=read_only, trusted=trusted, progress=False)
         except BusyError as error:
-            raise error if reads or not error.reading else BusyError(f"{error.held}.") from error
+            raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error
         with database:
             yield database
 
