@@ -13,6 +13,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
+    from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
     from sqlrl.database.marginals import Marginals
@@ -52,6 +53,7 @@ _HOMES = {
     "Subgradient": "sqlrl.learn",
     "Table": "sqlrl.report",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
+    "choose_learner": "sqlrl.database.choice",
     "connect": "sqlrl.database.database",
     "models_equal": "sqlrl.logic.files",
     "parse_bias": "sqlrl.logic",
@@ -87,6 +89,7 @@ __all__ = [
     "Table",
     "VotedPerceptron",
     "__version__",
+    "choose_learner",
     "connect",
     "models_equal",
     "parse_bias",

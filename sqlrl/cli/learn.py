@@ -14,18 +14,20 @@ import sqlrl
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.learners import BATCH, BATCHES, LEARNERS, ONLINE, ByName, Given, Name, parameters, why_not_online
+from sqlrl.cli.learners import BATCH, BATCHES, LEARNERS, ONLINE, ByName, Given, parameters, why_not_online
 from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
 from sqlrl.cli.results import show_batch, show_online, shown_iterations, shown_windows
+from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sqlrl.cli.inputs import Job
     from sqlrl.database.constrained_training import Mode
     from sqlrl.learn import BatchEstimator, OnlineEstimator
 
-_ADAGRAD = Name("adagrad")
 _FEW = Output(rows=10)
 
 Out = Annotated[
@@ -137,7 +139,7 @@ class Running:
 def learn(
     inputs: Training,
     *,
-    learner: ByName = _ADAGRAD,
+    learner: ByName = None,
     given: Given,
     running: Running,
     output: Output = _FEW,
@@ -145,7 +147,8 @@ def learn(
     out: Out = None,
 ) -> None:
     """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
-    why, and how well each example was predicted before it was learned, or how a batch learner went on. Or learn clauses alone
+    why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
+    choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
     with --learner ilp, for a learner of weights to start from; prints the theory.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
@@ -157,24 +160,11 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
     """
     check_out(out, output.as_json)
-    word = learner.value
-    running.refuse(word)
-    # As earlier versions kept it with a run, which can be resumed then.
-    own: dict[str, Any] = {"random_state": 0, **parameters(word, given)}
-    if word == "ilp":
-        induce(inputs, own | running.fitting(), output, examples=examples, out=out)
+    words: Sequence[str] = _suiting(given, running) if learner is None else [learner.value]
+    own = {word: _parameters(word, given, running) for word in words}
+    if "ilp" in own:
+        induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out)
         return
-    if word == "osl" and given.modes is None:
-        raise typer.BadParameter(
-            "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
-            "clauses are found"
-        )
-    if word == "likelihood" and "folds" in own and not isinstance(own.get("strength"), list):
-        # The library's likelihood has a number of folds without being given one, and cannot tell.
-        raise typer.BadParameter(
-            "--folds says how labels are held out to choose a strength, and there is only one: give several, such as "
-            "--strength 0.1,1,10, or leave --folds out"
-        )
     if not inputs.model:
         raise typer.BadParameter("--model FILE is missing: it names the rules whose weights are learned")
     if inputs.opened:
@@ -187,14 +177,59 @@ def learn(
         )
     if inputs.evidence and (running.checkpoint or running.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
-    training: Any = LEARNERS[word](**own)
-    if running.constraints is not None:
-        training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
     with inputs.open(output, examples=examples, labels=True, reads=False) as job:
+        training: Any
+        word, training = _chosen(job, own) if learner is None else (words[0], LEARNERS[words[0]](**own[words[0]]))
+        if running.constraints is not None:
+            training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
         if word in BATCHES:
             learn_batch(job, training, running, out)
         else:
             learn_online(job, training, running, out)
+
+
+def _parameters(word: str, given: Any, running: Running) -> dict[str, Any]:
+    """Return the parameters of a learner; typer.BadParameter if an option is not one of its own, or does not go with others."""
+    running.refuse(word)
+    # As earlier versions kept it with a run, which can be resumed then.
+    own: dict[str, Any] = {"random_state": 0, **parameters(word, given)}
+    if word == "osl" and given.modes is None:
+        raise typer.BadParameter(
+            "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
+            "clauses are found"
+        )
+    if word == "likelihood" and "folds" in own and not isinstance(own.get("strength"), list):
+        # The library's likelihood has a number of folds without being given one, and cannot tell.
+        raise typer.BadParameter(
+            "--folds says how labels are held out to choose a strength, and there is only one: give several, such as "
+            "--strength 0.1,1,10, or leave --folds out"
+        )
+    return own
+
+
+def _suiting(given: Any, running: Running) -> list[Word]:
+    """Return the learners to choose from that have all options that were given; typer.BadParameter if there are none."""
+    found: list[Word] = []
+    refused: list[typer.BadParameter] = []
+    for word in WORDS:
+        try:
+            _parameters(word, given, running)
+            found.append(word)
+        except typer.BadParameter as error:
+            refused.append(error)
+    if not found:
+        raise typer.BadParameter(f"{refused[0].message}; --learner NAME takes another one")
+    return found
+
+
+def _chosen(job: Job, own: Mapping[Any, Mapping[str, Any]]) -> tuple[str, Any]:
+    """Choose by the data among learners that have the options that were given, and say which and why."""
+    choice = sqlrl.choose_learner(job.db, job.model, job.examples, among=list(own))
+    given = own[choice.word]
+    chosen = "".join(f" --{name} {value}" for name, value in choice.parameters.items() if name not in given)
+    reason = choice.reason if len(own) > 1 else "no other one has the options that were given"
+    job.run.message(f"--learner {choice.word}{chosen}, since {reason}")
+    return choice.word, choice.estimator(**given)
 
 
 def learn_online(

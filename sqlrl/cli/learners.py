@@ -50,9 +50,10 @@ Name = StrEnum("Name", {word: word for word in LEARNERS})  # type: ignore[misc]
 """The learners to choose from."""
 
 ByName = Annotated[
-    Name,
+    Name | None,
     typer.Option(
         "--learner",
+        show_default="by the data: adagrad, likelihood or pscg",
         help=f"Online: {_summaries(ONLINE)}. Batch: {_summaries(BATCHES)}. {_summaries(['ilp'])}.",
         rich_help_panel=LEARNER,
     ),

@@ -130,7 +130,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
-        (["--strength", "1"], ["--strength is an option of likelihood: adagrad has no such"]),
+        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood: adagrad has no such", "--learner NAME"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
         (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),
         (["--learner", "likelihood", "--groups", "select 1"], ["--groups says which atoms stay together", "--strength 1.0"]),

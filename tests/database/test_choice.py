@@ -1,0 +1,101 @@
+"""The learner that the data choose: by examples and by what rules join."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlrl
+from sqlrl.database import choice
+from sqlrl.database.choice import Choice, choose_learner
+
+DECLARED = "Doc(doc)\nWord(doc, word)\nCites(doc, doc)\nGood(doc)\nTopic(doc, topic!)\n"
+EXACT, JOINED = "likelihood", "pscg"
+RULES = {
+    "Word(d, +w) => Good(d)": EXACT,
+    "Good(d)\nWord(d, w) ^ Cites(d, e) => Good(d)": EXACT,
+    "Word(d, +w) => Topic(d, +t)": EXACT,
+    "EXIST w Word(d, w) => Good(d)": EXACT,
+    "Good(d) => Topic(d, Fun)": JOINED,
+    "Cites(d, e) ^ Good(d) => Good(e)": JOINED,
+    "Good(d)\nTopic(d, t) ^ Topic(d, u) => t = u.": EXACT,
+    "Good(d)\nGood(d) ^ Word(d, w) => !Topic(d, Fun).": JOINED,
+    "Cites(d, e) ^ Good(d) => Good(e).\nWord(d, +w) => Good(d)": JOINED,
+    "EXIST e (Cites(d, e) ^ Good(e)) => Good(d)": JOINED,
+    "Good(d) <=> Topic(d, Fun)": JOINED,
+}
+
+
+def loaded(examples: int, *, apart: bool) -> sqlrl.Database:
+    """A database of so many documents, each an example of its own or all one network."""
+    db, names = sqlrl.connect(), [f"d{i}" for i in range(examples)]
+    key = {"example": "doc"} if apart else {}
+    db.load("Doc", [(name,) for name in names], types=["doc"], **key)
+    db.load("Word", [(name, f"w{i % 3}") for i, name in enumerate(names)], types=["doc", "word"])
+    db.load("Cites", [(name, name) for name in names], types=["doc", "doc"])
+    db.load("Good", [(name,) for name in names[::2]], types=["doc"], target=True)
+    db.load(
+        "Topic", [(name, "Fun" if i % 2 else "w0") for i, name in enumerate(names)], types=["doc", "topic"], target=True
+    )
+    return db
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rules", RULES)
+def test_of_few_examples_the_rules_choose_a_batch_learner_that_learns(rules: str) -> None:
+    db, model = loaded(6, apart=False), sqlrl.parse_mln(DECLARED + rules)
+    chosen = choose_learner(db, model)
+    assert (chosen.word, "one network" in chosen.reason) == (RULES[rules], True)
+    # What is chosen takes the model; the exact likelihood would refuse one that joins atoms.
+    chosen.estimator().fit(db, model)
+
+
+@pytest.mark.parametrize(
+    ("examples", "apart", "asked", "flat", "joined", "words"),
+    [
+        (1, True, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
+        (9, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
+        (3, True, None, "Likelihood(penalty='l2')", "PSCG()", "3 examples"),
+        (4, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=5)", "4 examples"),
+        (13, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "13 examples"),
+        (19, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "19 examples"),
+        (20, True, None, "AdaGrad()", "AdaGrad()", "20 examples"),
+        (25, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
+        (25, True, ["d1", "d2"], "Likelihood(penalty='l2')", "PSCG()", "2 examples"),
+        (25, True, ["d7"], "Likelihood(penalty='l2')", "PSCG()", "one network"),
+    ],
+)
+def test_examples_choose(
+    monkeypatch: pytest.MonkeyPatch,
+    examples: int,
+    apart: bool,
+    asked: list[str] | None,
+    flat: str,
+    joined: str,
+    words: str,
+) -> None:
+    monkeypatch.setattr(choice, "STEPS", 20)
+    monkeypatch.setattr(choice, "MOST_PASSES", 5)
+    db = loaded(examples, apart=apart)
+    for rules, learner in (("Word(d, +w) => Good(d)", flat), ("Good(d) => Topic(d, Fun)", joined)):
+        chosen = choose_learner(db, sqlrl.parse_mln(DECLARED + rules), asked)
+        assert repr(chosen.estimator()) == learner
+        assert words in chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("among", "learner"),
+    [
+        (["adagrad"], "AdaGrad(passes=100)"),
+        (["pscg"], "PSCG()"),
+        (["pscg", "adagrad"], "AdaGrad(passes=100)"),
+        (["pscg", "likelihood"], "Likelihood(penalty='l2')"),
+    ],
+)
+def test_it_is_chosen_among_those_that_may_be(among: list[choice.Word], learner: str) -> None:
+    model = sqlrl.parse_mln(DECLARED + "Word(d, +w) => Good(d)")
+    assert repr(choose_learner(loaded(4, apart=True), model, among=among).estimator()) == learner
+
+
+def test_what_was_chosen_can_be_changed() -> None:
+    assert repr(Choice("likelihood", "", {"penalty": "l2"}).estimator(penalty="l1", folds=3)) == "Likelihood(folds=3)"
+    assert repr(Choice("adagrad", "", {"passes": 9}).estimator(passes=2)) == "AdaGrad(passes=2)"
