@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -281,7 +282,12 @@ def _keeper(kept: Journal | None, key: str) -> Callable[[Future[Measured[Result]
 
 def measure(function: Callable[..., Result], *arguments: object) -> Measured[Result]:
     """Call a function and measure it; the peak memory is that of the whole process so far."""
-    with warnings.catch_warnings(record=True) as caught:
+    # The library's progress would be drawn over the bar of all jobs.
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+        redirect_stderr(nowhere),
+        warnings.catch_warnings(record=True) as caught,
+    ):
         warnings.simplefilter("always")
         start = time.perf_counter()
         value = function(*arguments)

@@ -1,27 +1,184 @@
-"""The tasks that show their progress now, so that whatever they wait for can say so beside them, without a console of its own."""
+"""The tasks that show their progress now, and the stages of what they are at: whatever works inside a task says so, without a console.
+
+What a user called is a *task*, which a console shows. What it consists of are *stages*: the room that does the work opens one, with the
+number of its steps where it is known, and the innermost one is shown beside the task for as long as it is open. Where no task is at work
+a stage costs next to nothing, and says nothing.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import Protocol
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import ParamSpec, Protocol, Self, TypeVar
+
+Item = TypeVar("Item")
+_Given = ParamSpec("_Given")
 
 
 class Working(Protocol):
     """A task that shows its progress now."""
 
     @property
-    def console(self) -> object:
-        """Where it is shown."""
+    def place(self) -> object:
+        """Where it is shown: the stream that its console writes to."""
+        ...
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages that are open in it, the innermost last."""
+        ...
+
+    def changed(self) -> None:
+        """Note that a stage began or went on, which shows if it is time to."""
         ...
 
     def aside(self, note: str) -> None:
-        """Show a note in place of the task's own; an empty one gives that its place again."""
+        """Show a note in place of the stages; an empty one gives them their place again."""
         ...
+
+
+class Stage:
+    """What a task does as long as the context is open; `total` steps, or an unknown number.
+
+    A `brief` one is shown when it turns out to last, not when it begins: a statement of SQL, of which there are thousands. Of one with
+    `even` steps, which take about as long each, it is said how long the rest will take.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from sqlrl.report import PlainConsole
+    >>> with PlainConsole(sys.stdout, delay=0).progress("predicting"), Stage("grounding", 3) as stage:
+    ...     stage.advance(2, note="clauses about Smokes")
+    ...     print(stage)
+    predicting: 0.0 s; grounding: 0 of 3
+    grounding: 2 of 3, clauses about Smokes
+    predicting: 0.0 s; done
+    """
+
+    __slots__ = ("_begun", "_brief", "_done", "_even", "_note", "_task", "_total", "_what")
+
+    def __init__(
+        self,
+        what: str,
+        total: int | None = None,
+        *,
+        brief: bool = False,
+        even: bool = False,
+        inside: Working | None = None,
+    ) -> None:
+        self._what, self._total, self._brief, self._even = what, total, brief, even
+        self._task, self._begun = inside, 0.0
+        self._done, self._note = 0, ""
+
+    def __enter__(self) -> Self:
+        self._task = self._task or at_work()
+        if self._task is not None:
+            self._begun = time.monotonic()
+            self._task.stages.append(self)
+            if not self._brief:
+                self._task.changed()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Those of other threads may be open, too: it need not be the last.
+        if self._task is not None and self in self._task.stages:
+            self._task.stages.remove(self)
+
+    def advance(self, steps: int = 1, *, note: str = "") -> None:
+        """Report that steps are done; `note` says what is at work now."""
+        self._done += steps
+        self._note = note
+        if self._task is not None:
+            self._task.changed()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says how far it is."""
+        return bool(self._done or self._note or self._total is not None)
+
+    def _left(self) -> str:
+        """Say how long the rest will take, once a part of it has taken a while."""
+        if not self._even or not self._total or not self._done:
+            return ""
+        elapsed = time.monotonic() - self._begun
+        return time_left(elapsed / self._done * (self._total - self._done)) if elapsed >= 2 else ""
+
+    def __str__(self) -> str:
+        of = f" of {self._total:,}" if self._total is not None else ""
+        steps = f"{self._done:,}{of}" if self._done or of else ""
+        parts = ", ".join(part for part in (steps, self._left(), self._note) if part)
+        return f"{self._what}: {parts}" if parts else self._what
+
+
+def time_left(seconds: float) -> str:
+    """Say how long something will take, roughly; nothing where that is soon.
+
+    Examples
+    --------
+    >>> [time_left(seconds) for seconds in (4, 47, 400, 9000)]
+    ['', 'about 50 s left', 'about 7 min left', 'about 2.5 h left']
+    """
+    if seconds < 10:
+        return ""
+    if seconds < 95:
+        return f"about {round(seconds, -1):.0f} s left"
+    return f"about {seconds / 60:.0f} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
+
+
+def at_stage(what: str) -> Callable[[Callable[_Given, Item]], Callable[_Given, Item]]:
+    """Make each call of a function a stage.
+
+    Examples
+    --------
+    >>> @at_stage("adding")
+    ... def add(x, y):
+    ...     return x + y
+    >>> add(1, y=2)
+    3
+    """
+
+    def made(function: Callable[_Given, Item]) -> Callable[_Given, Item]:
+        @wraps(function)
+        def shown(*given: _Given.args, **named: _Given.kwargs) -> Item:
+            with Stage(what):
+                return function(*given, **named)
+
+        return shown
+
+    return made
+
+
+def staged(what: str, items: Iterable[Item], total: int | None = None, *, even: bool = False) -> Iterator[Item]:
+    """Yield the items, which are the steps of a stage; `total` is by default their number, if they are a collection.
+
+    Examples
+    --------
+    >>> list(staged("reading letters", "ab"))
+    ['a', 'b']
+    """
+    if total is None and isinstance(items, Collection):
+        total = len(items)
+    with Stage(what, total, even=even) as stage:
+        for item in items:
+            yield item
+            stage.advance()
 
 
 _tasks: list[Working] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_tasks.clear)
+
+
+def doing(task: Working) -> str:
+    """Return the stages of a task that say how far they are, and the innermost one, the outermost first."""
+    # Another thread may open and close some meanwhile.
+    stages = tuple(task.stages)
+    return "; ".join(str(each) for i, each in enumerate(stages, 1) if each.counts or i == len(stages))
 
 
 def at_work() -> Working | None:
@@ -41,12 +198,13 @@ def at_work() -> Working | None:
     return _tasks[-1] if _tasks else None
 
 
-def begin(task: Working) -> bool:
-    """Note that a task shows its progress from now on; return False if it is inside another one of its console, and does not."""
-    if any(other.console is task.console for other in _tasks):
-        return False
+def begin(task: Working) -> Working | None:
+    """Note that a task shows its progress from now on; inside another one that is shown in the same place it does not: that is returned."""
+    for other in _tasks:
+        if other.place is task.place:
+            return other
     _tasks.append(task)
-    return True
+    return None
 
 
 def end(task: Working) -> None:

@@ -1,53 +1,150 @@
-"""Progress of library calls: each draws one task, whatever it calls, and none where nothing is to be drawn."""
+"""Progress of library calls: each draws one task, whatever it calls, with stages that name what is done, and none where none is wanted."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 import sqlrl
-from sqlrl.report import PlainConsole
+from sqlrl.report import PlainConsole, QuietConsole
+from sqlrl.solve.marginal import Method as MarginalMethod
+from sqlrl.solve.methods import Method
 
-FRIENDS = [("Ann", "Bob"), ("Bob", "Cid")]
+FRIENDS = [("Ann", "Bob"), ("Bob", "Cid"), ("Cid", "Ann"), ("Dan", "Eve"), ("Eve", "Ann")]
+DECLARED = "Friends(person, person)\nSmokes(person)\n"
 MODEL = sqlrl.parse_mln(
-    "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n!Smokes(x) v Smokes(x)."
+    DECLARED + "-0.3 Smokes(x)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.7 Friends(x, y) => Smokes(x) v Smokes(y)"
 )
-CALLS: dict[str, tuple[str, Callable[[sqlrl.Database], object]]] = {
-    "load": ("loading Likes", lambda db: db.load("Likes", FRIENDS, types=["person", "person"])),
-    "load_evidence": ("loading evidence", lambda db: db.load_evidence([], MODEL, empty="allow")),
-    "load_all": ("loading", lambda db: db.load_all({"A": FRIENDS, "B": FRIENDS})),
-    "scope": ("setting the scope of Smokes", lambda db: db.scope("Smokes", [("Ann",)])),
-    "define": ("defining", lambda db: db.define("Known(x) :- Friends(x, y).")),
-    "refresh": ("loading what changed", lambda db: db.refresh()),
-    "derive_bias": ("deriving a bias", lambda db: db.derive_bias("Smokes")),
-    "bind": ("binding", lambda db: db.bind(MODEL)),
-    "ground": ("grounding", lambda db: db.ground(MODEL)),
-    "explain": ("planning", lambda db: db.explain(MODEL)),
-    "constraint_costs": ("counting", lambda db: db.constraint_costs(MODEL)),
-    "count": ("counting", lambda db: db.count(MODEL)),
-    "count_difference": ("counting", lambda db: db.count_difference(MODEL, "observed")),
-    "predict": ("predicting", lambda db: db.predict(MODEL)),
+PAIRWISE = sqlrl.parse_mln(DECLARED + "0.3 Friends(Ann, x) => Smokes(x)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)")
+HARD = sqlrl.parse_mln(DECLARED + "Friends(x, y) ^ Smokes(x) => Smokes(y).")
+TEMPLATE = sqlrl.parse_mln(DECLARED + "Friends(x, +y) => Smokes(x)")
+MODES = sqlrl.parse_modes("modeP(1, Friends(+, -))\nmodeP(1, Smokes(+))")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A call, the task that it draws, and words of stages that it must name."""
+
+    task: str
+    call: Callable[[sqlrl.Database], object]
+    stages: tuple[str, ...] = ()
+
+
+def fitting(learner: Callable[[], Any], model: sqlrl.Model = MODEL) -> Callable[[sqlrl.Database], object]:
+    return lambda db: learner().fit(db, model)
+
+
+HELD, GROUNDED = "holding the model against the data", "grounding shapes of clauses: 0 of 3"
+PROVED = {
+    "auto": "most probable world",
+    "elimination": "elimination",
+    "cut": "minimum cut",
+    "lp": "linear relaxation",
+    "cpsat": "CP-SAT",
+    "walksat": "local search",
+    "cutting-plane": "rounds of cutting planes",
+}
+FOUND = {
+    "auto": "exact probabilities",
+    "exact": "exact probabilities by elimination",
+    "gibbs": "Gibbs sampling",
+    "mcsat": "MC-SAT",
+}
+ONLINE = ("AdaGrad", "CDA", "MIRA", "Subgradient", "Perceptron", "ContrastiveDivergence")
+BATCH: dict[str, tuple[Callable[[], Any], sqlrl.Model]] = {
+    "Likelihood": (sqlrl.Likelihood, TEMPLATE),
+    "MaxMargin": (sqlrl.MaxMargin, MODEL),
+    "PSCG": (lambda: sqlrl.PSCG(3), MODEL),
+    "VotedPerceptron": (lambda: sqlrl.VotedPerceptron(3), MODEL),
 }
 
 
-def database() -> sqlrl.Database:
-    db = sqlrl.connect(progress=False)
+def predicting(method: Any) -> Callable[[sqlrl.Database], object]:
+    return lambda db: db.predict(PAIRWISE if method == "cut" else MODEL, method=method)
+
+
+def sampling(method: Any) -> Callable[[sqlrl.Database], object]:
+    return lambda db: db.marginals(MODEL, method=method, samples=20, burn_in=5)
+
+
+VERBS: dict[str, Verb] = {
+    "load": Verb("loading Likes", lambda db: db.load("Likes", FRIENDS, types=["person", "person"])),
+    "load_evidence": Verb("loading evidence", lambda db: db.load_evidence([], MODEL, empty="allow")),
+    "load_all": Verb("loading", lambda db: db.load_all({"A": FRIENDS, "B": FRIENDS})),
+    "scope": Verb("setting the scope of Smokes", lambda db: db.scope("Smokes", [("Ann",)])),
+    "examples_from": Verb("finding the examples", lambda db: db.examples_from("person")),
+    "define": Verb("defining", lambda db: db.define("Known(x) :- Friends(x, y).")),
+    "refresh": Verb("loading what changed", lambda db: db.refresh()),
+    "derive_bias": Verb("deriving a bias", lambda db: db.derive_bias("Smokes")),
+    "bind": Verb("binding", lambda db: db.bind(MODEL)),
+    "ground": Verb("grounding", lambda db: db.ground(MODEL), (HELD, GROUNDED)),
+    "templates": Verb("grounding", lambda db: db.ground(TEMPLATE), ("expanding templates: 0 of 1",)),
+    "explain": Verb("planning", lambda db: db.explain(MODEL), (GROUNDED,)),
+    "constraint_costs": Verb("counting", lambda db: db.constraint_costs(HARD), ("binding", "looking at shapes of clauses")),
+    "count": Verb("counting", lambda db: db.count(MODEL), ("counting shapes of clauses: 0 of 3",)),
+    "count_difference": Verb("counting", lambda db: db.count_difference(MODEL, "observed"), (HELD,)),
+    "export": Verb("exporting", lambda db: db.export(MODEL, "a.wcnf"), (HELD, GROUNDED)),
+    "why": Verb("predicting|explaining", lambda db: db.predict(MODEL).why("Smokes(Eve)"), (HELD, "looking through shapes of clauses")),
+    "choose_learner": Verb("choosing a learner", lambda db: sqlrl.choose_learner(db, MODEL), (HELD,)),
+    **{f"predict {word}": Verb("predicting", predicting(word), (HELD, said)) for word, said in PROVED.items()},
+    **{f"marginals {word}": Verb("finding probabilities", sampling(word), (HELD, GROUNDED, said)) for word, said in FOUND.items()},
+    **{
+        f"fit {name}": Verb("learning", fitting(getattr(sqlrl, name)), (HELD, "examples: 0 of 1", "steps of this window", "keeping the model"))
+        for name in ONLINE
+    },
+    **{
+        f"fit {name}": Verb("learning", fitting(make, model), (HELD, "examples: 0 of 1", "learning weights: iteration", "keeping the model"))
+        for name, (make, model) in BATCH.items()
+    },
+    "fit OSL": Verb("learning", fitting(lambda: sqlrl.OSL(MODES)), (HELD, "examples: 0 of 1", "learning: window 1 of 1", "keeping")),
+    "fit ILP": Verb("deriving a bias|learning clauses", lambda db: sqlrl.ILP().fit(db, "Smokes"), (HELD, "searching: 0 of 2")),
+}  # fmt: skip
+
+
+def database(*, progress: bool = False) -> sqlrl.Database:
+    db = sqlrl.connect(progress=progress)
     db.load("Friends", FRIENDS, types=["person", "person"])
-    db.load("Smokes", [("Ann",)], types=["person"], target=True)
+    db.load("Smokes", [("Ann",), ("Bob",)], types=["person"], target=True)
     return db
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_each_call_draws_one_task(name: str) -> None:
-    db, stream = database(), io.StringIO()
-    db.console = PlainConsole(stream, delay=0, interval=60)
-    description, call = CALLS[name]
-    call(db)
-    drawn = stream.getvalue().splitlines()
-    assert [line.split(": ")[0] for line in drawn if line.endswith("; done")] == [description]
-    assert {line.split(": ")[0] for line in drawn} == {description}
+def test_the_tables_have_every_method() -> None:
+    assert set(PROVED) == {*get_args(Method), "cutting-plane"}
+    assert set(FOUND) == set(get_args(MarginalMethod))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", VERBS)
+def test_each_call_draws_one_task_with_its_stages_on_standard_error(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    db, verb = database(), VERBS[name]
+    verb.call(db)
+    assert capsys.readouterr() == ("", "")  # as `progress=False` wants it
+    (tmp_path / "a.wcnf").unlink(missing_ok=True)
+    db = database()
+    db.console = PlainConsole(delay=0, interval=0)
+    verb.call(db)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert list(dict.fromkeys(line.split(": ")[0] for line in lines)) == verb.task.split("|")
+    assert sum(line.endswith("; done") for line in lines) == len(verb.task.split("|"))
+    assert [words for words in verb.stages if words not in err] == []
+
+
+def test_progress_is_shown_unless_it_is_not_wanted() -> None:
+    with sqlrl.connect() as db:
+        assert isinstance(db.console, PlainConsole)
+        assert db.console.delay == 2
+    with sqlrl.connect(progress=False) as db:
+        assert isinstance(db.console, QuietConsole)
 
 
 def test_an_evaluation_draws_one_task_through_the_prediction_or_the_database() -> None:
@@ -58,21 +155,7 @@ def test_an_evaluation_draws_one_task_through_the_prediction_or_the_database() -
         stream.seek(0)
         stream.truncate()
         evaluate()
-        assert [line.split(": ")[0] for line in stream.getvalue().splitlines()] == ["evaluating"]
-
-
-def test_after_the_last_window_the_model_is_kept_before_all_eyes() -> None:
-    db, stream = database(), io.StringIO()
-    db.console = PlainConsole(stream, delay=0, interval=60)
-    sqlrl.AdaGrad().fit(db, MODEL)
-    lines = [line.split(": ")[0] for line in stream.getvalue().splitlines() if line.endswith("; done")]
-    assert lines[-2:] == ["learning", "keeping the model"]
-    # What is drawn around it says so in a note.
-    with PlainConsole(stream, delay=0, interval=0).progress("all"):
-        sqlrl.AdaGrad().fit(db, MODEL)
-    assert any(
-        line.startswith("all: ") and line.endswith("; keeping the model") for line in stream.getvalue().splitlines()
-    )
+        assert {line.split(": ")[0] for line in stream.getvalue().splitlines()} == {"evaluating"}
 
 
 def test_learning_that_stops_draws_no_more_though_its_error_is_kept() -> None:
@@ -92,9 +175,3 @@ def test_learning_that_stops_draws_no_more_though_its_error_is_kept() -> None:
     stream.seek(0)
     db.count(MODEL)
     assert "counting" in stream.getvalue()
-
-
-@pytest.mark.parametrize("name", ["load", "load_all", "count", "predict"])
-def test_nothing_is_drawn_if_that_is_not_wanted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    CALLS[name][1](database())
-    assert capsys.readouterr() == ("", "")

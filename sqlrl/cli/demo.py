@@ -13,7 +13,7 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import Output
-from sqlrl.cli.results import progressive, shown_windows
+from sqlrl.cli.results import progressive
 from sqlrl.cli.session import Session, print_json, session
 from sqlrl.errors import InputError
 
@@ -94,8 +94,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
             db.load("InField", paths["field"], types=("bib", "field", "position"), target=True)
         _say(run, f"The model, to be learned from the first {cut} citations:\n")
         _say(run, MODEL)
-        with run.console.progress("learning") as task:
-            fit = AdaGrad(random_state=seed).fit(db, parse_mln(MODEL), names[:cut], on_window=shown_windows(task))
+        fit = AdaGrad(random_state=seed).fit(db, parse_mln(MODEL), names[:cut])
         _tables(run, fit.clauses(), progressive(fit.steps_))
         with run.working("predicting"):
             prediction = db.predict(fit.model_, examples=names[cut:], into="predictions")

@@ -15,9 +15,6 @@ from sqlrl.wording import counted
 if TYPE_CHECKING:
     import sqlrl
     from sqlrl.logic import Model
-    from sqlrl.report.console import Progress
-    from sqlrl.structure.ilp.commands import SeedReport
-    from sqlrl.structure.ilp.estimator import OnSeed
 
 
 def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: str | None, out: str | None) -> None:
@@ -41,8 +38,8 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: s
         target = _target(inputs, given.get("bias"))
         estimator = sqlrl.ILP(**given)
         path = named_database(inputs.database, inputs.db)
-        with run.database(path, trusted=not inputs.untrusted) as db, run.console.progress("searching") as task:
-            estimator.fit(db, target, chosen_examples(examples), on_seed=_shown(task))
+        with run.database(path, trusted=not inputs.untrusted) as db:
+            estimator.fit(db, target, chosen_examples(examples))
         _report(run, estimator, out)
         save(run, estimator.model_, out)
 
@@ -61,17 +58,6 @@ def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:
             "--learner ilp needs to know what to learn: --bias FILE with a modeh, --query NAME, or --model FILE"
         )
     return bias.head.predicate
-
-
-def _shown(task: Progress) -> OnSeed:
-    """Return what shows the progress of a search."""
-
-    def show(report: SeedReport) -> None:
-        """Move the bar after a seed."""
-        found = f"{report.theory:,} in the theory, {report.candidates:,} in all"
-        task.advance(0, note=f"seed {report.done:,}, {report.left:,} positive atoms left, {found}")
-
-    return show
 
 
 def _report(run: Session, fit: sqlrl.ILP, out: str | None) -> None:

@@ -16,7 +16,7 @@ from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.learners import BATCH, BATCHES, LEARNERS, ONLINE, ByName, Given, parameters, why_not_online
 from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
-from sqlrl.cli.results import show_batch, show_online, shown_iterations, shown_windows
+from sqlrl.cli.results import show_batch, show_online
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
@@ -236,11 +236,10 @@ def learn_online(
     job: Job, training: OnlineEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from one example after the other, show the result, and save the model."""
-    with job.run.console.progress("learning") as task:
-        training.fit(
-            job.db, job.model, job.examples,
-            on_window=shown_windows(task), checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
-        )  # fmt: skip
+    training.fit(
+        job.db, job.model, job.examples,
+        checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
+    )  # fmt: skip
     show_online(job.run, training, out)
 
 
@@ -249,8 +248,7 @@ def learn_batch(
 ) -> None:
     """Learn from all examples at once, show the result, and save the model."""
     options = running.fitting() | ({} if running.groups is None else {"groups": running.groups})
-    with job.run.console.progress("learning") as task:
-        training.fit(job.db, job.model, job.examples, on_iteration=shown_iterations(task), **options)
+    training.fit(job.db, job.model, job.examples, **options)
     show_batch(job.run, training, out)
 
 

@@ -10,39 +10,11 @@ from sqlrl.cli.session import Session
 from sqlrl.cli.streams import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pyarrow as pa
 
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.learn import BatchEstimator, OnlineEstimator
-    from sqlrl.learn.batch.problem import Iteration
-    from sqlrl.learn.protocols import OnWindow
-    from sqlrl.learn.protocols import Progress as Learned
     from sqlrl.logic import Model
-    from sqlrl.report.console import Progress
-
-
-def shown_windows(task: Progress) -> OnWindow:
-    """Return what shows the progress of a learner."""
-
-    def show(progress: Learned) -> None:
-        """Move the bar after a window."""
-        right = f", {100 * (1 - progress.loss / progress.atoms):.2f} % of its atoms right" if progress.atoms else ""
-        task.advance(0, note=f"window {progress.window} of {progress.windows}, {progress.clauses:,} clauses{right}")
-
-    return show
-
-
-def shown_iterations(task: Progress) -> Callable[[Iteration], None]:
-    """Return what shows the progress of a batch learner."""
-
-    def show(iteration: Iteration) -> None:
-        """Tell how far learning is."""
-        goal = "" if iteration.objective is None else f", objective {iteration.objective:.6g}"
-        task.advance(0, note=f"iteration {iteration.iteration}{goal}")
-
-    return show
 
 
 def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:

@@ -74,11 +74,12 @@ class Session:
         except BusyError as error:
             raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error
         with database:
+            database.console = self.console
             yield database
 
     @contextmanager
     def working(self, description: str) -> Iterator[None]:
-        """Show that something is at work, once it has taken longer than a second."""
+        """Show that something is at work, once it has taken longer than two seconds."""
         with self.console.progress(description):
             yield
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as with_values
@@ -64,7 +63,7 @@ def connect(
     temp_directory: str | Path | None = None,
     read_only: bool = False,
     trusted: bool = True,
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> Database:
     """Open a database file, memory, or your own DuckDB connection.
 
@@ -81,8 +80,9 @@ def connect(
     trusted : bool
         False for a file that a stranger may have made: SQL reads nothing outside of it, what sqlrl reads in it is what sqlrl makes,
         and `refresh` runs no query that it keeps. `SECURITY.md` says what that means and what it does not.
-    progress : bool, optional
-        Draw progress on standard error for anything that takes longer than a second; by default if that is a terminal.
+    progress : bool
+        Show on standard error what is at work in anything that takes longer than two seconds: as a bar on a terminal, else, as in scripts
+        and notebooks, as a line every few seconds.
 
     Returns
     -------
@@ -114,7 +114,6 @@ def connect(
         read_only=read_only,
         trusted=trusted,
     )
-    shown = sys.stderr.isatty() if progress is None else progress
     try:
         if not trusted:
             inspect(engine)
@@ -123,7 +122,7 @@ def connect(
         # The file stays locked, and in DuckDB's memory, until it is closed: a copy could not be restored.
         engine.close()
         raise
-    return Database(catalog, console_for(quiet=not shown))
+    return Database(catalog, console_for(quiet=not progress))
 
 
 class Database:
@@ -133,7 +132,7 @@ class Database:
     ----------
     catalog : Catalog
     console : Console, optional
-        Where progress on anything longer than a second is drawn; nowhere by default.
+        Where progress on anything longer than two seconds is drawn; nowhere by default.
 
     Attributes
     ----------
@@ -174,7 +173,7 @@ class Database:
 
     @property
     def console(self) -> Console:
-        """Where progress on anything longer than a second is drawn."""
+        """Where progress on anything longer than two seconds is drawn."""
         return self.session.console
 
     @console.setter
@@ -477,7 +476,8 @@ class Database:
         >>> db.bind(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d)")).example_count
         2
         """
-        self.catalog.examples(argument_type=type_name)
+        with self.console.progress("finding the examples"):
+            self.catalog.examples(argument_type=type_name)
 
     def set_local(self, type_name: str, local: bool | None) -> None:
         r"""Make a type local or global.
@@ -532,7 +532,8 @@ class Database:
         >>> db.sql("select name from sqlrl.dictionary_year order by id").fetchall()
         [('1',), ('2.5',)]
         """
-        self.catalog.set_numeric(type_name)
+        with self.console.progress(f"reading {type_name} as numbers"):
+            self.catalog.set_numeric(type_name)
 
     def refresh(self, *, run_queries: bool = False) -> list[str]:
         """Load again what changed at its source.

@@ -188,6 +188,7 @@ def induction(
     model = replace(declared, query=declared.query | {bias.head.predicate})
     components = Components(bias.head.arity)
     with (
+        session.console.progress("learning clauses"),
         session.program(model, training=True, choices=Choices(query=[bias.head.predicate])) as program,
         session.only(examples) as chosen,
     ):

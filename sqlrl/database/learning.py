@@ -61,6 +61,7 @@ class Learning:
             targets = sorted(labelled)
         with (
             session.verb(),
+            session.console.progress("learning"),
             session.program(model, training=True, choices=Choices(query=targets), growing=modes is not None) as program,
         ):
             ids = session.example_ids(examples)

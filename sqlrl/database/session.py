@@ -26,6 +26,7 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
+from sqlrl.progress import Stage
 from sqlrl.report import Console, QuietConsole
 from sqlrl.wording import shortened
 
@@ -37,7 +38,7 @@ _Found = TypeVar("_Found")
 class Session:
     """What the verbs of a database share; one for each cursor.
 
-    `console` draws progress on anything longer than a second; `compiled` are rules that were compiled, for the next model that
+    `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that
     has them.
     """
 
@@ -105,11 +106,12 @@ class Session:
         """Hold a model against the data while the context is open; `Database.program` explains it."""
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
-            layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
-            most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
-            program = bind_program(
-                self.engine, layout, _without(model, choices.drop), known=self.compiled, limit=most, planned=planned
-            )
+            with Stage("holding the model against the data"):
+                layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
+                most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
+                program = bind_program(
+                    self.engine, layout, _without(model, choices.drop), known=self.compiled, limit=most, planned=planned
+                )
             try:
                 with self._undisturbed(layout):
                     yield program

@@ -28,7 +28,7 @@ from sqlrl.ground.windows import Window, Windows, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
-from sqlrl.report.console import announced
+from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
 # ---- groups of query atoms ---------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class TrainingStream:
         return len(self._windows)
 
     def __iter__(self) -> Iterator[Window]:
-        task = self.drawing.enter_context(self._console.progress("learning", len(self._ordered)))
+        task = self.drawing.enter_context(Stage("examples", len(self._ordered), even=True))
         task.advance(self._windows.examples_of(self._done))
         for number, window in self._windows.after(self._done):
             if number == 0:
@@ -232,7 +232,7 @@ class TrainingStream:
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters, steps and clause statistics, all or nothing."""
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
-        with announced(self._console, "keeping the model"):
+        with Stage("keeping the model"):
             found = self._learned(weights, record.support)
             rows = {"step": record.steps, "iteration": record.iterations, "tuning": record.tuning}
             rows = {name: data for name, data in rows.items() if name == "step" or len(data)}

@@ -24,6 +24,7 @@ from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import ConflictError, EngineError, InputError, OverflowEngineError, brief
+from sqlrl.progress import Stage
 
 logger = logging.getLogger(__name__)
 _PROBE = "SELECT txid_current(), current_setting('default_collation')"
@@ -121,7 +122,7 @@ class DuckDBEngine:
         logger.debug("%s: %s", step, sql)
         try:
             # An unread result would bar the connection from other work (DuckDB 2.0).
-            with self.turn, on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
                 rows = self.connection.execute(sql).fetchall()
                 return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
         except (duckdb.Error, RuntimeError) as error:
@@ -132,7 +133,7 @@ class DuckDBEngine:
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
-            with self.turn, on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
                 return self.connection.sql(sql).to_arrow_table()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, step, sql)
@@ -145,7 +146,7 @@ class DuckDBEngine:
         sql = query if isinstance(query, str) else self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
-            with self.turn, on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
                 result = self.connection.execute(sql)
                 names = [str(column[0]) for column in result.description]
                 return names, result.fetchall()
@@ -163,10 +164,10 @@ class DuckDBEngine:
         cursor = self.connection.cursor()
         self._cursors.add(cursor)
         try:
-            with on_interrupt(self.interrupt):
+            with on_interrupt(self.interrupt), Stage(step, brief=True):
                 reader = cursor.sql(sql).to_arrow_reader(rows)
             while True:
-                with on_interrupt(self.interrupt):
+                with on_interrupt(self.interrupt), Stage(step, brief=True):
                     batch = next(reader, None)
                 if batch is None:
                     return
@@ -203,7 +204,7 @@ class DuckDBEngine:
         if relation is None:
             return None
         try:
-            with self.turn, on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt), Stage("run your SQL", brief=True):
                 return relation.to_arrow_table()
         except (duckdb.Error, RuntimeError) as error:
             self._fail(error, "run your SQL", sql)

@@ -12,6 +12,7 @@ from sqlrl.ground.clauses import ClauseWriter
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.plan.mentions import AtomKey, TouchingQuery, touching
+from sqlrl.progress import staged
 
 ENUMERATED = 100
 """So many groundings of one shape that differ only in variables which occur in no open literal are listed each by itself."""
@@ -114,7 +115,7 @@ def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds)
     !Friends(Bob, Chris) v !Smokes(Bob) v Smokes(Chris) 1 False True
     """
     found: dict[tuple[int, str, bool, bool], int] = {}
-    for use in extent.program.shapes.values():
+    for use in staged("looking through shapes of clauses", extent.program.shapes.values()):
         for each in _of_shape(extent, use, keys, worlds):
             key = (each.clause, each.text, each.before, each.after)
             found[key] = found.get(key, 0) + each.times

@@ -28,6 +28,7 @@ from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
 from sqlrl.plan.terms import domain_size
+from sqlrl.progress import staged
 from sqlrl.wording import counted
 
 ADVICE = "pass fewer examples=, or raise limit="
@@ -449,7 +450,7 @@ def _zeros(program: Program) -> Counts:
 
 def _sum(program: Program, plan: Plan) -> Counts:
     counts = _zeros(program)
-    for use in program.shapes.values():
+    for use in staged("counting shapes of clauses", program.shapes.values()):
         for clause, n in run_counts(program, use, plan(use)):
             counts[clause] += n
     return counts

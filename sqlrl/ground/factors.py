@@ -30,6 +30,7 @@ from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.bounds import domain_bound
 from sqlrl.plan.factors import count_factors, degree, is_countable, is_exact, list_factors
+from sqlrl.progress import staged
 
 MERGED = 100_000
 """As many ground clauses of a shape are compared with each other to count equal ones once; beyond that each grounding counts."""
@@ -94,7 +95,7 @@ def factor_counts(extent: Extent, *, merged: int = MERGED) -> FactorCounts:
     program = extent.program
     degrees, exact = np.zeros(program.clause_count, np.int64), np.ones(program.clause_count, np.bool_)
     tables = []
-    for use in program.shapes.values():
+    for use in staged("looking at shapes of clauses", program.shapes.values()):
         number = degree(use.bound)
         if number == 0:
             continue

@@ -21,6 +21,7 @@ from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import INT64_MAX
 from sqlrl.plan import flips as plan
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, table
+from sqlrl.progress import staged
 
 
 def flip_differences(extent: Extent, world: World = OBSERVED) -> pa.Table:
@@ -43,7 +44,7 @@ def flip_differences(extent: Extent, world: World = OBSERVED) -> pa.Table:
     program, none = extent.program, np.zeros(0, np.int64)
     found = [(none, none, none)]
     with completed_world(program, world) as complete, _helper_flips(program, complete) as helpers:
-        for use in program.shapes.values():
+        for use in staged("counting what flips change", program.shapes.values()):
             if not use.bound.opened:
                 continue
             check_enumerated(extent, use, plan.enumerated_by_flips(use.bound, extent.examples, helpers=helpers))

@@ -30,6 +30,7 @@ from sqlrl.ground.rows import (
 from sqlrl.logic.shapes import Shape
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
+from sqlrl.progress import Stage, staged
 
 # ---- which query of a shape --------------------------------------------------------------------------
 
@@ -61,11 +62,11 @@ def plans(extent: Extent, grounder: Grounder = ground, *, without: Collection[Sh
     >>> list(plans(extent, lambda bound, examples: None))
     []
     """
-    for shape, use in extent.program.shapes.items():
-        if shape not in without and use.bound.opened:
-            plan = grounder(use.bound, extent.examples)
-            if plan is not None:
-                yield ShapePlan(use, plan, tuple(use.clauses))
+    chosen = [use for shape, use in extent.program.shapes.items() if shape not in without and use.bound.opened]
+    for use in staged("grounding shapes of clauses", chosen):
+        plan = grounder(use.bound, extent.examples)
+        if plan is not None:
+            yield ShapePlan(use, plan, tuple(use.clauses))
 
 
 def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
@@ -108,6 +109,7 @@ class Pipeline:
         """Yield the batches of a query, as far as limit and budget allow, with multiplicities as int64."""
         program, use, plan = self.extent.program, each.use, each.plan
         found = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+        found = _told(found)
         found = limited(found, self.extent, use)
         if self.budget is not None:
             found = self.budget.taken(found, plan)
@@ -124,6 +126,14 @@ class Pipeline:
         for batch in self.batches(each):
             if batch.num_rows:
                 yield from _of_clauses(each, read_batch(batch, each.plan, self.index, 0))
+
+
+def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Say how many ground clauses have come so far."""
+    with Stage("ground clauses of this shape", brief=True) as stage:
+        for batch in batches:
+            yield batch
+            stage.advance(batch.num_rows)
 
 
 def _of_clauses(each: ShapePlan, rows: Rows) -> Iterator[Rows]:

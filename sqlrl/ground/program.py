@@ -28,6 +28,7 @@ from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import table
+from sqlrl.progress import staged
 
 UNKNOWN = -1
 """The id of a constant that the data do not have; it joins with nothing."""
@@ -377,9 +378,9 @@ class Program:
         Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
         """
         before = self.clause_count
-        for i, bound in enumerate(self.features):
-            if bound.feature.plus and bound.instances and bound.expansions is None:
-                self._expand_template(i, examples)
+        templates = [i for i, f in enumerate(self.features) if f.feature.plus and f.instances and f.expansions is None]
+        for i in staged("expanding templates", templates):
+            self._expand_template(i, examples)
         return self.clause_count - before
 
     def close(self) -> None:

@@ -47,6 +47,7 @@ from sqlrl.learn.settings import (
     Seed,
     Update,
 )
+from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -174,21 +175,24 @@ class Run:
         """Learn from all windows that are left."""
         recording = self.learner.parameters.record_history
         sink = self.stream.history() if recording and not self.saving else None
-        for window in self._grounded():
-            report = self.learner.learn_many(window)
-            self.windows += 1
-            self.seconds["learning"] += report.seconds
-            self.atoms += int(sum(report.steps["atoms"].to_pylist()))
-            kept = report.steps if self.keep_steps else STEP_SCHEMA.empty_table()
-            self.steps.append(kept)
-            if sink is not None:
-                sink.write(report.changes)
-            if self.saving:
-                changes = report.changes if recording else report.changes.slice(0, 0)
-                state = self.learner.state()
-                self.stream.save(Checkpoint(self.windows, state, kept, changes, dict(self.seconds)))
-            if self.on_window is not None:
-                self.on_window(self._progress(report))
+        with Stage("learning") as learning:
+            for window in self._grounded():
+                report = self.learner.learn_many(window)
+                self.windows += 1
+                self.seconds["learning"] += report.seconds
+                self.atoms += int(sum(report.steps["atoms"].to_pylist()))
+                kept = report.steps if self.keep_steps else STEP_SCHEMA.empty_table()
+                self.steps.append(kept)
+                if sink is not None:
+                    sink.write(report.changes)
+                if self.saving:
+                    changes = report.changes if recording else report.changes.slice(0, 0)
+                    state = self.learner.state()
+                    self.stream.save(Checkpoint(self.windows, state, kept, changes, dict(self.seconds)))
+                progress = self._progress(report)
+                learning.advance(0, note=progress.note())
+                if self.on_window is not None:
+                    self.on_window(progress)
 
     def all_steps(self) -> pa.Table:
         """Return progressive validation of all windows."""

@@ -329,5 +329,10 @@ class Progress:
     seconds_learning: float
     run: int = 0
 
+    def note(self) -> str:
+        """Say how far the learner is, for those who watch."""
+        right = f", {100 * (1 - self.loss / self.atoms):.2f} % of its atoms right" if self.atoms else ""
+        return f"window {self.window} of {self.windows}, {self.clauses:,} clauses{right}"
+
 
 OnWindow = Callable[[Progress], None]

@@ -37,6 +37,7 @@ from sqlrl.learn.rules import State
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
+from sqlrl.progress import Stage
 from sqlrl.solve.bounded_treewidth import compile_bounded
 from sqlrl.solve.components import split
 from sqlrl.solve.forest import compile_forest
@@ -199,12 +200,15 @@ def learn_examples(
     run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"
     fast = ~flagged_examples(slices, run.general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
-    for begin, end, at_once in _runs(fast & run.soft):
-        if at_once:
-            run.compiled(begin, end)
-        else:
-            for k in range(begin, end):
-                (run.sampled if fast[k] else run.other)(k)
+    with Stage("steps of this window", len(slices.examples), even=True) as stage:
+        for begin, end, at_once in _runs(fast & run.soft):
+            if at_once:
+                run.compiled(begin, end)
+                stage.advance(end - begin)
+            else:
+                for k in range(begin, end):
+                    (run.sampled if fast[k] else run.other)(k)
+                    stage.advance()
     changes, used = run.changes, run.used
     kept = Changes(changes.step[:used], changes.clause[:used], changes.delta_n[:used], changes.weight[:used])
     return Learned(run.rows, run.work.predicted, kept)

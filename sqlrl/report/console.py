@@ -1,6 +1,7 @@
 """Progress and messages for people, on standard error: drawn by rich, as plain lines, or not at all.
 
-Progress shows only once something has taken longer than a second.
+Progress shows only once something has taken longer than two seconds, and then without being asked: a timer draws what is at work while a
+solver or one statement of SQL takes its time.
 """
 
 from __future__ import annotations
@@ -8,21 +9,25 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
 from sqlrl.markup import visible, visible_lines
-from sqlrl.progress import at_work, begin, end
+from sqlrl.progress import Stage, begin, doing, end
 
 if TYPE_CHECKING:
+    from rich.console import Console as Terminal
     from rich.progress import Progress as RichBars
+    from rich.progress import ProgressColumn
 
 Item = TypeVar("Item")
 
-_DELAY = 1.0
+_DELAY = 2.0
 _INTERVAL = 5.0
+_LEAST = 0.1
+"""Seconds that the timer of plain lines waits at least, however often lines are wanted."""
 
 
 class Progress(Protocol):
@@ -51,7 +56,7 @@ class Console(Protocol):
         ...
 
     def progress(self, description: str, total: int | None = None) -> Progress:
-        """Return a task of `total` steps, or of an unknown number; inside another one of the same console it shows nothing."""
+        """Return a task of `total` steps, or of an unknown number; inside another one on the same stream it is a stage of that."""
         ...
 
 
@@ -69,33 +74,6 @@ def track(console: Console, items: Iterable[Item], description: str, total: int 
         for item in items:
             yield item
             task.advance()
-
-
-@contextmanager
-def announced(console: Console, description: str) -> Iterator[None]:
-    """Show what is at work: as a note beside a task that shows its progress, on whatever console, else as a task of its own.
-
-    Examples
-    --------
-    >>> console = PlainConsole(sys.stdout, delay=0)
-    >>> with announced(console, "keeping the model"):  # doctest: +ELLIPSIS
-    ...     pass
-    keeping the model: ... s; done
-    >>> with console.progress("learning"), announced(QuietConsole(), "keeping the model"):  # doctest: +ELLIPSIS
-    ...     pass
-    learning: ... s; keeping the model
-    learning: ... s; done
-    """
-    task = at_work()
-    if task is None:
-        with console.progress(description):
-            yield
-        return
-    task.aside(description)
-    try:
-        yield
-    finally:
-        task.aside("")
 
 
 class _Silent:
@@ -128,69 +106,115 @@ class QuietConsole:
 
 
 class _Shown:
-    """Keeps the list of tasks at work.
+    """What is known of a task that a console shows.
 
-    A task inside another one of its console shows nothing: what a user called is at work until it is done, whatever it calls.
+    A task inside another one that is shown in the same place is a stage of it: what a user called is at work until it is done, whatever
+    it calls.
     """
 
-    def __init__(self, console: Console) -> None:
-        self.console, self._inner = console, False
-
-    def aside(self, note: str) -> None:
-        """Show nothing yet."""
+    def __init__(self, place: object, description: str, total: int | None) -> None:
+        self.place, self.stages = place, list[Stage]()
+        self._description, self._total = description, total
+        self._done, self._note, self._aside = 0, "", ""
+        self._inner: Stage | None = None
 
     def __enter__(self) -> Self:
-        self._inner = not begin(self)
+        outer = begin(self)
+        if outer is None:
+            try:
+                self._start_showing()
+            except BaseException:
+                end(self)
+                raise
+        else:
+            self._inner = Stage(self._description, self._total, even=True, inside=outer).__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         end(self)
+        if self._inner is None:
+            self._stop_showing(finished=kind is None)
+        else:
+            self._inner.__exit__(kind, error, trace)
+
+    def advance(self, steps: int = 1, *, note: str = "") -> None:
+        """Count the steps."""
+        self._done, self._note = self._done + steps, note
+        if self._inner is not None:
+            self._inner.advance(steps, note=note)
+        else:
+            self.changed()
+
+    def aside(self, note: str) -> None:
+        """Show a note in place of the stages; an empty one gives them their place again."""
+        self._aside = note
+        if note and self._inner is None:
+            self.changed()
+
+    def changed(self) -> None:
+        """Note that what is shown is another thing now."""
+
+    def _doing(self) -> str:
+        """Return what is at work beside the task's name and number of steps."""
+        if self._aside:
+            return visible(self._aside)
+        return visible("; ".join(part for part in (self._note, doing(self)) if part))
+
+    def _start_showing(self) -> None:
+        raise NotImplementedError
+
+    def _stop_showing(self, *, finished: bool) -> None:
+        raise NotImplementedError
 
 
 class _PlainTask(_Shown):
-    """Progress as lines: the first after a delay, then one every few seconds, and one at the end."""
+    """Progress as lines: the first after a delay, then one every few seconds, whether the work reports or not, and one at the end."""
 
-    def __init__(
-        self, console: Console, stream: TextIO, description: str, total: int | None, delay: float, interval: float
-    ) -> None:
-        super().__init__(console)
-        self._stream, self._description, self._total = stream, visible(description), total
-        self._interval = interval
+    def __init__(self, stream: TextIO, description: str, total: int | None, delay: float, interval: float) -> None:
+        super().__init__(stream, visible(description), total)
+        self._stream, self._interval = stream, interval
         self._start = time.monotonic()
         self._due = self._start + delay
-        self._done, self._shown = 0, False
+        self._written = False
+        self._lock, self._over = threading.Lock(), threading.Event()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        if self._shown or time.monotonic() >= self._due:
-            self._write("done" if kind is None else "stopped")
-
-    def advance(self, steps: int = 1, *, note: str = "") -> None:
-        """Count the steps, and write a line if one is due."""
-        self._done += steps
+    def changed(self) -> None:
+        """Write a line if one is due."""
         if time.monotonic() >= self._due:
-            self._write(visible(note))
+            self._write()
 
-    def aside(self, note: str) -> None:
-        """Write a line if one is due; lines stay, so that there is nothing to take away."""
-        if note:
-            self.advance(0, note=note)
+    def _start_showing(self) -> None:
+        # Where no thread can be started, at the end of the interpreter, lines come when the work reports.
+        with suppress(RuntimeError):
+            threading.Thread(target=self._tick, name="sqlrl progress", daemon=True).start()
 
-    def _write(self, note: str) -> None:
-        """Write one line."""
-        if self._inner:
-            return
-        now = time.monotonic()
-        of_total = f" of {self._total:,}" if self._total is not None else ""
-        # One long step of which nobody counts the parts has no number to show.
-        steps = f"{self._done:,}{of_total}, " if self._done or of_total else ""
-        after = f"; {note}" if note else ""
-        print(f"{self._description}: {steps}{now - self._start:.1f} s{after}", file=self._stream, flush=True)
-        self._shown, self._due = True, now + self._interval
+    def _stop_showing(self, *, finished: bool) -> None:
+        self._over.set()
+        if self._written or time.monotonic() >= self._due:
+            self._write("done" if finished else "stopped")
+
+    def _tick(self) -> None:
+        """Write a line whenever one is due, until the task is over."""
+        while not self._over.wait(max(self._due - time.monotonic(), _LEAST)):
+            if time.monotonic() >= self._due:
+                self._write()
+
+    def _write(self, last: str = "") -> None:
+        """Write one line; after the last one there is none."""
+        # A display that is gone, such as a closed file, is no reason for a computation to fail.
+        with self._lock, suppress(OSError, ValueError):
+            if self._over.is_set() and not last:
+                return
+            now = time.monotonic()
+            of_total = f" of {self._total:,}" if self._total is not None else ""
+            # One long step of which nobody counts the parts has no number to show.
+            steps = f"{self._done:,}{of_total}, " if self._done or of_total else ""
+            doing = last or self._doing()
+            after = f"; {doing}" if doing else ""
+            self._written, self._due = True, now + self._interval
+            print(f"{self._description}: {steps}{now - self._start:.1f} s{after}", file=self._stream, flush=True)
 
 
 class PlainConsole:
@@ -201,7 +225,7 @@ class PlainConsole:
     """
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = _DELAY, interval: float = _INTERVAL) -> None:
-        self._stream, self._delay, self._interval = stream, delay, interval
+        self._stream, self.delay, self._interval = stream, delay, interval
 
     def message(self, text: str) -> None:
         """Write one line."""
@@ -213,20 +237,23 @@ class PlainConsole:
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return progress that writes lines."""
-        return _PlainTask(self, self._stream or sys.stderr, description, total, self._delay, self._interval)
+        return _PlainTask(self._stream or sys.stderr, description, total, self.delay, self._interval)
 
 
 class _RichTask(_Shown):
-    """A bar that a timer starts, so that it appears even while one long step is at work."""
+    """A bar that a timer starts, so that it appears even while one long step is at work; it is drawn anew several times a second."""
 
-    def __init__(self, console: Console, bars: RichBars, description: str, total: int | None, delay: float) -> None:
-        super().__init__(console)
-        self._bars = bars
-        self._task = bars.add_task(_plain(description), total=total, note="")
-        self._lock = threading.Lock()
-        self._over, self._note = False, ""
+    def __init__(self, place: object, terminal: Terminal, description: str, total: int | None, delay: float) -> None:
+        super().__init__(place, description, total)
+        self._bars = _bars(terminal, self._doing, counted=total is not None)
+        self._task = self._bars.add_task(_plain(description), total=total)
+        self._lock, self._over = threading.Lock(), False
         self._timer = threading.Timer(delay, self._appear)
         self._timer.daemon = True
+
+    def changed(self) -> None:
+        """Move the bar."""
+        self._bars.update(self._task, completed=self._done)
 
     def _appear(self) -> None:
         """Draw the bar, unless the work ended in the meantime."""
@@ -234,30 +261,42 @@ class _RichTask(_Shown):
             if not self._over:
                 self._bars.start()
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        if not self._inner:
-            self._timer.start()
-        return self
+    def _start_showing(self) -> None:
+        self._timer.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _stop_showing(self, *, finished: bool) -> None:
         self._timer.cancel()
         with self._lock:
             self._over = True
-            if not self._inner:
-                self._bars.stop()
-        super().__exit__(kind, error, trace)
+            self._bars.stop()
 
-    def advance(self, steps: int = 1, *, note: str = "") -> None:
-        """Move the bar."""
-        self._note = note
-        self._bars.update(self._task, advance=steps, note=_plain(note))
 
-    def aside(self, note: str) -> None:
-        """Show the note beside the bar."""
-        self._bars.update(self._task, note=_plain(note or self._note))
+def _bars(terminal: Terminal, shown: Callable[[], str], *, counted: bool) -> RichBars:
+    """Return rich's bars: a spinner, what is done, how much of it, how long, and what is at work at the moment that it is drawn."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.progress import Progress as RichBars
+    from rich.progress import Task as RichTask
+    from rich.text import Text
+
+    class Doing(ProgressColumn):
+        """What is at work, as text in which nothing is markup."""
+
+        def render(self, task: RichTask) -> Text:
+            """Return it."""
+            return Text(shown(), overflow="ellipsis", no_wrap=True)
+
+    steps = (BarColumn(), MofNCompleteColumn()) if counted else ()
+    columns: tuple[ProgressColumn, ...] = (
+        SpinnerColumn(), TextColumn("{task.description}"), *steps, TimeElapsedColumn(), Doing(),
+    )  # fmt: skip
+    return RichBars(*columns, console=terminal, transient=True)
 
 
 class RichConsole:
@@ -270,7 +309,7 @@ class RichConsole:
         from rich.console import Console as Terminal
 
         self._terminal = Terminal(file=stream, stderr=stream is None, highlight=False)
-        self._delay = delay
+        self._place, self._delay = stream or sys.stderr, delay
 
     def message(self, text: str) -> None:
         """Show one line; marks like `[red]` in it are shown as they are."""
@@ -283,20 +322,7 @@ class RichConsole:
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return a bar, or a spinner if the total is unknown; it vanishes when the work is done."""
-        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichBars
-
-        steps = (BarColumn(), MofNCompleteColumn()) if total is not None else ()
-        bars = RichBars(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            *steps,
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}"),
-            console=self._terminal,
-            transient=True,
-        )
-        return _RichTask(self, bars, description, total, self._delay)
+        return _RichTask(self._place, self._terminal, description, total, self._delay)
 
 
 def _plain(text: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.progress import at_stage
 from sqlrl.solve.components import Component, block_members
 from sqlrl.solve.relaxation import Cliques, find_cliques
 from sqlrl.solve.restriction import UnsatisfiableError
@@ -179,6 +180,7 @@ def run_solver(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.C
     return in_background(lambda: solver.solve(model), solver.stop_search)
 
 
+@at_stage("CP-SAT")
 def solve_cpsat(
     weighted: WeightedNetwork,
     *,

@@ -11,6 +11,7 @@ from scipy.sparse import csgraph
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.progress import at_stage
 from sqlrl.solve.restriction import UnsatisfiableError, Values, component_labels, select_each
 from sqlrl.solve.result import Solution
 from sqlrl.solve.solvers import Scaled, in_background, scale_to_integers
@@ -249,6 +250,7 @@ def attractive(weighted: WeightedNetwork) -> BoolArray:
     return switched(quadratic(weighted))[1]
 
 
+@at_stage("minimum cut")
 def solve_cut(weighted: WeightedNetwork) -> Solution:
     """The most probable world of an attractive pairwise network, by one maximum flow (OR-Tools).
 
@@ -297,6 +299,7 @@ def _apart(weighted: WeightedNetwork) -> Solution:
     return Solution(world, rounding, rounding, scale)
 
 
+@at_stage("persistency")
 def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
     """What is certain of a pairwise network: atoms whose values some best world has, all at once (QPBO).
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.progress import Stage
 from sqlrl.solve.alternatives import Other
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, weighted_score
@@ -275,24 +276,23 @@ class _Run:
         # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
         # CP-SAT needs more, the pairs among the atoms that presolve leaves are grounded too.
         patience = PATIENCE if self.limit is None else min(PATIENCE, self.limit)
-        quick = Options(deterministic_limit=patience, seed=self.seed, prove=False)
-        options = quick
-        while True:
-            self._best(changed, options)
-            solved = self.network
-            changed = self._ground()
-            if changed.any():
-                if self.rounds == rounds:
-                    self.network = solved
-                    return False
-                options, self.rounds = quick, self.rounds + 1
-            elif self.growth.proved or options.prove:
-                return True
-            else:
-                changed, options = (
-                    self.growth.unproved(self.weighted),
-                    replace(quick, deterministic_limit=self.limit, prove=True),
-                )
+        options = quick = Options(deterministic_limit=patience, seed=self.seed, prove=False)
+        with Stage("rounds of cutting planes") as stage:
+            while True:
+                self._best(changed, options)
+                solved = self.network
+                changed = self._ground()
+                if changed.any():
+                    if self.rounds == rounds:
+                        self.network = solved
+                        return False
+                    options, self.rounds = quick, self.rounds + 1
+                    stage.advance(note=f"{len(self.network.row_clause):,} ground clauses")
+                elif self.growth.proved or options.prove:
+                    return True
+                else:
+                    changed = self.growth.unproved(self.weighted)
+                    options = replace(quick, deterministic_limit=self.limit, prove=True)
 
     def _best(self, changed: BoolArray, options: Options) -> None:
         try:

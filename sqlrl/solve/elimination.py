@@ -11,6 +11,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.progress import at_stage
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select
 from sqlrl.solve.result import Solution
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets, component_sums, scratch_for
@@ -119,6 +120,7 @@ def bounded_part(
     return Bounded(atoms, part, order if atoms.all() else part_of_order(order, part, atoms))
 
 
+@at_stage("elimination")
 def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) -> Solution:
     """The most probable world, by max-sum elimination.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.progress import Stage
 from sqlrl.solve.elimination import bounded_part, sum_product
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select
@@ -123,7 +124,8 @@ class _Run:
         """Take over exact probabilities of some components."""
         if inside.any():
             part, atoms, components = self.part(inside)
-            self.probability[atoms] = solve(part)
+            with Stage(f"exact probabilities by {method}"):
+                self.probability[atoms] = solve(part)
             self._done(method, atoms, components, len(part.cost), reason)
 
     def sample(self, method: Literal["gibbs", "mcsat"], inside: BoolArray, reason: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.progress import staged
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.cut import attractive, pairwise_atoms, persistent, solve_cut
 from sqlrl.solve.elimination import bounded_part, solve_elimination
@@ -139,7 +140,7 @@ class Chooser:
 
     def _each(self, part: WeightedNetwork, solver: Callable[[WeightedNetwork], Solution], method: str) -> None:
         count, label = component_labels(part)
-        for _, one in select_each(part, label, count):
+        for _, one in staged("components", select_each(part, label, count), count):
             self._solve(one, solver(one), method, "asked for")
 
     # ---- auto ----------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ class Chooser:
             self._persist(select(part, pairs))
         hard_part = select(part, rest)
         count, label = component_labels(hard_part)
-        for _, one in select_each(hard_part, label, count):
+        for _, one in staged("components", select_each(hard_part, label, count), count):
             self._hardest(one)
 
     def _cut(self, part: WeightedNetwork) -> BoolArray:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
+from sqlrl.progress import at_stage
 from sqlrl.solve.counts import counts, soft_weights, weighted_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Chooser, Method, Options
@@ -148,6 +149,7 @@ class _Run:
         return MPEResult(self.world, report)
 
 
+@at_stage("most probable world")
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
 def mpe(
     network: Network | CompiledNetwork,

@@ -9,6 +9,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.progress import at_stage
 from sqlrl.solve.relaxation import find_cliques
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.structure import grouped, pointers, ragged_ranges
@@ -302,6 +303,7 @@ def _state(weighted: WeightedNetwork) -> _State:
     )
 
 
+@at_stage("presolve")
 def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
     """Fix atoms that have the same value in some best world, and return what is left.
 

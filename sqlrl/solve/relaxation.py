@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.progress import at_stage
 from sqlrl.solve.cut import persistent
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import UnsolvedError
@@ -298,6 +299,7 @@ def _ortools(program: LinearProgram, solver: str) -> tuple[FloatArray, FloatArra
     return np.asarray(runner.variable_values()), np.asarray(runner.dual_values())
 
 
+@at_stage("linear relaxation")
 def relax(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> Relaxed:
     """Solve the linear relaxation.
 

@@ -26,6 +26,7 @@ from sqlrl.learn.protocols import (
     TrainingStream,
 )
 from sqlrl.learn.settings import OnTruth, Seed
+from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -177,8 +178,11 @@ class BatchEstimator(Fitted):
         order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
         iterations: list[Iteration] = []
 
+        learning = Stage("learning weights")
+
         def report(iteration: Iteration) -> None:
             iterations.append(iteration)
+            learning.advance(0, note=iteration.note())
             if on_iteration is not None:
                 on_iteration(iteration)
 
@@ -194,7 +198,7 @@ class BatchEstimator(Fitted):
             seconds["grounding"] = time.perf_counter() - start
             start = time.perf_counter()
             # Its matrices are small: threads would wait for each other, and sums would depend on their number.
-            with threadpool_limits(limits=1, user_api="blas"):
+            with threadpool_limits(limits=1, user_api="blas"), learning:
                 weights = self._learn(problem, report)
             seconds["learning"] = time.perf_counter() - start
             _check_weights(weights, problem)

@@ -66,6 +66,13 @@ class Iteration:
     cuts: int | None = None
     errors: int | None = None
 
+    def note(self) -> str:
+        """Say how far the learner is, for those who watch."""
+        goal = "" if self.objective is None else f", objective {self.objective:.6g}"
+        gap = "" if self.objective is None or self.bound is None else f", gap {abs(self.objective - self.bound):.3g}"
+        wrong = "" if self.errors is None else f", {self.errors:,} atoms wrong"
+        return f"iteration {self.iteration}{goal}{gap}{wrong}"
+
 
 Report = Callable[[Iteration], None]
 """What a learner calls after each iteration."""

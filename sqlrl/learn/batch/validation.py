@@ -13,6 +13,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.protocols import TUNING_SCHEMA
+from sqlrl.progress import staged
 from sqlrl.solve.structure import ragged_ranges
 from sqlrl.wording import counted
 
@@ -102,7 +103,7 @@ def validate(
     """
     ordered, folds = sorted(set(map(float, strengths)), reverse=True), len(parts)
     scores, nonzero = np.zeros((len(ordered), folds)), np.zeros((len(ordered), folds), dtype=np.int64)
-    for fold, held in enumerate(parts):
+    for fold, held in enumerate(staged("parts held out", parts, even=True)):
         design, test = make_design(choices.chosen(~held), scale), choices.chosen(held)
         weights: FloatArray | None = None
         for i, strength in enumerate(ordered):

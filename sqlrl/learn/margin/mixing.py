@@ -13,6 +13,7 @@ from sqlrl.kernels import kernel
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import infeasible_truth
 from sqlrl.learn.margin.cuts import Cut
+from sqlrl.progress import at_stage
 from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.structure import grouped
 
@@ -372,12 +373,14 @@ class Mixing:
         """Return what training starts from: the weights of `independent`, and then `cut`; `price` is C."""
         return self.independent(price), self.cut(price)
 
+    @at_stage("margins of single atoms")
     def independent(self, price: float) -> FloatArray:
         """Return weights, shape (m,), best if clauses joining atoms had none; `price` is C, what one wrong atom costs."""
         truth = self._truth
         self._climb(self._alone, truth, self._label_violated.copy(), price)
         return np.asarray(price * (self._units.T @ (self._labels - truth)), dtype=np.float64)
 
+    @at_stage("the mean of many worlds")
     def cut(self, price: float) -> Cut:
         """Return a cut of a distribution that starts where `independent` ended; its atoms are independent at first."""
         network, truth = self.problem.network, self._truth.copy()

@@ -12,6 +12,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.margin.cuts import Cut, Cuts
 from sqlrl.learn.margin.masters import Master, Plan
 from sqlrl.learn.margin.separation import LABELS, Found
+from sqlrl.progress import at_stage
 
 PRECISION = 0.1
 """The master problem is solved up to this part of epsilon."""
@@ -185,6 +186,7 @@ class CuttingPlanes:
             return LABELS
         return int(self._answer[np.argmax(short)])
 
+    @at_stage("weights for the cuts so far")
     def _plan(self, strength: float, *, vertex: bool) -> Plan:
         # Solve the master problem until it keeps the cuts that were set aside, too.
         epsilon = self.stopping.epsilon

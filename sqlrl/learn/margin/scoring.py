@@ -11,6 +11,7 @@ from sqlrl.errors import InputError, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, without_examples
 from sqlrl.learn.margin.planes import Trained
+from sqlrl.progress import staged
 from sqlrl.wording import counted
 
 JOINED = "cannot be held out", "leave folds out"
@@ -107,7 +108,7 @@ def held_out_f1(
     network, known = problem.network, np.unique(problem.network.example)
     worlds = np.zeros((len(strengths), len(problem.truth)), dtype=np.bool_)
     trained: list[Trained] = []
-    for part in parts:
+    for part in staged("parts held out", parts, even=True):
         trainer = make(without_examples(problem, part, JOINED))
         predict = predictor(without_examples(problem, np.setdiff1d(known, part), JOINED))
         inside = np.isin(network.example, part)

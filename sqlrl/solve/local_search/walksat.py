@@ -11,6 +11,7 @@ import numpy as np
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.progress import at_stage
 from sqlrl.solve.local_search.moves import apply, greedy, noisy, switch
 from sqlrl.solve.local_search.state import Search, flip, less, load, start_search
 from sqlrl.solve.occurrences import occurrences, randomise
@@ -188,6 +189,7 @@ def _shortfall(weighted: WeightedNetwork, world: BoolArray) -> tuple[float, floa
     return total, weighted.rounding + 2 * EPSILON * (len(bad) + len(world)) * total
 
 
+@at_stage("local search")
 def solve_walksat(
     weighted: WeightedNetwork,
     *,

@@ -13,9 +13,11 @@ import numpy.typing as npt
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.progress import Stage
 from sqlrl.solve.occurrences import Int32Array, Occurrences
 from sqlrl.solve.sampling.diagnostics import Moments, start_moments
 from sqlrl.solve.weighted import WeightedNetwork
+from sqlrl.wording import counted
 
 SLICE = 10_000_000
 """Literals that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
@@ -181,27 +183,31 @@ def run_chains(
     moments = start_moments(n, len(chains), effort.samples)
     longest = max(1, SLICE // (n + len(weighted.literals) + len(weighted.cost) + 1))
     pool = ThreadPoolExecutor(min(effort.threads, len(chains)))
+    what = f"drawing worlds with {counted(len(chains), 'chain')}"
     try:
-        scratch = [np.zeros((2, n)) for _ in chains]
-        none = np.empty((0, n), dtype=np.bool_)
-        for _, step in _steps(np.array([0, effort.burn_in]), longest):
-            turns = [pool.submit(c.advance, s[0], s[1], step, none) for c, s in zip(chains, scratch, strict=True)]
-            for turn in turns:
-                turn.result()
-        done, batches = 0, len(moments.bounds) - 1
-        for batch, step in _steps(moments.bounds, longest):
-            half = min(1, 2 * batch // batches)
-            worlds = [np.empty((step if write else 0, n), dtype=np.bool_) for _ in chains]
-            turns = [
-                pool.submit(c.advance, moments.total[i, batch], moments.square[i, half], step, worlds[i])
-                for i, c in enumerate(chains)
-            ]
-            for i, turn in enumerate(turns):
-                turn.result()
-                if write:
-                    mean = moments.total[i].sum(axis=0) / (done + step)
-                    write(SampleBatch(i, done, worlds[i], mean))
-            done += step
+        with Stage(what, effort.burn_in + effort.samples, even=True) as stage:
+            scratch = [np.zeros((2, n)) for _ in chains]
+            none = np.empty((0, n), dtype=np.bool_)
+            for _, step in _steps(np.array([0, effort.burn_in]), longest):
+                turns = [pool.submit(c.advance, s[0], s[1], step, none) for c, s in zip(chains, scratch, strict=True)]
+                for turn in turns:
+                    turn.result()
+                stage.advance(step)
+            done, batches = 0, len(moments.bounds) - 1
+            for batch, step in _steps(moments.bounds, longest):
+                half = min(1, 2 * batch // batches)
+                worlds = [np.empty((step if write else 0, n), dtype=np.bool_) for _ in chains]
+                turns = [
+                    pool.submit(c.advance, moments.total[i, batch], moments.square[i, half], step, worlds[i])
+                    for i, c in enumerate(chains)
+                ]
+                for i, turn in enumerate(turns):
+                    turn.result()
+                    if write:
+                        mean = moments.total[i].sum(axis=0) / (done + step)
+                        write(SampleBatch(i, done, worlds[i], mean))
+                done += step
+                stage.advance(step)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return moments

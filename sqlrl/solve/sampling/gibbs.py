@@ -9,6 +9,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.progress import at_stage
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, streams, unit
 from sqlrl.solve.restriction import component_labels
@@ -180,6 +181,7 @@ def is_gibbs(weighted: WeightedNetwork) -> bool:
     return not weighted.hard.any()
 
 
+@at_stage("Gibbs sampling")
 def sample_gibbs(
     weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:

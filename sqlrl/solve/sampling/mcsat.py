@@ -9,6 +9,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.kernels import kernel
+from sqlrl.progress import at_stage
 from sqlrl.solve.local_search.walksat import hard_world, solve_walksat
 from sqlrl.solve.occurrences import Occurrences, occurrences
 from sqlrl.solve.presolve import keep_rows
@@ -181,6 +182,7 @@ def walk_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random
     return last
 
 
+@at_stage("MC-SAT")
 def sample_mcsat(
     weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:

@@ -76,7 +76,10 @@ def _shown(task: Task, on_seed: OnSeed | None) -> OnSeed:
         """Move the bar after a seed."""
         nonlocal done
         gone = report.positives - report.left
-        task.advance(gone - done, note=f"{report.theory:,} clauses in the theory, {report.candidates:,} in all")
+        task.advance(
+            gone - done,
+            note=f"positive atoms, seed {report.done:,}, {report.theory:,} clauses in the theory, {report.candidates:,} in all",
+        )
         done = gone
         if on_seed is not None:
             on_seed(report)
