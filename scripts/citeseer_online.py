@@ -24,8 +24,7 @@ import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.decaying import World
 from sqlrl.learn.online import Common
-from sqlrl.learn.protocols import Order
-from sqlrl.learn.settings import LabelLoss
+from sqlrl.learn.settings import LabelLoss, Order
 
 PAPER: dict[str, tuple[float, float, float, float, float]] = {
     "MM-HM": (93.187, 92.467, 92.581, 95.496, 90.282),

@@ -28,16 +28,24 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class LoadedLater(Commands):
-    """The group of commands, of which `learn` is loaded when it is called: its options come from the learners, which take a while."""
+    """The group of commands, of which `learn` is loaded when it is called: its options come from the learners, which take a while.
+
+    Its help is that of the options that matter most, for which no learner is loaded.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name."""
         name, command, rest = super().resolve_command(ctx, args)
         if name == learn.__name__:
-            from sqlrl.cli.learn import learn as whole
+            settings = dict(_SETTINGS)
+            if set(_SETTINGS["help_option_names"]) & set(rest):
+                from sqlrl.cli.learning import learn as whole
+            else:
+                from sqlrl.cli.learn import learn as whole
 
+                settings["help_option_names"] = [*settings["help_option_names"], "--help-all"]
             alone = typer.Typer(rich_markup_mode=app.rich_markup_mode, add_completion=False)
-            alone.command(context_settings=_SETTINGS)(whole)
+            alone.command(context_settings=settings)(whole)
             command = typer.main.get_command(alone)
         return name, command, rest
 

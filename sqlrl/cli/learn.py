@@ -13,13 +13,12 @@ import typer
 import sqlrl
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.induction import induce
-from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.learners import BATCH, BATCHES, LEARNERS, ONLINE, ByName, Given, parameters, why_not_online
-from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
+from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
+from sqlrl.cli.learning import BATCHES, FEW, ONLINE, ByName, Common, Out, Training
+from sqlrl.cli.options import Examples, Output
 from sqlrl.cli.results import show_batch, show_online
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
-from sqlrl.learn.settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,38 +27,6 @@ if TYPE_CHECKING:
     from sqlrl.database.constrained_training import Mode
     from sqlrl.learn import BatchEstimator, OnlineEstimator
 
-_FEW = Output(rows=10)
-
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="Where the learned model goes, .mln or .json; - is standard output.",
-        show_default=False,
-    ),
-]
-ModelIfNeeded = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="FILE",
-        help="The model, .mln or .json; - is standard input. Only --learner ilp can do without.",
-        show_default=False,
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit",
-        metavar="N",
-        help="The most ground clauses of one shape; of ilp the most bindings kept of components of bodies.",
-        show_default=f"{GROUNDING_LIMIT}, of ilp 10000000",
-        rich_help_panel=RUN,
-    ),
-]
 _mode = declarations(sqlrl.ConstrainedTraining)["mode"]
 assert _mode.option is not None
 Constraints = StrEnum("Constraints", {word: word for word in _mode.choices})  # type: ignore[misc]
@@ -70,25 +37,6 @@ Constrained = Annotated[
         help=_mode.option.sentence,
         show_default=False,
         rich_help_panel=_mode.option.panel,
-    ),
-]
-Checkpoint = Annotated[
-    bool,
-    typer.Option(
-        "--checkpoint",
-        metavar=FLAG,
-        help="Save the run after each window, so that it can be resumed.",
-        rich_help_panel=RUN,
-    ),
-]
-Resume = Annotated[
-    int | None,
-    typer.Option(
-        "--resume",
-        metavar="RUN",
-        help="Go on with a run that was saved; with the same options.",
-        show_default=False,
-        rich_help_panel=RUN,
     ),
 ]
 GroupsBy = Annotated[
@@ -104,20 +52,10 @@ GroupsBy = Annotated[
 
 
 @dataclass(frozen=True)
-class Training(Inputs):
-    """The options that name a model and data; a learner of clauses may start without a model."""
-
-    model: ModelIfNeeded = ""
-
-
-@dataclass(frozen=True)
-class Running:
+class Running(Common):
     """How a run goes, whatever the learner's parameters are."""
 
     constraints: Constrained = None
-    checkpoint: Checkpoint = False
-    resume: Resume = None
-    limit: Limit = None
     groups: GroupsBy = None
 
     def fitting(self) -> dict[str, Any]:
@@ -142,22 +80,12 @@ def learn(
     learner: ByName = None,
     given: Given,
     running: Running,
-    output: Output = _FEW,
+    output: Output = FEW,
     examples: Examples = None,
     out: Out = None,
 ) -> None:
-    """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
-    why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
-    choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
-    with --learner ilp, for a learner of weights to start from; prints the theory.
-
-    sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
-
-    sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --out learned.mln
-
-    sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
-
-    sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
+    """Learn the weights of a model, and new clauses with --learner osl or ilp. These are the options of every learner; --help shows those
+    that matter most.
     """
     check_out(out, output.as_json)
     words: Sequence[str] = _suiting(given, running) if learner is None else [learner.value]

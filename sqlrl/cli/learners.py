@@ -14,50 +14,23 @@ import typer
 
 import sqlrl
 from sqlrl.cli.failures import name_options
+from sqlrl.cli.learning import BATCHES, LEARNER, ONLINE, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.errors import InputError
-from sqlrl.learn import BatchEstimator, OnlineEstimator
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, Option, declarations, parse_value
 
-LEARNER, BATCH = "Learner", "Batch learners"
+BATCH = "Batch learners"
 
 
 def _learners() -> dict[str, type[Configured]]:
-    """Return the learners by the words that the command line calls them: online ones, batch ones, others."""
+    """Return the learners by the words that the command line calls them, in the order of its help."""
     found: list[Any] = [getattr(sqlrl, name) for name in sqlrl.__all__]
-    kinds = [each for each in found if isinstance(each, type) and issubclass(each, Configured) and each.word]
-    kinds.remove(sqlrl.ConstrainedTraining)
-    return {each.word: each for each in sorted(kinds, key=lambda each: (_family(each), each.word))}
-
-
-def _family(kind: type) -> int:
-    return 0 if issubclass(kind, OnlineEstimator) else 1 if issubclass(kind, BatchEstimator) else 2
+    kinds = {each.word: each for each in found if isinstance(each, type) and issubclass(each, Configured)}
+    return {word.value: kinds[word.value] for word in Name}
 
 
 LEARNERS = _learners()
-ONLINE = [word for word, kind in LEARNERS.items() if issubclass(kind, OnlineEstimator)]
-BATCHES = [word for word, kind in LEARNERS.items() if issubclass(kind, BatchEstimator)]
-
-
-def _summaries(words: Iterable[str]) -> str:
-    """Return learners with what they are."""
-    kinds = [LEARNERS[word] for word in words]
-    return "; ".join(f"{kind.word}: {kind.summary}" if kind.summary else kind.word for kind in kinds)
-
-
-Name = StrEnum("Name", {word: word for word in LEARNERS})  # type: ignore[misc]
-"""The learners to choose from."""
-
-ByName = Annotated[
-    Name | None,
-    typer.Option(
-        "--learner",
-        show_default="by the data: adagrad, likelihood or pscg",
-        help=f"Online: {_summaries(ONLINE)}. Batch: {_summaries(BATCHES)}. {_summaries(['ilp'])}.",
-        rich_help_panel=LEARNER,
-    ),
-]
 
 
 # ---- options -----------------------------------------------------------------------------------------

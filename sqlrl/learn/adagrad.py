@@ -190,7 +190,6 @@ class AdaGrad(OnlineEstimator):
     """
 
     word = "adagrad"
-    summary = "ADAGRAD_FB"
 
     def __init__(
         self,

@@ -132,7 +132,6 @@ class MIRA(OnlineEstimator):
     """
 
     word = "mira"
-    summary = "1-best MIRA"
 
     def __init__(self, *, label_loss: LabelLoss = "hamming", **common: Unpack[Common]) -> None:
         super().__init__(**common)
@@ -193,7 +192,6 @@ class ContrastiveDivergence(OnlineEstimator):
     """
 
     word = "cd"
-    summary = "contrastive divergence"
 
     def __init__(
         self,

@@ -209,7 +209,6 @@ class CDA(OnlineEstimator):
     """
 
     word = "cda"
-    summary = "coordinate dual ascent"
 
     def __init__(
         self,

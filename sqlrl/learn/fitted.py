@@ -35,8 +35,6 @@ class Configured:
 
     word: ClassVar[str] = ""
     """What the command line and the texts of values call it; empty for what they do not have."""
-    summary: ClassVar[str] = ""
-    """What it is, in a phrase, if the word does not say it."""
     fallbacks: ClassVar[Mapping[str, object]] = {}
     """What stands in place of None as the value of some parameters."""
 

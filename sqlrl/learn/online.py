@@ -44,6 +44,7 @@ from sqlrl.learn.settings import (
     InOrder,
     OnTruth,
     Parameters,
+    Passes,
     Seed,
     Update,
 )
@@ -65,7 +66,6 @@ Size = Annotated[
         panel=RUN,
     ),
 ]
-Passes = Annotated[int, Whole(1), Option("passes over the examples", panel=RUN)]
 FoundBy = Annotated[Inference, Option("worlds are exact, or the linear relaxation rounded")]
 History = Annotated[
     bool,

@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn.settings import Order
 
 if TYPE_CHECKING:
     from sqlrl.ground.windows import Window
     from sqlrl.logic.model import Model
-
-Order = Literal["file", "shuffle"]
 
 
 class Ordering(TypedDict):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from sqlrl.learn.parameters import Option, Whole
-from sqlrl.learn.protocols import Order
-from sqlrl.learn.rules import Rates
 
+if TYPE_CHECKING:
+    from sqlrl.learn.rules import Rates
+
+Order = Literal["file", "shuffle"]
 OnInfeasibleTruth = Literal["warn", "skip", "error"]
 Ties = Literal["errors", "first"]
 Inference = Literal["exact", "relaxed"]
@@ -21,6 +23,7 @@ Seed = Annotated[
 ]
 OnTruth = Annotated[OnInfeasibleTruth, Option("for examples whose labels violate hard clauses", panel=RUN)]
 InOrder = Annotated[Order, Option("order of the examples", panel=RUN)]
+Passes = Annotated[int, Whole(1), Option("passes over the examples", panel=RUN)]
 AmongTies = Annotated[Ties, Option("of several most probable worlds: the one with most errors, or the first")]
 LabelLoss = Annotated[
     Literal["hamming", "f1"], Option("wrong atoms, or 1 - F1 (cda: with --update prediction)", name="--label-loss")

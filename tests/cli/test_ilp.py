@@ -107,13 +107,13 @@ def test_a_model_gives_the_declarations(run: Run, family: Path) -> None:
 
 
 def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(task: object) -> Callable[[object], None]:
+    def stop(task: object, on_seed: object) -> Callable[[object], None]:
         def pressed(report: object) -> None:
             raise KeyboardInterrupt
 
         return pressed
 
-    monkeypatch.setattr("sqlrl.cli.induction._shown", stop)
+    monkeypatch.setattr("sqlrl.structure.ilp.estimator._shown", stop)
     done = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes")
     assert done.code == 130
     assert "interrupted; what was finished is kept" in done.err

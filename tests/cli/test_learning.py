@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import sqlrl
 from sqlrl.cli.learners import LEARNERS
+from sqlrl.cli.learning import BATCHES, ONLINE
+from sqlrl.learn import BatchEstimator, OnlineEstimator
+from sqlrl.learn.fitted import Configured
 from tests.cli.conftest import Project, Run
 
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
@@ -57,9 +61,47 @@ def test_the_help_begins_sentences_and_leaves_words_of_options_as_they_are(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    shown = " ".join(run("learn", "--help").out.split())
+    shown = " ".join(run("learn", "--help-all").out.split())
     assert "All in both if it is not given." in shown
     assert "Of mestimate: a number, or" in shown
+
+
+def test_the_short_help_has_options_of_the_whole_one_and_every_learner(run: Run) -> None:
+    short, whole = (run("learn", option).out for option in ("--help", "--help-all"))
+    names = {
+        kind: {line.split()[1] for line in text.splitlines() if line.startswith("│ --")}
+        for kind, text in (("short", short), ("whole", whole))
+    }
+    assert names["short"] - {"--help", "--help-all"} < names["whole"]
+    assert {"--model", "--out", "--learner", "--examples", "--query", "--seed", "--limit", "--help-all"} <= names[
+        "short"
+    ]
+    assert len(names["short"]) < 26
+    assert len(names["whole"]) > 50
+    assert run("learn", "-h").out == short
+    online = {word for word, kind in LEARNERS.items() if issubclass(kind, OnlineEstimator)}
+    batch = {word for word, kind in LEARNERS.items() if issubclass(kind, BatchEstimator)}
+    assert (online, batch) == (set(ONLINE), set(BATCHES))
+    found = [getattr(sqlrl, name) for name in sqlrl.__all__]
+    words = {each.word for each in found if isinstance(each, type) and issubclass(each, Configured)}
+    assert words - {sqlrl.ConstrainedTraining.word} == set(LEARNERS)
+
+
+HELPED = """
+import sys
+from sqlrl.cli import main
+sys.argv = ["sqlrl", "learn", "--help"]
+try:
+    main()
+finally:
+    print([name for name in ("numba", "ortools", "scipy", "pyarrow", "duckdb") if name in sys.modules], file=sys.stderr)
+"""
+
+
+def test_the_help_loads_no_learner() -> None:
+    done = subprocess.run([sys.executable, "-c", HELPED], capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert "--help-all" in done.stdout
 
 
 @pytest.mark.parametrize("learner", [word for word in LEARNERS if word != "ilp"])

@@ -16,7 +16,8 @@ from sqlrl.errors import InfeasibleTruthWarning, InputError
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import Window
 from sqlrl.learn import AdaGrad, OnlineLearner, Progress
-from sqlrl.learn.protocols import HistorySink, Order, TrainingRecord, TrainingStream
+from sqlrl.learn.protocols import HistorySink, TrainingRecord, TrainingStream
+from sqlrl.learn.settings import Order
 from sqlrl.logic.model import Model
 from tests.learn.streams import chain_window
 from tests.learn.test_learner import infeasible

@@ -92,7 +92,6 @@ class Likelihood(BatchEstimator):
     optimality_: float
 
     word = "likelihood"
-    summary = "exact, for clauses with one open literal"
     learned = (*BatchEstimator.learned, "strength_", "strengths_", "log_likelihood_", "optimality_")
 
     def __init__(

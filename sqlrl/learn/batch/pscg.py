@@ -309,7 +309,6 @@ class PSCG(BatchEstimator):
     """
 
     word = "pscg"
-    summary = "scaled conjugate gradient"
     learned = (*BatchEstimator.learned, "rejected_", "converged_")
 
     rejected_: int

@@ -120,7 +120,6 @@ class MaxMargin(BatchEstimator):
     gap_: float
 
     word = "max-margin"
-    summary = "structural SVM"
     learned = (*BatchEstimator.learned, "choices_", "gap_")
 
     def __init__(

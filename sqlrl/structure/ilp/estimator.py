@@ -225,7 +225,6 @@ class ILP(Configured):
     run_: int
 
     word = "ilp"
-    summary = "clauses without weights, from bottom clauses"
     fallbacks = FALLBACKS
 
     def __init__(

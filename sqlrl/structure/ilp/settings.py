@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from sqlrl.errors import InputError
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer, check_number, check_parameters
-from sqlrl.learn.protocols import Order
+from sqlrl.learn.settings import Order
 from sqlrl.structure.ilp.scores import Evaluation
 
 CLAUSES = "Clauses (--learner ilp)"

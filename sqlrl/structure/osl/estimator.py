@@ -88,7 +88,6 @@ class OSL(OnlineEstimator):
     """
 
     word = "osl"
-    summary = "clauses and their weights"
 
     def __init__(
         self,

@@ -1,0 +1,170 @@
+"""The help of `sqlrl learn`: the learners by their words, and the options that matter most, without a learner being loaded.
+
+A learner takes seconds to load, with the compiler of its inner loops and the solvers. What every learner has of options is in
+`sqlrl.cli.learners`, which `--help-all` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, get_args
+
+import typer
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
+from sqlrl.learn.parameters import Option
+from sqlrl.learn.settings import RUN, Passes, Seed
+
+LEARNER = "Learner"
+
+ONLINE: Mapping[str, str] = {
+    "adagrad": "ADAGRAD_FB", "cd": "contrastive divergence", "cda": "coordinate dual ascent", "mira": "1-best MIRA",
+    "osl": "clauses and their weights", "perceptron": "", "subgradient": "",
+}  # fmt: skip
+"""Online learners by what the command line calls them, and what they are, in a phrase, if the word does not say it."""
+
+BATCHES: Mapping[str, str] = {
+    "likelihood": "exact, for clauses with one open literal", "max-margin": "structural SVM", "pscg": "scaled conjugate gradient",
+    "voted-perceptron": "",
+}  # fmt: skip
+"""Batch learners of weights."""
+
+OTHERS: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
+"""Learners of clauses alone."""
+
+FEW = Output(rows=10)
+
+
+def summaries(learners: Mapping[str, str]) -> str:
+    """Return learners with what they are.
+
+    Examples
+    --------
+    >>> summaries({"mira": "1-best MIRA", "perceptron": ""})
+    'mira: 1-best MIRA; perceptron'
+    """
+    return "; ".join(f"{word}: {summary}" if summary else word for word, summary in learners.items())
+
+
+Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *OTHERS)})  # type: ignore[misc]
+"""The learners to choose from."""
+
+ByName = Annotated[
+    Name | None,
+    typer.Option(
+        "--learner",
+        show_default="by the data: adagrad, likelihood or pscg",
+        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES)}. {summaries(OTHERS)}.",
+        rich_help_panel=LEARNER,
+    ),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Where the learned model goes, .mln or .json; - is standard output.",
+        show_default=False,
+    ),
+]
+ModelIfNeeded = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="FILE",
+        help="The model, .mln or .json; - is standard input. Only --learner ilp can do without.",
+        show_default=False,
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        metavar="N",
+        help="The most ground clauses of one shape; of ilp the most bindings kept of components of bodies.",
+        show_default=f"{GROUNDING_LIMIT}, of ilp 10000000",
+        rich_help_panel=RUN,
+    ),
+]
+Checkpoint = Annotated[
+    bool,
+    typer.Option(
+        "--checkpoint",
+        metavar=FLAG,
+        help="Save the run after each window, so that it can be resumed.",
+        rich_help_panel=RUN,
+    ),
+]
+Resume = Annotated[
+    int | None,
+    typer.Option(
+        "--resume",
+        metavar="RUN",
+        help="Go on with a run that was saved; with the same options.",
+        show_default=False,
+        rich_help_panel=RUN,
+    ),
+]
+
+
+def _declared(name: str, parameter: object, default: str) -> Any:
+    """Return the option of typer for a parameter that all online learners declare, which here is only shown."""
+    option = next(each for each in get_args(parameter) if isinstance(each, Option))
+    return typer.Option(name, metavar="N", help=option.sentence, show_default=default, rich_help_panel=option.panel)
+
+
+InPasses = Annotated[int, _declared("--passes", Passes, "1; without --learner by the data")]
+FromSeed = Annotated[int, _declared("--seed", Seed, "0")]
+AllOptions = Annotated[
+    bool, typer.Option("--help-all", metavar=FLAG, help="Show the options of every learner.", show_default=False)
+]
+
+
+@dataclass(frozen=True)
+class Training(Inputs):
+    """The options that name a model and data; a learner of clauses may start without a model."""
+
+    model: ModelIfNeeded = ""
+
+
+@dataclass(frozen=True)
+class Common:
+    """How a run goes, whatever the learner is."""
+
+    checkpoint: Checkpoint = False
+    resume: Resume = None
+    limit: Limit = None
+
+
+@grouped
+def learn(
+    inputs: Training,
+    *,
+    learner: ByName = None,
+    passes: InPasses = 1,
+    seed: FromSeed = 0,
+    running: Common,
+    output: Output = FEW,
+    examples: Examples = None,
+    out: Out = None,
+    help_all: AllOptions = False,
+) -> None:
+    """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
+    why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
+    choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
+    with --learner ilp, for a learner of weights to start from; prints the theory.
+
+    sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
+
+    sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --out learned.mln
+
+    sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
+
+    sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
+    """
