@@ -1,7 +1,7 @@
 """The tasks that show their progress now, and the stages of what they are at: whatever works inside a task says so, without a console.
 
 What a user called is a *task*, which a console shows. What it consists of are *stages*: the room that does the work opens one, with the
-number of its steps where it is known, and the innermost one is shown beside the task for as long as it is open. Where no task is at work
+number of its steps where it is known, and it is shown beside the task for as long as it is open. Where no task is at work
 a stage costs next to nothing, and says nothing.
 """
 
@@ -96,11 +96,6 @@ class Stage:
         if self._task is not None:
             self._task.changed()
 
-    @property
-    def counts(self) -> bool:
-        """Whether it says how far it is."""
-        return bool(self._done or self._note or self._total is not None)
-
     def _left(self) -> str:
         """Say how long the rest will take, once a part of it has taken a while."""
         if not self._even or not self._total or not self._done:
@@ -175,10 +170,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def doing(task: Working) -> str:
-    """Return the stages of a task that say how far they are, and the innermost one, the outermost first."""
+    """Return the stages of a task, the outermost first."""
     # Another thread may open and close some meanwhile.
-    stages = tuple(task.stages)
-    return "; ".join(str(each) for i, each in enumerate(stages, 1) if each.counts or i == len(stages))
+    return "; ".join(map(str, tuple(task.stages)))
 
 
 def at_work() -> Working | None:

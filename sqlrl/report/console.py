@@ -247,13 +247,15 @@ class _RichTask(_Shown):
         super().__init__(place, description, total)
         self._bars = _bars(terminal, self._doing, counted=total is not None)
         self._task = self._bars.add_task(_plain(description), total=total)
-        self._lock, self._over = threading.Lock(), False
+        self._lock, self._over, self._moved = threading.Lock(), False, 0
         self._timer = threading.Timer(delay, self._appear)
         self._timer.daemon = True
 
     def changed(self) -> None:
-        """Move the bar."""
-        self._bars.update(self._task, completed=self._done)
+        """Move the bar; what is at work is looked at when the bar is drawn."""
+        if self._done != self._moved:
+            self._moved = self._done
+            self._bars.update(self._task, completed=self._done)
 
     def _appear(self) -> None:
         """Draw the bar, unless the work ended in the meantime."""

@@ -171,9 +171,9 @@ def test_stages_show_where_they_are_the_outermost_first(clock: Clock) -> None:
             raise KeyError
     assert stream.getvalue().splitlines() == [
         "learning: 0.0 s; weights",
-        "learning: 0.0 s; world",
-        "learning: 0.0 s; components: 0 of 3",
-        "learning: 0.0 s; components: 1 of 3, large; statement",
+        "learning: 0.0 s; weights; world",
+        "learning: 0.0 s; weights; world; components: 0 of 3",
+        "learning: 0.0 s; weights; world; components: 1 of 3, large; statement",
         "learning: 0.0 s; weights: 7; world",
         "learning: 0.0 s; keeping",
         "learning: 0.0 s; done",
