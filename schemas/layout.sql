@@ -397,7 +397,7 @@ COMMENT ON COLUMN "marginal"."probability" IS 'That the atom is true.';
 COMMENT ON COLUMN "marginal"."error" IS 'Monte Carlo standard error; 0 if exact, infinite if too few samples were drawn to tell.';
 COMMENT ON COLUMN "marginal"."rhat" IS 'Split R-hat: above 1.01 the chains disagree; 1 if exact.';
 COMMENT ON COLUMN "marginal"."ess" IS 'Effective sample size; infinite if exact.';
-COMMENT ON COLUMN "marginal"."method" IS 'fixed, logistic or elimination (exact), gibbs or mcsat.';
+COMMENT ON COLUMN "marginal"."method" IS 'fixed, logistic, elimination or enumeration (exact), gibbs or mcsat.';
 
 CREATE TABLE "explained" (
     "run" INTEGER NOT NULL,

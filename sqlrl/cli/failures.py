@@ -84,6 +84,7 @@ _OPTIONS = {
                 "samples",
                 "burn_in",
                 "chains",
+                "time_limit",
                 "samples_into",
                 "means_into",
                 "limit",

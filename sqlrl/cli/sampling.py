@@ -56,6 +56,17 @@ Chains = Annotated[
         "--chains", metavar="N", min=1, help="Independent chains (4).", rich_help_panel=_PANEL, show_default=False
     ),
 ]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        min=0.001,
+        help="Seconds after which the answer should be there, from fewer samples if need be.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
 SamplesInto = Annotated[
     str | None,
     typer.Option(
@@ -89,6 +100,7 @@ class Sampler:
     samples: Samples = None
     burn_in: BurnIn = None
     chains: Chains = None
+    time_limit: TimeLimit = None
     samples_into: SamplesInto = None
     means_into: MeansInto = None
 
@@ -121,7 +133,7 @@ class Sampler:
         self, job: Job, solver: Solver, *, into: str | None = None, replace: bool = False, keep: bool = False
     ) -> Marginals:
         """Find the probabilities, and say how well they are known."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in ("samples", "burn_in", "chains")}
+        given: dict[str, Any] = {name: getattr(self, name) for name in ("samples", "burn_in", "chains", "time_limit")}
         with job.run.working("finding probabilities"):
             found = job.db.marginals(
                 job.model,

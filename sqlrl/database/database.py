@@ -1418,6 +1418,7 @@ class Database:
         burn_in: int = 100,
         chains: int = 4,
         seed: int = 0,
+        time_limit: float | None = None,
         into: str | None = None,
         samples_into: str | None = None,
         means_into: str | None = None,
@@ -1440,9 +1441,13 @@ class Database:
         examples : list of names, query, relation or frame, optional
         method : {"auto", "exact", "gibbs", "mcsat"}
             "auto" is exact where closed forms or tables of elimination allow it, and samples elsewhere: by Gibbs sampling, or by
-            MC-SAT where clauses are hard or nearly so. "exact" refuses what it would have to sample.
+            MC-SAT where clauses are hard or nearly so. Small components whose worlds hard clauses leave few, such as a transitive
+            relation over ten records, are exact, too. "exact" refuses what it would have to sample.
         samples, burn_in, chains, seed : int
             Samples of each chain, after those it forgets.
+        time_limit : float, optional
+            Seconds of wall time after which the answer should be there: with what fewer samples tell, its errors, and a warning that
+            says how many they were; the same seed may give other numbers then. Grounding is not cut short.
         into : str, optional
             A table to create with the probabilities of the open predicate (of several: `into`_predicate).
         samples_into : str, optional
@@ -1484,8 +1489,8 @@ class Database:
         """
         return marginals.marginals(
             self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
-            method=method, samples=samples, burn_in=burn_in, chains=chains, seed=seed, samples_into=samples_into,
-            means_into=means_into,
+            method=method, samples=samples, burn_in=burn_in, chains=chains, seed=seed, time_limit=time_limit,
+            samples_into=samples_into, means_into=means_into,
         )  # fmt: skip
 
     def check_atoms(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from sqlrl.database.samples import SampleTables
     from sqlrl.solve.marginal import Method
     from sqlrl.solve.sampling.belief import MarginalResult
+
+
+SHORTEST = 0.01
+"""Seconds that a window gets once the time limit is over."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -216,28 +221,37 @@ def marginals(
     burn_in: int,
     chains: int,
     seed: int,
+    time_limit: float | None,
     samples_into: str | None,
     means_into: str | None,
 ) -> Marginals:
     """Find the probability of each query atom; `Database.marginals` explains it."""
+    from sqlrl.solve.marginal import check_time_limit
     from sqlrl.solve.marginal import marginals as probabilities
     from sqlrl.solve.sampling.belief import joined
     from sqlrl.solve.sampling.chains import Effort
 
     asked.check(weighted=True)
+    check_time_limit(time_limit)
+    begun = time.perf_counter()
     effort = Effort(samples, burn_in, chains, seed, _threads(session))
     streamed = [name for name in (samples_into, means_into) if name is not None]
 
     def sampled(asking: Inference) -> Iterator[tuple[IntArray, Network, MarginalResult]]:
         """Ground window by window, and find probabilities."""
         program, done = asking.program, 0
+        left = time_limit
         # A sampled world is one of all examples, so that it needs them together.
         entries = None if streamed else MOST_ENTRIES
         for window, network in divided(asking.extent, np.sort(asking.ids), entries=entries):
+            if time_limit is not None:
+                # Windows share what is left by their examples; the last ones still get enough for two samples.
+                left = max(time_limit - (time.perf_counter() - begun), SHORTEST)
+                left *= len(window) / (len(asking.ids) - done)
             with _sink(program, network, samples_into, means_into) as sink:
                 result = probabilities(
                     network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,
-                    chains=effort.chains, seed=_seed(effort.seed, done), threads=effort.threads, sink=sink,
+                    chains=effort.chains, seed=_seed(effort.seed, done), threads=effort.threads, time_limit=left, sink=sink,
                     describe=describer(program, network),
                 )  # fmt: skip
             yield window, network, result
@@ -248,7 +262,9 @@ def marginals(
         atoms, order, results = collected(sampled(asking), asking.task, len(asking.ids))
         result = joined(results, order)
         found = Marginals(**asking.found(atoms, inference=result.seconds), result=result)
-        options = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
+        options: dict[str, object] = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
+        if time_limit is not None:
+            options["time_limit"] = time_limit
         return asking.deliver(found, lambda: _keep(found, asking.program, options, seed))
 
 

@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.progress import Stage
+from sqlrl.progress import Stage, staged
 from sqlrl.solve.elimination import bounded_part, sum_product
+from sqlrl.solve.enumeration import ALL_STEPS, MOST_ATOMS, STEPS, enumerate_worlds
 from sqlrl.solve.presolve import recognise_blocks
-from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select
+from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select, select_each
 from sqlrl.solve.result import Choice
-from sqlrl.solve.sampling.belief import EXACT, MarginalResult
+from sqlrl.solve.sampling.belief import METHODS, MarginalResult
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, SampleSink
 from sqlrl.solve.sampling.diagnostics import Estimate
 from sqlrl.solve.sampling.gibbs import is_gibbs, sample_gibbs
@@ -109,7 +110,7 @@ class _Run:
 
     def _done(self, method: str, atoms: IntArray, components: int, rows: int, reason: str) -> None:
         now = time.perf_counter()
-        self.code[atoms] = [*EXACT, "gibbs", "mcsat"].index(method)
+        self.code[atoms] = METHODS.index(method)
         self.choices.append(Choice(method, components, len(atoms), rows, reason, now - self._since))
         self._since = now
 
@@ -142,6 +143,10 @@ class _Run:
         found: Estimate = sampler(part, self.effort, write=self._writer(atoms) if self.sink else None)
         self.probability[atoms], self.error[atoms] = found.mean, found.error
         self.rhat[atoms], self.ess[atoms] = found.rhat, found.ess
+        if found.draws < self.effort.samples or found.chains < self.effort.chains:
+            self.effort = replace(
+                self.effort, samples=found.draws, chains=found.chains, burn_in=found.burned, stopped=True
+            )
         self._done(method, atoms, components, len(part.cost), reason)
 
     def _writer(self, atoms: IntArray) -> Callable[[SampleBatch], None]:
@@ -172,6 +177,24 @@ class _Run:
         inside[wide] = large.atoms
         yield inside, large.order
 
+    def _enumerated(self, wide: BoolArray) -> tuple[BoolArray, FloatArray]:
+        """Return the atoms of components whose worlds hard rows leave few enough to meet, and their probabilities."""
+        part, _, _ = self.part(wide)
+        done, found = np.zeros(len(self.at), dtype=np.bool_), np.empty(len(self.at))
+        place, left = np.flatnonzero(wide), ALL_STEPS
+        count, label = component_labels(part)
+        for inside, one in staged("enumerating worlds", select_each(part, label, count), count):
+            if not one.hard.any():
+                continue
+            values = enumerate_worlds(one, min(STEPS, left))
+            left -= STEPS if values is None and len(one.atoms) <= MOST_ATOMS else 0 if values is None else values[1]
+            if values is not None:
+                done[place[inside]] = True
+                found[place[inside]] = values[0]
+            if left <= 0:
+                break
+        return done, found[done]
+
     def run(self, method: Method) -> None:
         """Find all probabilities, component by component."""
         everything = np.ones(len(self.at), dtype=np.bool_)
@@ -181,6 +204,8 @@ class _Run:
         linked = _linked(self.left, self.label, self.count)
         bounded = list(self._bounded(linked))
         wide = linked & ~np.any([inside for inside, _ in bounded], axis=0)
+        enumerated, known = self._enumerated(wide)
+        wide &= ~enumerated
         if method == "exact" and wide.any():
             raise InputError(
                 f"exact marginals need tables beyond the bound for {len(np.unique(self.label[wide]))} of {self.count} "
@@ -195,6 +220,7 @@ class _Run:
         else:
             self.sample("mcsat", wide & stiff, "tables beyond the bound; hard or nearly hard clauses")
             self.sample("gibbs", wide & ~stiff, "tables beyond the bound; no clause is nearly hard")
+        self.exactly("enumeration", enumerated, lambda _: known, "hard clauses leave few worlds")
         self.exactly("logistic", ~linked, logistic, "no ground clause of two or more literals")
         for inside, order in bounded:
             solve = partial(_eliminate, order=order)
@@ -207,6 +233,19 @@ class _Run:
         )
 
 
+def check_time_limit(seconds: float | None) -> None:
+    """Refuse a time limit that is none.
+
+    Examples
+    --------
+    >>> check_time_limit(-1)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: time_limit=-1 must be a positive number of seconds
+    """
+    if seconds is not None and not 0 < seconds < np.inf:
+        raise InputError(f"time_limit={seconds!r} must be a positive number of seconds")
+
+
 def marginals(
     source: Network | WeightedNetwork,
     weights: npt.ArrayLike | None = None,
@@ -217,6 +256,7 @@ def marginals(
     chains: int = 4,
     seed: int = 0,
     threads: int = 1,
+    time_limit: float | None = None,
     sink: SampleSink | None = None,
     describe: Describe | None = None,
 ) -> MarginalResult:
@@ -224,8 +264,10 @@ def marginals(
 
     `weights`, in log-odds of shape (m,), are those of a Network; none for a WeightedNetwork. The method "auto" is exact for
     atoms and blocks without rows (logistic form) and for components whose tables elimination can hold, and samples the others:
-    by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so. "exact" refuses what it would have to sample. "gibbs"
-    and "mcsat" sample all atoms that hard clauses leave open; for the numbers of samples see `Effort`. `sink` gets the sampled
+    by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so; small components whose worlds hard clauses leave few are
+    enumerated, and exact, too. "exact" refuses what it would have to sample. "gibbs"
+    and "mcsat" sample all atoms that hard clauses leave open; for the numbers of samples see `Effort`. After `time_limit` seconds of
+    wall time the answer should be there, from fewer samples if need be: then the same seed may give other numbers. `sink` gets the sampled
     worlds, of all atoms together: then also atoms with exact probabilities are sampled for it. `describe` is as for `mpe`.
 
     Hard clauses that cannot all hold are a ConflictError for a Network, an UnsatisfiableError for a WeightedNetwork.
@@ -239,7 +281,9 @@ def marginals(
     begun = time.perf_counter()
     if method not in get_args(Method):
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
-    effort = Effort(samples, burn_in, chains, seed, threads)
+    check_time_limit(time_limit)
+    until = None if time_limit is None else begun + time_limit
+    effort = Effort(samples, burn_in, chains, seed, threads, until)
     if isinstance(source, Network) == (weights is None):
         raise InputError("a network needs weights, and a weighted one has them already")
     weighted = source if isinstance(source, WeightedNetwork) else weigh(source, np.asarray(weights))
@@ -249,11 +293,8 @@ def marginals(
     except UnsatisfiableError as error:
         if isinstance(source, WeightedNetwork):
             raise
-        from sqlrl.solve.components import split
-        from sqlrl.solve.conflict import conflict_error
+        from sqlrl.solve.conflict import conflict_of
         from sqlrl.solve.structure import compile_network
 
-        structure = compile_network(source)
-        number = structure.component[structure.variables.of_atom[[error.atom]]]
-        raise conflict_error(structure, next(split(structure, number)), describe=describe, seed=seed) from None
+        raise conflict_of(compile_network(source), error.atom, describe=describe, seed=seed) from None
     return run.result(time.perf_counter() - begun)

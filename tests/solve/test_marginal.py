@@ -268,7 +268,9 @@ def test_warnings_where_chains_disagree_or_samples_are_few() -> None:
 def test_no_digit_beyond_the_error() -> None:
     ones = np.ones(5)
     errors = np.array([0.2, 0.03, 0.004, 0.0004, 0.0])
-    result = MarginalResult(ones / 3, errors, ones, ones * 500, np.full(5, 3, np.int8), (), Effort(), 0.0)
+    result = MarginalResult(
+        ones / 3, errors, ones, ones * 500, np.full(5, METHODS.index("gibbs"), np.int8), (), Effort(), 0.0
+    )
     assert [result.text(k) for k in range(5)] == ["0", "0.3", "0.33", "0.333", "0.333333"]
     assert result.rounded == pytest.approx([0.0, 0.3, 0.33, 0.333, 0.333333])
     for k, decimals in enumerate(result.decimals.tolist()):

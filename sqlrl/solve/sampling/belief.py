@@ -13,9 +13,10 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.result import SHOWN, Choice, merged
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.solve.sampling.diagnostics import AGREED
+from sqlrl.wording import counted
 
-EXACT = ("fixed", "logistic", "elimination")
-"""Methods without Monte Carlo error: one value left by hard clauses, closed form, sum-product elimination."""
+EXACT = ("fixed", "logistic", "elimination", "enumeration")
+"""Methods without Monte Carlo error: one value left by hard clauses, closed form, sum-product elimination, all worlds."""
 
 METHODS = (*EXACT, "gibbs", "mcsat")
 
@@ -85,7 +86,7 @@ class MarginalResult:
         Examples
         --------
         >>> two = np.ones(2)
-        >>> codes = np.array([4, 2], dtype=np.int8)
+        >>> codes = np.array([METHODS.index("mcsat"), METHODS.index("elimination")], dtype=np.int8)
         >>> found = MarginalResult(two / 3, np.array([0.004, 0.0]), two, two, codes, (), Effort(), 0.1)
         >>> found.text(0), found.text(1)
         ('0.33', '0.333333')
@@ -109,6 +110,11 @@ class MarginalResult:
             found.append(
                 f"{_atoms(int(apart.sum()))}: chains disagree, R-hat is up to {self.rhat[apart].max():.4g} (above {AGREED}): "
                 "run them longer (burn_in=, samples=)"
+            )
+        if sampled.any() and self.effort.stopped:
+            found.append(
+                f"the time limit left {counted(self.effort.chains, 'chain')} of {counted(self.effort.samples, 'sample')}: give it more "
+                "time (time_limit=), and errors shrink"
             )
         few = sampled & ~blind & (self.ess < FEW)
         if few.any():
@@ -161,7 +167,7 @@ def joined(results: Sequence[MarginalResult], order: IntArray) -> MarginalResult
     Parameters
     ----------
     results : sequence of MarginalResult
-        At least one, all of the same effort.
+        At least one, all of the same effort but for what time allowed; that of the whole is the least.
     order : int64 array, shape (n,)
         Which of their atoms, one result after the other, is each atom of the whole.
 
@@ -174,7 +180,8 @@ def joined(results: Sequence[MarginalResult], order: IntArray) -> MarginalResult
     names = ("probability", "error", "rhat", "ess", "code")
     arrays: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in results])[order] for name in names}
     choices = merged([choice for each in results for choice in each.choices])
-    return replace(results[0], **arrays, choices=choices, seconds=sum(each.seconds for each in results))
+    effort = min((each.effort for each in results), key=lambda effort: (effort.samples, not effort.stopped))
+    return replace(results[0], **arrays, choices=choices, effort=effort, seconds=sum(each.seconds for each in results))
 
 
 def _atoms(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from sqlrl.solve.occurrences import Int32Array, Occurrences
 from sqlrl.solve.sampling.diagnostics import Moments, start_moments
 from sqlrl.solve.weighted import WeightedNetwork
 from sqlrl.wording import counted
+
+MEASURED, SURE = 4, 0.8
+"""Under a time limit: so many worlds of each chain are drawn at once while their speed is measured, and that share of the time is used
+that they should take, since speed varies."""
 
 SLICE = 10_000_000
 """Literals that one call of a kernel touches before Python looks for Ctrl-C: about a tenth of a second."""
@@ -121,7 +126,11 @@ class Effort:
     """How much to sample.
 
     Each chain draws `samples` worlds, 1 or more, after `burn_in` ones that it forgets; `threads` of the independent `chains`, 1
-    or more, run at the same time. The same seed gives the same numbers, whatever `threads` is.
+    or more, run at the same time. The same seed gives the same numbers, whatever `threads` is, unless time is limited.
+
+    `until`, a moment by `time.perf_counter`, is when sampling should end: then a quarter of the time that is left goes to burning in at
+    the most, and as many worlds are drawn after it as its speed allows, two at least; where to start takes long, chains are fewer. `stopped`
+    says that there are fewer samples or chains than asked for.
     """
 
     samples: int = 1000
@@ -129,6 +138,8 @@ class Effort:
     chains: int = 4
     seed: int = 0
     threads: int = 1
+    until: float | None = None
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 1), ("burn_in", 0), ("chains", 1), ("seed", 0), ("threads", 1)):
@@ -179,8 +190,7 @@ def run_chains(
 
     Chains are at their first world; `write` is called with the samples.
     """
-    n = len(weighted.atoms)
-    moments = start_moments(n, len(chains), effort.samples)
+    n, draws = len(weighted.atoms), effort.samples
     longest = max(1, SLICE // (n + len(weighted.literals) + len(weighted.cost) + 1))
     pool = ThreadPoolExecutor(min(effort.threads, len(chains)))
     what = f"drawing worlds with {counted(len(chains), 'chain')}"
@@ -188,11 +198,23 @@ def run_chains(
         with Stage(what, effort.burn_in + effort.samples, even=True) as stage:
             scratch = [np.zeros((2, n)) for _ in chains]
             none = np.empty((0, n), dtype=np.bool_)
-            for _, step in _steps(np.array([0, effort.burn_in]), longest):
+            begun, burned = time.perf_counter(), 0
+            limit = None if effort.until is None else max(effort.until - begun, 0.0)
+            # Speed is measured while burning in: without that, a few worlds are drawn to be forgotten.
+            burn_in = effort.burn_in if limit is None else max(effort.burn_in, MEASURED)
+            for _, step in _steps(np.array([0, burn_in]), longest if limit is None else min(longest, MEASURED)):
                 turns = [pool.submit(c.advance, s[0], s[1], step, none) for c, s in zip(chains, scratch, strict=True)]
                 for turn in turns:
                     turn.result()
                 stage.advance(step)
+                burned += step
+                if limit is not None and time.perf_counter() - begun > limit / 4:
+                    break
+            if limit is not None:
+                now = time.perf_counter()
+                fitting = (limit - (now - begun)) / ((now - begun) / burned)
+                draws = min(draws, max(int(SURE * fitting), 2))
+            moments = start_moments(n, len(chains), draws, burned)
             done, batches = 0, len(moments.bounds) - 1
             for batch, step in _steps(moments.bounds, longest):
                 half = min(1, 2 * batch // batches)

@@ -26,16 +26,17 @@ class Moments:
 
     Batch i holds the draws `bounds[i]` to `bounds[i + 1] - 1` of each chain; the number of batches is even, or one. `total`, of
     shape (chains, batches, n), are sums of each batch; `square`, of shape (chains, 2, n), sums of the squares of the first and
-    of the second half of the batches.
+    of the second half of the batches. `burned` counts draws of each chain before these, which are forgotten.
     """
 
     draws: int
     bounds: IntArray
     total: FloatArray
     square: FloatArray
+    burned: int = 0
 
 
-def start_moments(n: int, chains: int, draws: int) -> Moments:
+def start_moments(n: int, chains: int, draws: int, burned: int = 0) -> Moments:
     """Sums that are still 0, of n numbers; chains, and draws of each, are 1 or more.
 
     There are about sqrt(draws) batches, so that a batch is long beside the memory of a chain and there are still enough of them
@@ -48,7 +49,7 @@ def start_moments(n: int, chains: int, draws: int) -> Moments:
     """
     batches = max(1, min(MOST_BATCHES, int(np.sqrt(draws))) // 2 * 2)
     bounds = np.arange(batches + 1, dtype=np.int64) * draws // batches
-    return Moments(draws, bounds, np.zeros((chains, batches, n)), np.zeros((chains, 2, n)))
+    return Moments(draws, bounds, np.zeros((chains, batches, n)), np.zeros((chains, 2, n)), burned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +58,16 @@ class Estimate:
 
     `mean` is over all draws of all chains; `error` is its Monte Carlo standard error, infinite if there are too few draws to
     tell. `rhat`, split R-hat, is 1 where chains agree, infinite where each stays at a value of its own. `ess`, the effective
-    sample size, is how many independent draws would be worth as much.
+    sample size, is how many independent draws would be worth as much. `draws` is how many each of the `chains` made, after `burned` ones.
     """
 
     mean: FloatArray
     error: FloatArray
     rhat: FloatArray
     ess: FloatArray
+    draws: int
+    chains: int
+    burned: int
 
 
 def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
@@ -95,7 +99,7 @@ def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     mean = moments.total.sum(axis=(0, 1)) / (chains * moments.draws)
     if batches < 2:
         unknown = np.full(n, np.inf)
-        return Estimate(mean, unknown, np.full(n, np.nan), np.ones(n))
+        return Estimate(mean, unknown, np.full(n, np.nan), np.ones(n), moments.draws, chains, moments.burned)
     length = np.diff(moments.bounds).astype(np.float64)
     between = _between_batches(moments, length, mean)
     half = length.reshape(2, -1).sum(axis=1)
@@ -115,7 +119,7 @@ def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     label = np.zeros(n, dtype=np.int64) if component is None else component
     slowest = np.full(int(label.max(initial=-1)) + 1, np.inf)
     np.minimum.at(slowest, label, ess)
-    return Estimate(mean, np.sqrt(squared + slowest[label] ** -2.0), rhat, ess)
+    return Estimate(mean, np.sqrt(squared + slowest[label] ** -2.0), rhat, ess, moments.draws, chains, moments.burned)
 
 
 def _between_batches(moments: Moments, length: FloatArray, mean: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -101,6 +102,9 @@ def _steps(
             for k in range(n):
                 worlds[i, k] = state.atom[k].true
 
+
+STARTING = 0.3
+"""Under a time limit: once so much of the time went to first worlds, no more chains begin."""
 
 START_FLIPS = 10
 """Flips of local search for each atom before a chain starts among hard rows. Where these and strong evidence hold a chain fast it stays
@@ -217,7 +221,10 @@ def sample_mcsat(
     plan, found = effort or Effort(), occurrences(weighted)
     hard, label = bool(weighted.hard.any()), component_labels(weighted)[1]
     chains: list[_MCSatChain] = []
+    begun = time.perf_counter()
     for number, random in enumerate(streams(plan.seed, plan.chains)):
+        if chains and plan.until is not None and time.perf_counter() - begun > STARTING * (plan.until - begun):
+            break
         seed = plan.seed + number
         first = chains[-1] if number % 2 else None
         if first is None:
