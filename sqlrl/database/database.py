@@ -1408,6 +1408,23 @@ class Database:
             prediction.check_current(self.engine)
             return prediction.evaluate(outside=outside)
 
+    def clusters(self, prediction: Prediction, predicate: str | None = None, *, closure: bool = False) -> Table:
+        """Return the clusters of a predicted equivalence: `Prediction.clusters` says how, and which errors there are.
+
+        Parameters
+        ----------
+        prediction : Prediction
+        predicate, closure
+            As in `Prediction.clusters`.
+
+        Returns
+        -------
+        Table
+            Columns `example`, the record (named by its type) and `cluster`.
+        """
+        prediction.check_current(self.engine)
+        return prediction.clusters(predicate, closure=closure)
+
     def marginals(
         self,
         model: Model,

@@ -97,7 +97,7 @@ class Inferred:
 
     def of_predicate(self, predicate: str) -> BoolArray:
         """Return which of the atoms, helper atoms among them, belong to a predicate, shape (n,)."""
-        mine: BoolArray = np.isin(self.network_atoms.ids, self._ids(self._choose(predicate)))
+        mine: BoolArray = np.isin(self.network_atoms.ids, self._ids(self.chosen(predicate)))
         return mine
 
     def check_current(self, engine: DuckDBEngine | None = None) -> None:
@@ -128,7 +128,7 @@ class Inferred:
             first += info.atom_count
         return found
 
-    def _choose(self, predicate: str | None) -> PredicateInfo:
+    def chosen(self, predicate: str | None) -> PredicateInfo:
         """Return the predicate of a name, or the only one."""
         names = [p.name for p in self._predicates]
         if predicate is None and len(names) == 1:
@@ -146,7 +146,7 @@ class Inferred:
     def _named(self, predicate: str | None, atoms: IntArray, columns: Mapping[str, pa.Array]) -> pa.Table:
         """Return values of atoms with the names of those of one predicate: `example`, the arguments, `columns`; ordered by atom."""
         self.check_current()
-        info = self._choose(predicate)
+        info = self.chosen(predicate)
         query = named_atoms(self.layout, info)
         with shown_rows(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
             query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))

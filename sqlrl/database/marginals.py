@@ -141,7 +141,7 @@ class Marginals(Inferred):
                 "method": method_names(found),
             },
         )
-        return Table(data, title=f"{self._choose(predicate).name}: probabilities")
+        return Table(data, title=f"{self.chosen(predicate).name}: probabilities")
 
     def write(self, into: str, *, replace: bool = False) -> None:
         """Create a table of `probabilities` (of several open predicates: a table for each, named `into_predicate`).

@@ -135,7 +135,7 @@ class Prediction(Inferred):
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
-        info = self._choose(predicate)
+        info = self.chosen(predicate)
         return Table(self.atoms(info.name, every=every), title=f"{info.name}: predicted")
 
     def write(self, into: str, *, replace: bool = False) -> None:
@@ -194,6 +194,48 @@ class Prediction(Inferred):
         from sqlrl.database.why import why
 
         return why(self, atom, example=example, neutral=neutral)
+
+    def clusters(self, predicate: str | None = None, *, closure: bool = False) -> Table:
+        r"""Return the clusters of a predicted equivalence, such as records that are the same.
+
+        Parameters
+        ----------
+        predicate : str, optional
+            An open predicate with two arguments of one type; required if the model has several.
+        closure : bool
+            Join whatever is connected, also where the prediction is no equivalence.
+
+        Returns
+        -------
+        Table
+            Columns `example`, the record (named by its type) and `cluster` (numbered from 0 by the first record of each), in order
+            of clusters: all records of the type where all data are one example, else those with a query atom or a given one. Two
+            records are joined if the predicate is true of them in either order; what is given true counts.
+
+        Raises
+        ------
+        InputError
+            The predicate is no such relation; or it joins x with y and y with z, but not x with z: the error shows such a triple.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Alike", [("Ann", "Anne"), ("Anne", "Anna"), ("Bob", "Rob")], types=("name", "name"))
+        >>> text = "Alike(name, name)\nSame(name, name)\n1 Alike(x, y) => Same(x, y)\n-0.1 Same(x, y)\n"
+        >>> rules = "Same(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z)."
+        >>> for row in db.predict(sqlrl.parse_mln(text + rules, query=["Same"])).clusters():
+        ...     print(row["cluster"], row["name"])
+        0 Ann
+        0 Anna
+        0 Anne
+        1 Bob
+        1 Rob
+        """
+        from sqlrl.database.clusters import clusters
+
+        with self.session.verb():
+            return clusters(self, predicate, closure=closure)
 
     def evaluate(self, *, outside: str = "missed") -> Scores:
         """Compare with the labels.
