@@ -406,8 +406,8 @@ def check_constants(store: Store, model: Model) -> None:
 
 
 def _where(rule: Rule) -> str:
-    """Return the place of a rule."""
-    return f" ({rule.path}:{rule.line})" if rule.line else ""
+    """Return the place of a rule for the middle of a sentence."""
+    return f" ({rule.place})" if rule.place else ""
 
 
 def warn_of_constants(store: Store, model: Model, named: NamedConstants, *, first: bool) -> None:

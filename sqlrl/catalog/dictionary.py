@@ -19,6 +19,9 @@ from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
 
 NEAREST = 3
 
+_EDITS, _LETTERS = 2, 3
+"""A misspelt name differs in so many letters at the most, and in one for each so many that it has."""
+
 _NUMBER = re.compile("[0-9]+")
 
 _COMPARED = 2_000_000
@@ -309,54 +312,44 @@ def nearest_constants(store: Store, record: TypeRecord, name: str) -> list[str]:
 
 
 def close_constants(store: Store, record: TypeRecord, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return names with the constants of a type for which they may be misspelt, the nearest first, at most three.
+    """Return names with the constants of a type for which they may be misspelt (`close_names`), the nearest first, at most three.
 
-    Those differ in case, in one letter, or in two from six letters on; digits tell things of one kind apart. Of a large type no more
-    names are looked at than takes a moment.
+    Of a large type no more names are looked at than takes a moment.
     """
     some = list(names)[: max(1, _COMPARED // max(1, record.size))]
     with store.engine.attached(pa.table({"wanted": pa.array(some, pa.string())})) as table:
         wanted, name = (_call("lower", column(each)) for each in ("wanted", "name"))
-        distance = _call("damerau_levenshtein", wanted, name)
-        letters = [_call("regexp_replace", each.copy(), "[0-9]+", "0", "g") for each in (wanted, name)]
-        most = exp.Case().when(exp.GTE(this=_call("length", wanted.copy()), expression=exp.convert(6)), exp.convert(2))
-        most = most.when(exp.GTE(this=_call("length", wanted.copy()), expression=exp.convert(3)), exp.convert(1))
-        lengths = exp.Abs(this=_call("length", wanted.copy()) - _call("length", name.copy()))
-        near = exp.or_(
-            wanted.copy().eq(name.copy()),
-            exp.and_(
-                exp.LTE(this=lengths, expression=exp.convert(2)),
-                exp.NEQ(this=letters[0], expression=letters[1]),
-                exp.LTE(this=distance, expression=most.else_(exp.convert(0))),
-            ),
-        )
+        edits = _call("damerau_levenshtein", wanted, name) * exp.convert(_LETTERS)
+        # All that may be close: digits are left to `close_names`.
+        near = exp.or_(wanted.copy().eq(name.copy()), exp.LTE(this=edits, expression=_call("length", wanted.copy())))
         query = exp.select(column("wanted"), column("name")).from_(table)
         query = query.join(store.table(record.dictionary), join_type="cross").where(near)
-        rows = store.rows(
-            query.order_by(distance.copy(), column("name")), f"find constants of {record.type} like others"
-        )
+        rows = store.rows(query, f"find constants of {record.type} like others")
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(str(row["wanted"]), []).append(str(row["name"]))
-    return {name: found[name][:NEAREST] for name in some if name in found}
+    close = {name: close_names(name, found[name])[:NEAREST] for name in some if name in found}
+    return {name: like for name, like in close.items() if like}
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names for which another one may be misspelt, as `close_constants` does.
+    """Return the known names for which another one may be misspelt, the nearest first.
+
+    Those differ in case, in one letter, or in two from six letters on; digits tell things of one kind apart.
 
     Examples
     --------
     >>> close_names("Freinds", ["Friends", "Smokes"]), close_names("F", ["S"]), close_names("Part1", ["Part2"])
     (['Friends'], [], [])
     """
-    most = 2 if len(name) >= 6 else 1 if len(name) >= 3 else 0
     letters = _NUMBER.sub("0", name.lower())
-    return [
-        each
-        for each in sorted(known)
-        if each.lower() == name.lower()
-        or (_NUMBER.sub("0", each.lower()) != letters and _edits(each.lower(), name.lower()) <= most)
-    ]
+    found = []
+    for each in known:
+        edits = _edits(each.lower(), name.lower())
+        few = edits <= min(_EDITS, len(name) // _LETTERS) and _NUMBER.sub("0", each.lower()) != letters
+        if edits == 0 or few:
+            found.append((edits, each))
+    return [each for _, each in sorted(found)]
 
 
 def _edits(one: str, other: str) -> int:

@@ -20,7 +20,7 @@ from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
-from sqlrl.logic.printer import format_formula
+from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Constant
 
@@ -78,9 +78,8 @@ def _check_variables(of_rules: Constants) -> None:
             terms = [term for atom in atoms for term in atom.terms]
             several = sum(Constant(name) in atom.terms for atom in atoms) > 1
             if _VARIABLE.fullmatch(name) and several and all(isinstance(term, Constant) for term in terms):
-                where = f"{rule.path}:{rule.line}: " if rule.line else ""
                 raise CatalogError(
-                    f"{where}{format_formula(rule.formula)} has no variables, and no data the constant {name}: variables begin with a small "
+                    f"{placed(rule)} has no variables, and no data the constant {name}: variables begin with a small "
                     f"letter, write {name.lower()}; if {name} is meant as a constant, list it in the model (type = {{...}})."
                 )
 

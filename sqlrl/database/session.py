@@ -265,7 +265,7 @@ def check_weights(model: Model) -> None:
         if not rule.hard and rule.weight is None and rule.expansions is None:
             from sqlrl.logic.printer import format_formula
 
-            where = f"{rule.path}:{rule.line}: " if rule.line else ""
+            where = f"{rule.place}: " if rule.place else ""
             raise InputError(
                 f"{where}the rule {format_formula(rule.formula)} has no weight: learn the model first, "
                 "or write a weight before it"

@@ -173,7 +173,7 @@ def placed(rule: Rule) -> str:
     >>> placed(parse_mln("P(t)\n1 P(x)").rules[0])
     '<text>:2: P(x)'
     """
-    return f"{f'{rule.path}:{rule.line}: ' if rule.line else ''}{format_formula(rule.formula)}"
+    return ": ".join(filter(None, [rule.place, format_formula(rule.formula)]))
 
 
 def format_model(model: RuleSet) -> str:

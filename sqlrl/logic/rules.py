@@ -48,6 +48,11 @@ class Rule:
     line: int = field(default=0, compare=False)
     path: str = field(default="", compare=False)
 
+    @property
+    def place(self) -> str:
+        """Where it stands, as `path:line`; empty if it was not read."""
+        return f"{self.path}:{self.line}" if self.line else ""
+
 
 class RuleSet(Protocol):
     """What stands below `sqlrl.logic.model.Model` and serves it sees of it; `Model` says what each part is."""
