@@ -26,7 +26,7 @@ from sqlrl.plan.sources import argument_columns, table
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
 from sqlrl.solve.alternatives import flipped
-from sqlrl.solve.cutting_plane import flipped_by_rounds
+from sqlrl.solve.cutting_plane import add_rows, flipped_by_rounds
 from sqlrl.solve.methods import Options
 from sqlrl.solve.weighted import weigh
 
@@ -173,8 +173,10 @@ def reasons(
     atom = int(np.searchsorted(network.atoms, key.atom))
     defining = np.array([program.features[f].rule is None for f in program.feature_of], dtype=bool)
     oracle = _oracle(program, examples) if network.partial else None
-    defined = network if oracle is None or not network.helper.any() else oracle.start()
-    after = with_helpers(defined, defining, world, atom)
+    if oracle is not None and network.helper.any():
+        # Rounds need no definition that no world broke, but without all of them helper atoms have no meaning elsewhere.
+        network, _ = add_rows(network, oracle.start())
+    after = with_helpers(network, defining, world, atom)
     changed = network.atoms[(after != world) & network.helper].tolist()
     keys = [key, *_helper_keys(program, changed)]
     found = clauses_of_atoms(Extent(program, examples), keys, TwoWorlds(network.atoms, world, after))

@@ -45,7 +45,8 @@ class ProgramOracle:
 
     The extent's limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may
     enumerate. `check` says whether to refuse evidence that violates a hard clause or a block by itself. Shapes that are `whole`
-    are grounded at the start, and rounds do not ask for them.
+    are grounded at the start, and rounds do not ask for them, nor for those that some formula has beside them: their ground clauses may
+    be the same, and count together.
 
     Examples
     --------
@@ -61,13 +62,26 @@ class ProgramOracle:
     """
 
     def __init__(self, extent: Extent, *, check: bool = True, whole: Collection[Hashable] = ()) -> None:
-        self.extent, self.program, self.check, self.whole = extent, extent.program, check, frozenset(whole)
+        self.extent, self.program, self.check = extent, extent.program, check
+        groups = {self._together[shape] for shape in whole if shape in self._together}
+        self.whole = frozenset(shape for shape, group in self._together.items() if group in groups)
         self._planned: dict[bytes, list[_Queries]] = {}
 
     @cached_property
     def _world(self) -> TableName:
         """The scratch table of the atoms that are true in a world."""
         return self.program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
+
+    @cached_property
+    def _together(self) -> dict[Hashable, Hashable]:
+        """The group of each shape, one of its shapes: formulas that have several shapes join them."""
+        found: dict[Hashable, Hashable] = {shape: shape for shape in self.program.shapes}
+        for bound in self.program.features:
+            groups = {found[x.shape] for x in bound.instances if x.shape in found}
+            if len(groups) > 1:
+                first = next(x.shape for x in bound.instances if x.shape in found)
+                found.update({shape: found[first] for shape, group in list(found.items()) if group in groups})
+        return found
 
     # ---- what cutting planes ask ----------------------------------------------------------------------------
 
@@ -173,7 +187,7 @@ class ProgramOracle:
 
     @cached_property
     def sizes(self) -> dict[Hashable, int]:
-        """Bounds on the number of ground clauses of two literals or more, by shape: what joins enumerate.
+        """Bounds on the number of ground clauses of two literals or more, by group of shapes: what joins enumerate.
 
         It is counted in SQL where the sizes of domains do not say that it is little.
         """
@@ -181,27 +195,28 @@ class ProgramOracle:
         for use in self._uses():
             if may_be_long(use.bound):
                 most = domain_bound(use.bound) * self.program.clauses_of(use)
+                group = self._together[use.shape]
                 if most <= LITTLE:
-                    found[use.shape] = most
+                    found[group] = found.get(group, 0) + most
                     continue
                 query = enumerated(use.bound, self.extent.examples)[0].query
-                found[use.shape] = sum(n for _, n in run_counts(self.program, use, query))
+                found[group] = found.get(group, 0) + sum(n for _, n in run_counts(self.program, use, query))
         return found
 
     def unmet(
         self, world: BoolArray, wanted: npt.NDArray[np.int8], most: Mapping[Hashable, int]
     ) -> dict[Hashable, int]:
-        """Return, by shape, how many ground clauses a world does not meet; of more than `most` one more.
+        """Return, by group of shapes, how many ground clauses a world does not meet; of more than `most` one more for each shape.
 
         Rows that merge count each, and those whose literals merge into one count, too.
         """
         self._show(world)
         found = dict.fromkeys(self.sizes, 0)
         for each in (x.unsatisfied for x in self._round(wanted)):
-            shape, times = each.use.shape, max(len(each.clauses), 1)
+            shape, times = self._together[each.use.shape], max(len(each.clauses), 1)
             rows = subquery(exp.select(integer(1)).from_(subquery(each.plan.query, "u")).limit(most[shape] + 1), "m")
             query = exp.select(named(star_count(), "n")).from_(rows)
-            data = self.program.engine.fetch(query, step=f"count what a world does not meet of {shape}")
+            data = self.program.engine.fetch(query, step=f"count what a world does not meet of {each.use.shape}")
             found[shape] += times * int(data.column(0)[0].as_py())
         return found
 

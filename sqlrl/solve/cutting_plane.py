@@ -74,13 +74,13 @@ class ClauseOracle(Protocol):
 
     @property
     def sizes(self) -> Mapping[Hashable, int]:
-        """At most so many ground clauses of two literals or more there are, shape by shape."""
+        """At most so many ground clauses of two literals or more there are, by group of shapes that some formula has together."""
         ...
 
     def unmet(
         self, world: BoolArray, wanted: npt.NDArray[np.int8], most: Mapping[Hashable, int]
     ) -> Mapping[Hashable, int]:
-        """Return how many ground clauses `unsatisfied` would return of each shape; more than `most` are as good as one more."""
+        """Return how many ground clauses `unsatisfied` would return of each group; more than `most` are as good as one more."""
         ...
 
 
@@ -384,9 +384,9 @@ def wanted(network: Network, soft: FloatArray) -> npt.NDArray[np.int8]:
 
 
 def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
-    """Add the rows of one network to another of the same n atoms and clauses; a row that it has is not added again.
+    """Add the rows of one network to another of the same n atoms and clauses; of a row that both have the larger multiplicity is right.
 
-    Returns the very network if all are there already, and the atoms of the new rows, shape (n,).
+    Returns the very network if nothing changes, and the atoms of the rows that are new or grew, shape (n,).
 
     Examples
     --------
@@ -402,12 +402,19 @@ def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
     literals = np.concatenate([network.literals, found.literals])
     start = pointers(length)
     label = _labels(clause, length, literals, start)
-    known = np.zeros(int(label.max(initial=-1)) + 1, dtype=np.bool_)
-    known[label[:size]] = True
-    new = size + np.flatnonzero(~known[label[size:]])
-    if len(new) == 0:
+    place = np.full(int(label.max(initial=-1)) + 1, -1, dtype=np.int64)
+    place[label[:size]] = np.arange(size)
+    old = place[label[size:]]
+    new = size + np.flatnonzero(old < 0)
+    # What only some of the shapes of a formula returned, pairs of chosen atoms, may lack groundings of others.
+    grew = np.flatnonzero(old >= 0)
+    grew = grew[found.multiplicity[grew] > network.multiplicity[old[grew]]]
+    if len(new) + len(grew) == 0:
         return network, changed
-    changed[np.abs(literals[ragged_ranges(start[new], length[new])]) - 1] = True
+    multiplicity = np.concatenate([network.multiplicity, found.multiplicity])
+    multiplicity[old[grew]] = found.multiplicity[grew]
+    touched = np.concatenate([new, old[grew]])
+    changed[np.abs(literals[ragged_ranges(start[touched], length[touched])]) - 1] = True
     rows = np.concatenate([np.arange(size, dtype=np.int64), new])
     rows = rows[np.argsort(clause[rows], kind="stable")]
     larger = replace(
@@ -415,7 +422,7 @@ def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
         indptr=pointers(length[rows]),
         literals=literals[ragged_ranges(start[rows], length[rows])],
         row_clause=clause[rows],
-        multiplicity=np.concatenate([network.multiplicity, found.multiplicity])[rows],
+        multiplicity=multiplicity[rows],
     )
     return larger, changed
 

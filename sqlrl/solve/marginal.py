@@ -233,7 +233,7 @@ class _Run:
         )
 
 
-def check_time_limit(seconds: float | None) -> None:
+def check_time_limit(seconds: object) -> None:
     """Refuse a time limit that is none.
 
     Examples
@@ -242,7 +242,9 @@ def check_time_limit(seconds: float | None) -> None:
     Traceback (most recent call last):
     sqlrl.errors.InputError: time_limit=-1 must be a positive number of seconds
     """
-    if seconds is not None and not 0 < seconds < np.inf:
+    if seconds is None:
+        return
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)) or not 0 < seconds < np.inf:
         raise InputError(f"time_limit={seconds!r} must be a positive number of seconds")
 
 

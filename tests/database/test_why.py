@@ -272,6 +272,18 @@ def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_netwo
         assert cut.why(name).table.to_arrow() == whole.why(name).table.to_arrow()
 
 
+@pytest.mark.parametrize("method", ["full", "cutting-plane"])
+def test_helper_atoms_have_their_definitions_in_margins(method: str) -> None:
+    """No round needs the definition of a witness that no world looked for; with another value of the atom some world does."""
+    db = sqlrl.connect()
+    db.load("Sure", [("A", "A"), ("A", "B")], types=("thing", "thing"), target=True)
+    rules = "Sure(x, y) ^ Sure(y, z) => Sure(x, z).\n1.9 !(EXIST y (!Sure(y, x) ^ !Sure(x, y)))"
+    model = sqlrl.parse_mln("Sure(thing, thing)\n" + rules, query=["Sure"])
+    reasons = db.predict(model, method=method).why("Sure(B, B)")  # type: ignore[arg-type]
+    assert reasons.margin == pytest.approx(1.9)
+    assert not reasons.at_least
+
+
 @pytest.mark.parametrize("kind", ["atom", "example"])
 def test_a_type_may_have_the_name_of_a_column(kind: str) -> None:
     db = sqlrl.connect()

@@ -323,3 +323,19 @@ def test_counts_of_a_world_heed_the_limit() -> None:
     smokers[-1] = True  # the atoms of Likes come first
     with pytest.raises(GroundingLimitError, match=r"enumerating 19,683 groundings, .* limit of 5,000"):
         oracle.counts(smokers, asked)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "1 (Friends(x, y) ^ Smokes(x) => Smokes(y)) ^ (Friends(y, x) ^ Smokes(x) => Smokes(y))\n-0.3 Smokes(x)",
+        "0.7 (Smokes(x) ^ Smokes(y) => Cancer(x)) ^ (Smokes(x) => Cancer(x))\n0.4 Smokes(x)",
+        "-1 (Friends(x, y) ^ Smokes(x) => Cancer(y)) ^ (Smokes(x) => Cancer(y))\n0.4 Smokes(x)",
+    ],
+)
+def test_shapes_of_one_formula_are_grounded_together(rules: str) -> None:
+    """Their ground clauses may be the same and count together, so that none of them may be there without the others."""
+    program, network, oracle = checked(rules)
+    for shape in oracle.sizes:
+        for seed in range(3):
+            check_solving(ProgramOracle(Extent(program), whole=[shape]), network, seed)

@@ -278,6 +278,10 @@ def test_rows_of_different_lengths_are_told_apart() -> None:
     old = network(4, [(0, [1, 2]), (1, [1, 2, 3])])
     larger, changed = add_rows(old, network(4, [(0, [1, 2, 3], 5), (1, [1, 2, 3], 7), (1, [-1, 2], 2)]))
     assert changed.tolist() == [True, True, True, False]
+    assert add_rows(larger, larger)[0] is larger
+    grown, changed = add_rows(larger, network(4, [(0, [1, 2], 3), (1, [-1, 2], 1)], clauses=2))
+    assert grown.multiplicity.tolist() == [3, 5, 7, 2]
+    assert changed.tolist() == [True, True, False, False]
     assert larger.row_clause.tolist() == [0, 0, 1, 1]
     assert larger.literals.tolist() == [1, 2, 1, 2, 3, 1, 2, 3, -1, 2]
     assert larger.multiplicity.tolist() == [1, 5, 1, 2]
