@@ -8,6 +8,7 @@ a stage costs next to nothing, and says nothing.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
@@ -164,9 +165,16 @@ def staged(what: str, items: Iterable[Item], total: int | None = None, *, even: 
             stage.advance()
 
 
-_tasks: list[Working] = []
+class _Tasks(threading.local):
+    """The tasks of a thread, the innermost last: what another thread does is no stage of them."""
+
+    def __init__(self) -> None:
+        self.all: list[Working] = []
+
+
+_tasks = _Tasks()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_tasks.clear)
+    os.register_at_fork(after_in_child=lambda: _tasks.all.clear())
 
 
 def doing(task: Working) -> str:
@@ -176,7 +184,7 @@ def doing(task: Working) -> str:
 
 
 def at_work() -> Working | None:
-    """Return the innermost task that shows its progress now, on whatever console; None if there is none.
+    """Return the innermost task of this thread that shows its progress now, on whatever console; None if there is none.
 
     Examples
     --------
@@ -189,19 +197,19 @@ def at_work() -> Working | None:
     >>> at_work() is None
     True
     """
-    return _tasks[-1] if _tasks else None
+    return _tasks.all[-1] if _tasks.all else None
 
 
 def begin(task: Working) -> Working | None:
     """Note that a task shows its progress from now on; inside another one that is shown in the same place it does not: that is returned."""
-    for other in _tasks:
+    for other in _tasks.all:
         if other.place is task.place:
             return other
-    _tasks.append(task)
+    _tasks.all.append(task)
     return None
 
 
 def end(task: Working) -> None:
     """Note that a task is done, or does so no more."""
-    if task in _tasks:
-        _tasks.remove(task)
+    if task in _tasks.all:
+        _tasks.all.remove(task)

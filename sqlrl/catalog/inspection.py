@@ -38,11 +38,16 @@ _NODES = (
 """Of what the views of data consist: no function is among them."""
 
 
+VIEWS = ("named_", "bound_")
+"""How the names of views begin that are made beside those of the layout: of facts with names, and of what rules name."""
+
+
 def inspect(engine: DuckDBEngine) -> None:
     """Refuse a file whose schema `sqlrl` has what sqlrl does not make there, or lacks what it makes; one without it may be used.
 
     Tables and views of the layout must be defined as the layout of this version defines them. Of other tables columns may have
-    nothing but a name and a type; other views may join tables of this schema and call no function. Nothing of the file is run.
+    nothing but a name and a type; other views have names of those that sqlrl makes, so that none stands in place of a table, may join
+    tables of this schema, and call no function. Nothing of the file is run.
     """
     found = [item for item in engine.contents() if item.schema.casefold() == _SCHEMA]
     if not found:
@@ -59,7 +64,7 @@ def inspect(engine: DuckDBEngine) -> None:
             if item.sql not in copied:
                 faults.append(f"the table {_SCHEMA}.{item.name} has more than plain columns")
         elif item.kind == "view":
-            if not _joins(item, tables):
+            if not item.name.startswith(VIEWS) or not _joins(item, tables):
                 faults.append(f"the view {_SCHEMA}.{item.name} is none of those that sqlrl makes")
         else:
             faults.append(f"there is {_an(item.kind)} {_SCHEMA}.{item.name}")

@@ -131,6 +131,15 @@ def test_nothing_of_the_layout_is_missing(name: str, file: Path) -> None:
         (["ALTER TABLE sqlrl.run ADD COLUMN more VARCHAR DEFAULT md5('x')"], "sqlrl.run is defined otherwise"),
         (["CREATE VIEW sqlrl.more AS SELECT md5(name) FROM sqlrl.dictionary_person"], "view sqlrl.more"),
         (["CREATE VIEW sqlrl.more AS FROM pairs"], "view sqlrl.more"),
+        (["CREATE VIEW sqlrl.more AS FROM sqlrl.dictionary_person"], "view sqlrl.more"),
+        (
+            [
+                "CREATE TABLE sqlrl.copy AS FROM sqlrl.dictionary_person",
+                "DROP TABLE sqlrl.dictionary_person CASCADE",
+                "CREATE VIEW sqlrl.dictionary_person AS FROM sqlrl.copy",
+            ],
+            "view sqlrl.dictionary_person",
+        ),
         (["CREATE TYPE mood AS ENUM ('a')", "CREATE TABLE sqlrl.more (x mood)"], "table sqlrl.more"),
         (["CREATE MACRO lower(x) AS 'HIJACKED'"], "main.lower"),
         (["CREATE MACRO \"||\"(x, y) AS 'HIJACKED'"], r"main.\|\|"),

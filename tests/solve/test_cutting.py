@@ -284,4 +284,4 @@ def test_rows_of_different_lengths_are_told_apart() -> None:
     assert changed.tolist() == [True, True, False, False]
     assert larger.row_clause.tolist() == [0, 0, 1, 1]
     assert larger.literals.tolist() == [1, 2, 1, 2, 3, 1, 2, 3, -1, 2]
-    assert larger.multiplicity.tolist() == [1, 5, 1, 2]
+    assert larger.multiplicity.tolist() == [1, 5, 7, 2]
