@@ -173,8 +173,15 @@ class _Tasks(threading.local):
 
 
 _tasks = _Tasks()
+
+
+def _forget() -> None:
+    """Leave the tasks to the process that this one was forked from."""
+    _tasks.all.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _tasks.all.clear())
+    os.register_at_fork(after_in_child=_forget)
 
 
 def doing(task: Working) -> str:

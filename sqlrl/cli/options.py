@@ -96,7 +96,7 @@ Examples = Annotated[
     typer.Option(
         "--examples",
         metavar="QUERY",
-        help="The examples: a query, a table, a file with a name on each line, or - for standard input.",
+        help="The examples: a query, a table, a CSV file with a header or a Parquet file, a text file with a name on each line, or - for standard input.",
         rich_help_panel=DATA,
         show_default=False,
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlrl.database.session import Query
+from sqlrl.errors import InputError
 from sqlrl.learn.adagrad import AdaGrad
 from sqlrl.learn.batch.likelihood import Likelihood
 from sqlrl.learn.batch.pscg import PSCG
@@ -121,21 +122,26 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     with session.verb(), session.console.progress("choosing a learner"):
         count = len(session.example_ids(examples))
         joined = True
+        if examples is not None and count == 0:
+            raise InputError(
+                "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
+            )
         if count < STEPS:
             Query(model, examples).check()
             with session.program(model, training=True) as program:
                 # Where nothing says what an example is, binding makes all data one.
                 count, joined = len(session.example_ids(examples)), _joins(program)
-    found = _suiting(count, joined=joined)
+    found = _suiting(count, joined=joined, chosen=examples is not None)
     if found.word in among:
         return found
     word = next(each for each in WORDS if each in among)
     return Choice(word, f"{found.word} is not to choose from ({found.reason})", _parameters(word, count))
 
 
-def _suiting(count: int, *, joined: bool) -> Choice:
-    """Choose by the number of examples and whether rules join query atoms."""
-    there = "all data are one network" if count == 1 else f"there are {counted(count, 'example')}"
+def _suiting(count: int, *, joined: bool, chosen: bool) -> Choice:
+    """Choose by the number of examples, all or chosen ones, and whether rules join query atoms."""
+    one = "one example is chosen" if chosen else "all data are one network"
+    there = one if count == 1 else f"there are {counted(count, 'example')}"
     if count >= STEPS:
         return Choice("adagrad", f"{there}, each of them a step")
     if not joined:

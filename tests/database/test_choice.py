@@ -7,6 +7,7 @@ import pytest
 import sqlrl
 from sqlrl.database import choice
 from sqlrl.database.choice import Choice, choose_learner
+from sqlrl.errors import InputError
 
 DECLARED = "Doc(doc)\nWord(doc, word)\nCites(doc, doc)\nGood(doc)\nTopic(doc, topic!)\n"
 EXACT, JOINED = "likelihood", "pscg"
@@ -61,7 +62,7 @@ def test_of_few_examples_the_rules_choose_a_batch_learner_that_learns(rules: str
         (20, True, None, "AdaGrad()", "AdaGrad()", "20 examples"),
         (25, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
         (25, True, ["d1", "d2"], "Likelihood(penalty='l2')", "PSCG()", "2 examples"),
-        (25, True, ["d7"], "Likelihood(penalty='l2')", "PSCG()", "one network"),
+        (25, True, ["d7"], "Likelihood(penalty='l2')", "PSCG()", "one example is chosen"),
     ],
 )
 def test_examples_choose(
@@ -99,3 +100,9 @@ def test_it_is_chosen_among_those_that_may_be(among: list[choice.Word], learner:
 def test_what_was_chosen_can_be_changed() -> None:
     assert repr(Choice("likelihood", "", {"penalty": "l2"}).estimator(penalty="l1", folds=3)) == "Likelihood(folds=3)"
     assert repr(Choice("adagrad", "", {"passes": 9}).estimator(passes=2)) == "AdaGrad(passes=2)"
+
+
+def test_no_examples_are_refused() -> None:
+    db, model = loaded(6, apart=True), sqlrl.parse_mln(DECLARED + next(iter(RULES)))
+    with pytest.raises(InputError, match="examples= names no examples"):
+        choose_learner(db, model, "select 'd1' where false")
