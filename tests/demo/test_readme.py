@@ -6,10 +6,12 @@ import re
 import shlex
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+import sqlrl
 from sqlrl.cli.app import app
 from sqlrl.demo import MODEL
 
@@ -27,7 +29,7 @@ def test_the_python_examples_run_and_print_what_stands_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    *printing, last = blocks("python")
+    *printing, last, _ = blocks("python")
     names: dict[str, object] = {}
     for block, printed in zip(printing, blocks("text"), strict=True):
         exec(compile(block, "README.md", "exec"), names)
@@ -35,6 +37,22 @@ def test_the_python_examples_run_and_print_what_stands_there(
         assert re.sub(r"\n\n+", "\n", capsys.readouterr().out).strip() == printed.strip()
     exec(compile(last, "README.md", "exec"), names)
     assert Path("cite.mln").is_file()
+
+
+def test_records_are_resolved_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = [
+        ("rec-10-org", "mitchell", "green", "cleveland", "2119", "19560409"),
+        ("rec-10-dup-1", "mitchell", "green", "cleveland", "2119", "19560409"),
+        ("rec-11-org", "harley", "green", "marsden", "3165", "19080419"),
+    ]
+    head = "id,given_name,surname,suburb,postcode,date_of_birth"
+    Path("people.csv").write_text("\n".join([head, *map(",".join, people)]), encoding="utf-8")
+    names: dict[str, Any] = {"sqlrl": sqlrl}
+    exec(compile(blocks("python")[-1], "README.md", "exec"), names)
+    rows = names["db"].clusters(names["prediction"], "Same")
+    assert {row["person"]: row["cluster"] for row in rows} == {"rec-10-dup-1": 0, "rec-10-org": 0, "rec-11-org": 1}
+    names["db"].close()
 
 
 def test_the_commands_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
