@@ -320,7 +320,7 @@ def publish(
     parameters: Mapping[str, object] | None = None,
     details: Sequence[Row] = (),
 ) -> None:
-    """Print the table of an experiment, write it as JSON, and keep it with its parameters.
+    """Write the table of an experiment as JSON, keep it with its parameters, and print it.
 
     Parameters
     ----------
@@ -336,19 +336,19 @@ def publish(
         Single runs behind the table, kept in the database alone.
     """
     table = to_table(rows)
-    out = sys.stderr if options.json == "-" else sys.stdout
-    print(Table(table, title=title, limit=len(rows)).to_text(None if out.isatty() else WHOLE), file=out)
-    if options.json is not None:
-        text = json.dumps([dict(row) for row in rows], indent=2, ensure_ascii=False) + "\n"
-        if options.json == "-":
-            sys.stdout.write(text)
-        else:
-            Path(options.json).write_text(text, encoding="utf-8")
+    text = json.dumps([dict(row) for row in rows], indent=2, ensure_ascii=False) + "\n"
+    # Files come first: what is printed may go to a pipe that is closed.
+    if options.json not in (None, "-"):
+        Path(options.json).write_text(text, encoding="utf-8")
     if options.db is not None:
         tables = {name: table} | ({f"{name}_runs": to_table(details)} if details else {})
         run = {"seed": options.seed, "quick": options.quick, **(parameters or {})}
         keep(options.db, name, run, tables)
         options.console().message(f"kept in {options.db}: " + ", ".join(f"experiment.{t}" for t in tables))
+    out = sys.stderr if options.json == "-" else sys.stdout
+    print(Table(table, title=title, limit=len(rows)).to_text(None if out.isatty() else WHOLE), file=out)
+    if options.json == "-":
+        sys.stdout.write(text)
     if options.journal is not None:
         options.journal.unlink(missing_ok=True)
 

@@ -77,8 +77,12 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
     from sqlrl.demo import MODEL, generate
     from sqlrl.learn import AdaGrad
     from sqlrl.logic import parse_mln
+    from sqlrl.logic.saving import save_model
 
     start = time.perf_counter()
+    if keep:
+        # What is kept is written before anything is printed, to a pipe that may be closed.
+        (folder / "model.mln").write_text(MODEL, encoding="utf-8")
     bibliography = generate(citations, seed=seed)
     paths = bibliography.write(folder)
     names = bibliography.citations
@@ -95,6 +99,8 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         _say(run, f"The model, to be learned from the first {cut} citations:\n")
         _say(run, MODEL)
         fit = AdaGrad(random_state=seed).fit(db, parse_mln(MODEL), names[:cut])
+        if keep:
+            save_model(fit.model_, folder / "learned.mln")
         _tables(run, fit.clauses(), progressive(fit.steps_))
         with run.working("predicting"):
             prediction = db.predict(fit.model_, examples=names[cut:], into="predictions")
@@ -103,10 +109,6 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         answer = _ask(run, db)
     seconds = time.perf_counter() - start
     if keep:
-        from sqlrl.logic.saving import save_model
-
-        (folder / "model.mln").write_text(MODEL, encoding="utf-8")
-        save_model(fit.model_, folder / "learned.mln")
         run.message(f"model.mln, learned.mln and cite.duckdb are in {folder}")
     learning = fit.seconds_["grounding"] + fit.seconds_["learning"]
     run.message(f"{seconds:.1f} s, of which grounding and learning {learning:.1f} s")

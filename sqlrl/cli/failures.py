@@ -188,5 +188,9 @@ def pipe_closed() -> int:
     """Let nothing more be written to an output that was closed (`| head`); return the exit code that shells expect."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
+    try:
+        sys.stderr.flush()
+    except BrokenPipeError:  # `2>&1 | head`; the interpreter would try again at its end, and exit with another code
+        os.dup2(null, sys.stderr.fileno())
     os.close(null)
     return PIPE_CLOSED

@@ -40,8 +40,8 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: s
         path = named_database(inputs.database, inputs.db)
         with run.database(path, trusted=not inputs.untrusted) as db:
             estimator.fit(db, target, chosen_examples(examples))
-        _report(run, estimator, out)
         save(run, estimator.model_, out)
+        _report(run, estimator, out)
 
 
 def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:

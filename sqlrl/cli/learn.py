@@ -163,7 +163,7 @@ def _chosen(job: Job, own: Mapping[Any, Mapping[str, Any]]) -> tuple[str, Any]:
 def learn_online(
     job: Job, training: OnlineEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
-    """Learn from one example after the other, show the result, and save the model."""
+    """Learn from one example after the other, save the model, and show the result."""
     training.fit(
         job.db, job.model, job.examples,
         checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
@@ -174,7 +174,7 @@ def learn_online(
 def learn_batch(
     job: Job, training: BatchEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
-    """Learn from all examples at once, show the result, and save the model."""
+    """Learn from all examples at once, save the model, and show the result."""
     options = running.fitting() | ({} if running.groups is None else {"groups": running.groups})
     training.fit(job.db, job.model, job.examples, **options)
     show_batch(job.run, training, out)

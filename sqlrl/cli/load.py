@@ -159,7 +159,9 @@ def load(
                     facts.load(
                         database, predicate, source, target=target, given=given, duplicates=duplicates, empty=empty
                     )
-            run.show(database.predicates())
+            loaded = database.predicates()
+        # Out here, since whoever closes the pipe undoes no load.
+        run.show(loaded)
 
 
 @contextmanager

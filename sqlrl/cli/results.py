@@ -1,4 +1,4 @@
-"""What `sqlrl learn` shows while it learns and when it has, and where the model goes."""
+"""What `sqlrl learn` shows when it has learned, and where the model goes: before anything is shown, since a pipe may be closed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
-    """Show what an online learner learned, and save the model."""
+    """Save what an online learner learned, and show it."""
+    save(run, training.model_, out)
     fit: OnlineEstimator = fitted_learner(training)
     clauses, added = fit.clauses(), fit.added() if hasattr(fit, "added") else None
     if out != "-":
@@ -34,11 +35,12 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     new = "" if added is None else f", {len(added):,} of them new"
     run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
-    finish(run, training, out)
+    show_costs(run, training, out)
 
 
 def show_batch(run: Session, training: BatchEstimator | ConstrainedTraining, out: str | None) -> None:
-    """Show what a batch learner learned, and save the model."""
+    """Save what a batch learner learned, and show it."""
+    save(run, training.model_, out)
     estimator: BatchEstimator = fitted_learner(training)
     clauses = estimator.clauses()
     if out != "-":
@@ -54,7 +56,7 @@ def show_batch(run: Session, training: BatchEstimator | ConstrainedTraining, out
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in estimator.seconds_.items())
     weighted = int((estimator.weights_ != 0).sum())
     run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
-    finish(run, training, out)
+    show_costs(run, training, out)
 
 
 def fitted_learner(training: object) -> Any:
@@ -63,13 +65,12 @@ def fitted_learner(training: object) -> Any:
     return found
 
 
-def finish(run: Session, training: OnlineEstimator | BatchEstimator | ConstrainedTraining, out: str | None) -> None:
-    """Show what hard clauses cost, where training asked for it, and save the model."""
+def show_costs(run: Session, training: OnlineEstimator | BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+    """Show what hard clauses cost, where training asked for it."""
     costs = getattr(training, "costs_", None)
     if costs is not None and not run.as_json and out != "-":
         print("\nwhat the hard clauses cost: training enforces the inexpensive ones")
         print(costs)
-    save(run, training.model_, out)
 
 
 def save(run: Session, model: Model, out: str | None) -> None:

@@ -229,15 +229,20 @@ class PlainConsole:
 
     def message(self, text: str) -> None:
         """Write one line."""
-        print(visible(text), file=self._stream or sys.stderr, flush=True)
+        self._write(visible(text))
 
     def warning(self, text: str) -> None:
         """Write a text that starts with `warning:`."""
-        print(f"warning: {visible_lines(text)}", file=self._stream or sys.stderr, flush=True)
+        self._write(f"warning: {visible_lines(text)}")
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return progress that writes lines."""
         return _PlainTask(self._stream or sys.stderr, description, total, self.delay, self._interval)
+
+    def _write(self, text: str) -> None:
+        """Write lines; that nobody reads them any more (`2>&1 | head`) is no reason for a computation to fail."""
+        with suppress(BrokenPipeError):
+            print(text, file=self._stream or sys.stderr, flush=True)
 
 
 class _RichTask(_Shown):
