@@ -15,6 +15,8 @@ from sqlrl.cli.session import Session, print_json
 from sqlrl.cli.solution import Outside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
     from sqlrl.report import Table
@@ -106,13 +108,16 @@ def tell(run: Session, prediction: Prediction, into: str) -> None:
 def show_marginals(job: Job, found: Marginals, streamed: list[str], *, into: str | None) -> None:
     """Print probabilities, a table for each predicate, or name the tables that hold them."""
     from sqlrl.database.inference import into_tables
+    from sqlrl.report import Table
 
     run = job.run
     tables = {} if into is None else into_tables(found.layout, into)
     if into is None and run.as_json:
-        print_json({"predicate": table_of, **row} for table_of, table in _asked(job, found) for row in table)
+        # Programs read JSON: it has what was computed, all digits of it.
+        raw = _asked(job, found, lambda name: Table(found.probabilities(name)))
+        print_json({"predicate": name, **row} for name, table in raw for row in table)
     elif into is None:
-        run.show(*(table for _, table in _asked(job, found)))
+        run.show(*(table for _, table in _asked(job, found, found.table)))
     elif run.as_json:
         print_json({"predicate": name, "table": table} for name, table in tables.items())
     if tables:
@@ -123,20 +128,20 @@ def show_marginals(job: Job, found: Marginals, streamed: list[str], *, into: str
 
 def show(job: Job, prediction: Prediction, *, every: bool) -> None:
     """Print the predicted atoms, a table for each predicate."""
-    tables = _asked(job, prediction, every=every)
+    tables = _asked(job, prediction, lambda name: prediction.table(name, every=every))
     if job.run.as_json:
         print_json({"predicate": name, **row} for name, table in tables for row in table)
         return
     job.run.show(*(table for _, table in tables))
 
 
-def _asked(job: Job, found: Prediction | Marginals, **options: bool) -> list[tuple[str, Table]]:
-    """Return the predicates that were asked for, each with the table of the atoms that were."""
+def _asked(job: Job, found: Prediction | Marginals, table: Callable[[str], Table]) -> list[tuple[str, Table]]:
+    """Return the predicates that were asked for, each with those rows of its table that were."""
     from sqlrl.report import Table
 
     tables = []
     for name in found.open_predicates:
-        whole = found.table(name, **options)
+        whole = table(name)
         rows = job.asked.shown(found.layout.predicates[name], whole.to_arrow())
         tables.append((name, Table(rows, title=whole.title)))
     return tables

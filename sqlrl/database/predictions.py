@@ -72,8 +72,8 @@ class Prediction(Inferred):
     >>> db.load("Smokes", [("Anna",)], given=True)
     >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
     >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
-    >>> prediction.status.value, prediction.objective
-    ('optimal', 9.0)
+    >>> prediction.status.value, prediction.objective, prediction.cost
+    ('optimal', 9.0, 0.0)
     >>> prediction.atoms(every=True)["person"].to_pylist()
     ['Bob', 'Chris']
     """
@@ -98,6 +98,16 @@ class Prediction(Inferred):
         every world, and are not in the sum.
         """
         return self.result.objective
+
+    @property
+    def cost(self) -> float:
+        """Sum of the weights of the ground clauses that the world violates, and of the absolute negative weights of those that it satisfies.
+
+        In log-odds: how far the world is from one in which every weighted ground clause earns the most, whether or not there
+        is one. What the evidence decides costs nothing. Worlds of one model and data differ in cost as in objective.
+        """
+        assert self.result.cost is not None, "what predicts says what the world costs"
+        return self.result.cost
 
     @property
     def bound(self) -> float:
@@ -392,16 +402,19 @@ def read_solution(
 ) -> Prediction:
     """Make a prediction of the world that an outside solver found; `Database.read_solution` explains it."""
     from sqlrl.solve.exchange import solutions
+    from sqlrl.solve.mpe import scored
     from sqlrl.solve.weighted import weigh
 
     def read(asking: Inference) -> Iterator[Window]:
         """Take the world that the file names."""
         program = asking.program
         network = ground_network(asking.extent)
-        yield asking.ids, network, solutions.read_solution(
-            weigh(network, program.weights()), path, format, names=names_of(program, network), exported=exported,
+        weights = program.weights()
+        found = solutions.read_solution(
+            weigh(network, weights), path, format, names=names_of(program, network), exported=exported,
             describe=describer(program, network), bound=bound,
         )  # fmt: skip
+        yield asking.ids, network, scored(network, weights, found)
 
     return _predicted(session, asked, destination, read, {"method": "file", "path": str(path), "bound": bound})
 

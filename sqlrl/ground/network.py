@@ -104,7 +104,7 @@ class Network:
     evidence_violated : object array of int, shape (m,)
         Groundings that the evidence alone violates.
     open : object array of int, shape (m,)
-        Groundings that the evidence leaves open.
+        Groundings that the evidence leaves open; of a partial network those that it has.
     prior : float array, shape (n,)
         Log-odds of soft evidence on each atom, 0 where there is none.
     block : int64 array, shape (n,)

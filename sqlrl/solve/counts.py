@@ -106,3 +106,37 @@ def weighted_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: Fl
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
     terms = [w * float(n) for w, n in zip(soft.tolist(), number.tolist(), strict=True) if w and n]
     return math.fsum(terms + linear[world].tolist())
+
+
+def violation_cost(
+    network: Network,
+    soft: FloatArray,
+    number: npt.NDArray[np.object_],
+    linear: FloatArray,
+    world: BoolArray,
+    *,
+    supposed: npt.NDArray[np.object_] | None = None,
+) -> float:
+    """What a world (n,) loses against one in which every ground clause earns the most, whether or not there is such a world.
+
+    The weights of violated ground clauses, the absolute negative weights of satisfied ones, and the same of `linear`, shape (n,);
+    what the evidence decides costs nothing. `soft` (m,) are the weights, 0 for hard clauses, `number` (m,) the exact counts.
+    `supposed` are the counts if what a partial network lacks were satisfied; what it lacks of clauses that ought to fail does
+    fail. A formula that is several clauses under one id has a negative weight for each of its groundings, of which some may
+    be satisfied by the evidence: there it is what it costs at most.
+
+    Examples
+    --------
+    >>> mixed = network(2, [(0, [1, 2], 5), (1, [-1]), (2, [1, -2])], evidence=[(0, 7, 3)])
+    >>> world = np.array([False, False])
+    >>> violation_cost(mixed, np.array([0.5, 2.0, -4.0]), counts(mixed, world), np.array([-1.0, 0.25]), world)
+    6.75
+    """
+    supposed = number if supposed is None else supposed
+    terms = np.where(world, np.maximum(-linear, 0.0), np.maximum(linear, 0.0)).tolist()
+    for i in np.flatnonzero(soft).tolist():
+        total, broken, sign = network.total[i], network.evidence_violated[i], int(network.sign[i])
+        violated, known = (total - broken - n if sign > 0 else n - broken for n in (number[i], supposed[i]))
+        wrong = violated if soft[i] * sign > 0 else min(network.open[i] - known, total - broken - violated)
+        terms.append(abs(float(soft[i])) * float(wrong))
+    return math.fsum(terms)

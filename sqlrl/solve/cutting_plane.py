@@ -17,7 +17,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.progress import Stage
 from sqlrl.solve.alternatives import Other
 from sqlrl.solve.conflict import conflict_of
-from sqlrl.solve.counts import counts, open_counts, soft_weights, weighted_score
+from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.growth import Growth
 from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import mpe
@@ -326,7 +326,8 @@ class _Run:
         world, solving = growth.world, begun - since - self.grounding
         # Ground clauses that are not there hold, as `base` has it, but for those of negative cost: they fail.
         asked = self.asked
-        exact = np.where(asked, self.oracle.counts(world, asked), counts(self.network, world))
+        supposed = counts(self.network, world)
+        exact = np.where(asked, self.oracle.counts(world, asked), supposed)
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
         reason = (
@@ -338,13 +339,16 @@ class _Run:
         report = SolverReport(
             status=status_of(growth.proved, precision, magnitude),
             objective=weighted_score(self.soft, exact, network.prior, world),
-            constant=weighted_score(self.soft, network.base, network.prior, np.zeros_like(world)),
+            # That of the start: `network.base` has what fails in this world.
+            constant=weighted_score(self.soft, self.network.base, network.prior, np.zeros_like(world)),
             gap=precision + float(growth.excess.sum()),
             precision=precision,
             magnitude=magnitude,
             scale=growth.scale if np.isfinite(growth.scale) else 1.0,
             seconds={"ground": self.grounding, "solve": solving, "score": time.perf_counter() - begun},
             choices=(choice, *growth.choices),
+            decided=weighted_score(self.soft, exact - self.network.base, network.prior, world),
+            cost=violation_cost(self.network, self.soft, exact, network.prior, world, supposed=supposed),
         )
         return Cutting(network, MPEResult(world, report), self.rounds)
 
@@ -417,8 +421,11 @@ def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
     changed[np.abs(literals[ragged_ranges(start[touched], length[touched])]) - 1] = True
     rows = np.concatenate([np.arange(size, dtype=np.int64), new])
     rows = rows[np.argsort(clause[rows], kind="stable")]
+    more = np.zeros(len(network.clauses), dtype=np.int64)
+    np.add.at(more, found.row_clause[new - size], found.multiplicity[new - size])
     larger = replace(
         network,
+        open=network.open + more.astype(object),
         indptr=pointers(length[rows]),
         literals=literals[ragged_ranges(start[rows], length[rows])],
         row_clause=clause[rows],

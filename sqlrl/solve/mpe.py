@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.progress import at_stage
-from sqlrl.solve.counts import counts, soft_weights, weighted_score
+from sqlrl.solve.counts import counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Chooser, Method, Options
 from sqlrl.solve.presolve import keep_rows
@@ -78,6 +78,38 @@ def _checked_world(network: Network, world: npt.ArrayLike) -> BoolArray:
     return found
 
 
+class _Scores(TypedDict):
+    objective: float
+    constant: float
+    decided: float
+    cost: float
+
+
+def _scores(network: Network, soft: FloatArray, extra: FloatArray, world: BoolArray) -> _Scores:
+    # What a report says of the score of a world, by field.
+    number = counts(network, world)
+    return {
+        "objective": weighted_score(soft, number, extra, world),
+        "constant": weighted_score(soft, network.base, extra, np.zeros_like(world)),
+        "decided": weighted_score(soft, number - network.base, extra, world),
+        "cost": violation_cost(network, soft, number, extra, world),
+    }
+
+
+def scored(network: Network, weights: npt.ArrayLike, result: MPEResult) -> MPEResult:
+    """Return the result of another solver with the exact scores of its world.
+
+    Examples
+    --------
+    >>> small = network(2, [(0, [1, 2]), (1, [-1])])
+    >>> found = mpe(small, [1.0, 0.5])
+    >>> scored(small, [2.0, 0.5], found).objective
+    2.5
+    """
+    scores = _scores(network, soft_weights(network, weights), atom_terms(network), result.world)
+    return MPEResult(result.world, replace(result.report, **scores))
+
+
 class _Run:
     # One call of mpe: collects the world, what is proved, and the choices.
 
@@ -132,19 +164,21 @@ class _Run:
     def result(self, compiling: float, solving: float) -> MPEResult:
         """Return the world with its report."""
         network, start = self.structure.network, time.perf_counter()
-        objective = weighted_score(self.soft, counts(network, self.world), self.extra, self.world)
-        constant = weighted_score(self.soft, network.base, self.extra, np.zeros_like(self.world))
-        _check_finite(np.array([objective, constant, self.gap, self.precision]))
+        scores = _scores(network, self.soft, self.extra, self.world)
+        _check_finite(
+            np.array(
+                [scores["objective"], scores["constant"], scores["decided"], scores["cost"], self.gap, self.precision]
+            )
+        )
         report = SolverReport(
             status=status_of(self.gap <= self.precision, self.precision, self.magnitude),
-            objective=objective,
-            constant=constant,
             gap=self.gap,
             precision=self.precision,
             magnitude=self.magnitude,
             scale=self.scale if np.isfinite(self.scale) else 1.0,
             seconds={"compile": compiling, "solve": solving, "score": time.perf_counter() - start},
             choices=tuple(self.choices),
+            **scores,
         )
         return MPEResult(self.world, report)
 

@@ -136,7 +136,7 @@ class SolverReport:
         Sum of w_i n_i over clauses that are not hard, plus the soft evidence (and the loss, if one was given) of the
         true atoms, evaluated with the weights as given (log-odds).
     constant : float
-        The part of the objective that is the same in every world: the weights times `Network.base`.
+        The part of the objective that is the same in every world: the weights times `Network.base`. It is not printed.
     gap : float
         No world is better by more than this: absolute, found without the constant, so that no large constant hides
         it. Never negative.
@@ -150,6 +150,11 @@ class SolverReport:
         Wall time of each stage.
     choices : tuple of Choice
         What each method did, and why it was chosen, in order.
+    decided : float, optional
+        The objective without the constant, summed without it, so that no large constant takes its digits.
+    cost : float, optional
+        The sum of the weights of ground clauses that the world violates, and of the absolute negative weights of those that it
+        satisfies (log-odds): how far it is from a world in which every one earns the most. See `counts.violation_cost`.
     """
 
     status: Status
@@ -161,6 +166,13 @@ class SolverReport:
     scale: float
     seconds: Mapping[str, float]
     choices: tuple[Choice, ...]
+    decided: float | None = None
+    cost: float | None = None
+
+    @property
+    def varying(self) -> float:
+        """The objective without the constant: what is printed of it."""
+        return self.objective - self.constant if self.decided is None else self.decided
 
     @property
     def bound(self) -> float:
@@ -182,16 +194,18 @@ class SolverReport:
         Examples
         --------
         >>> chosen = (Choice("elimination", 3, 40, 90, "forests", 0.01),)
-        >>> print(SolverReport(Status.OPTIMAL, 2.5, 0.0, 1e-15, 1e-15, 4.0, 1.0, {"solve": 0.01}, chosen))
+        >>> print(SolverReport(Status.OPTIMAL, 9.5, 7.0, 1e-15, 1e-15, 4.0, 1.0, {"solve": 0.01}, chosen, cost=1.5))
         status      optimal
         objective   2.5
+        cost        1.5
         gap         1e-15 (rounding 1e-15, of weights that add up to 4)
         method      elimination: 3 components, 40 atoms, 90 rows (forests), 0.010 s
         seconds     solve 0.010
         """
         lines = [
             ("status", self.status.value),
-            ("objective", f"{self.objective:.10g}"),
+            ("objective", f"{self.varying:.10g}"),
+            *([] if self.cost is None else [("cost", f"{self.cost:.10g}")]),
             ("gap", f"{self.gap:.3g} (rounding {self.precision:.3g}, of weights that add up to {self.magnitude:.3g})"),
         ]
         lines += [("method" if i == 0 else "", str(choice)) for i, choice in enumerate(self.choices[:SHOWN])]
@@ -230,6 +244,11 @@ class MPEResult:
         return self.report.objective
 
     @property
+    def cost(self) -> float | None:
+        """The weights of what the world violates (log-odds); see `SolverReport`."""
+        return self.report.cost
+
+    @property
     def bound(self) -> float:
         """Upper bound on the score of every world."""
         return self.report.bound
@@ -244,7 +263,7 @@ class MPEResult:
         report = self.report
         return (
             f"MPEResult({int(self.world.sum())} of {len(self.world)} atoms true, {report.status.value}, "
-            f"objective {report.objective:.10g}, gap {report.gap:.3g})"
+            f"objective {report.varying:.10g}, gap {report.gap:.3g})"
         )
 
 
@@ -270,6 +289,7 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
     reports = [each.report for each in results]
     gap, precision = sum(x.gap for x in reports), sum(x.precision for x in reports)
     magnitude = sum(x.magnitude for x in reports)
+    costs = [x.cost for x in reports if x.cost is not None]
     report = SolverReport(
         status=status_of(gap <= precision, precision, magnitude),
         objective=math.fsum(x.objective for x in reports),
@@ -280,6 +300,8 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
         scale=min(x.scale for x in reports),
         seconds={stage: sum(x.seconds[stage] for x in reports) for stage in reports[0].seconds},
         choices=merged([choice for x in reports for choice in x.choices]),
+        decided=math.fsum(x.varying for x in reports),
+        cost=math.fsum(costs) if len(costs) == len(reports) else None,
     )
     return MPEResult(np.concatenate([each.world for each in results])[order], report)
 

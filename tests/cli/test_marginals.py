@@ -20,7 +20,7 @@ def test_probabilities_of_evidence_files(run: Run, project: Project) -> None:
     assert done.code == 0, done.err
     anna = 1 / (1 + math.exp(-0.5))
     rows = {row["person"]: row["probability"] for row in done.rows()}
-    assert rows == {"Anna": round(anna, 6), "Bob": 0.5, "Chris": 0.5}
+    assert rows == pytest.approx({"Anna": anna, "Bob": 0.5, "Chris": 0.5}, rel=1e-12)
     assert {row["method"] for row in done.rows()} == {"logistic"}
     assert "Probabilities of Cancer: 3 query atoms, all exact" in done.err
     shown = run("infer", *options(project), "--marginals").out
@@ -136,3 +136,25 @@ def test_a_command_warns_once(run: Run, tmp_path: Path) -> None:
     done = run("why", tmp_path / "people.duckdb", "--model", model, "--atom", "Smokes(Anna)")
     assert done.code == 0, done.err
     assert done.err.count("1 label of Smokes lies outside the scope") == 1
+
+
+@pytest.mark.parametrize("weight", [20, -25, 16.123456789])
+def test_json_has_all_digits(run: Run, tmp_path: Path, weight: float) -> None:
+    (tmp_path / "sure.mln").write_text(f"P(t)\nQ(t)\n{weight} P(x) => Q(x)\n", encoding="utf-8")
+    (tmp_path / "sure.db").write_text("P(A)\n", encoding="utf-8")
+    options = ("--model", tmp_path / "sure.mln", "--evidence", tmp_path / "sure.db", "--query", "Q", "--marginals")
+    (row,) = run("infer", *options, "--json").rows()
+    assert 0 < row["probability"] < 1
+    assert row["probability"] == pytest.approx(1 / (1 + math.exp(-weight)), rel=1e-12)
+
+
+def test_errors_of_json_are_not_rounded(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pairs.mln").write_text("P(t)\nQ(t)\n0.3 P(x) ^ P(y) ^ Q(x) => Q(y)\n", encoding="utf-8")
+    (tmp_path / "pairs.db").write_text("P(A)\nP(B)\nP(C)\n", encoding="utf-8")
+    options = ("--model", tmp_path / "pairs.mln", "--evidence", tmp_path / "pairs.db", "--query", "Q", "--marginals")
+    drawn = run("infer", *options, "--json", "--method", "gibbs", "--samples", "50").rows()
+    assert {row["method"] for row in drawn} == {"gibbs"}
+    for row in drawn:
+        assert {"rhat", "ess"} <= row.keys()
+        assert row["error"] != float(f"{row['error']:.2g}")
+        assert row["probability"] != round(row["probability"], 6)

@@ -42,6 +42,8 @@ def test_the_world_of_full_grounding() -> None:
     db = database()
     whole, cut = db.predict(MODEL), db.predict(MODEL, method="cutting-plane")
     assert cut.objective == pytest.approx(whole.objective, abs=1e-9)
+    assert cut.cost == pytest.approx(whole.cost, abs=1e-9)
+    assert str(cut).splitlines()[2:4] == str(whole).splitlines()[2:4]
     assert cut.status is whole.status is Status.OPTIMAL
     assert cut.network.partial
     assert not whole.network.partial

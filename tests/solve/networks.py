@@ -71,6 +71,17 @@ class Problem:
             total += sum((Fraction(p) for p, y in zip(extra, world, strict=True) if y), Fraction(0))
         return total
 
+    def cost(self, world: World, linear: list[float] | None = None) -> Fraction:
+        """The weights of what a world violates: each ground clause in turn, of conjunctions that which they negate."""
+        total = Fraction(0)
+        for i, literals, times in self.ground:
+            earns = holds(literals, world) != (i in self.negated)
+            if i not in self.hard and earns == (self.weights[i] < 0):
+                total += abs(Fraction(self.weights[i])) * times
+        for extra in filter(None, (self.prior, linear)):
+            total += sum((abs(Fraction(p)) for p, y in zip(extra, world, strict=True) if y == (p < 0)), Fraction(0))
+        return total
+
     def magnitude(self) -> Fraction:
         """Sum of the absolute weights of all ground clauses and priors."""
         soft = sum((abs(Fraction(self.weights[i])) * t for i, _, t in self.ground if i not in self.hard), Fraction(0))

@@ -56,7 +56,10 @@ class InMemory:
         return np.zeros(len(self.whole.clauses), dtype=bool)
 
     def start(self) -> Network:
-        return replace(self._rows(np.zeros(self.size, bool)), open=self.whole.open * 0)
+        whole = self.whole
+        rows = np.bincount(whole.row_clause, weights=whole.multiplicity, minlength=len(whole.clauses))
+        units = whole.open - rows.astype(np.int64).astype(object)
+        return replace(self._rows(np.zeros(self.size, bool)), open=units)
 
     def check_counts(self, asked: np.ndarray) -> None:
         assert not self.worlds, "counts are checked before the first round"
@@ -101,6 +104,11 @@ def check(problem: Problem) -> None:
     score = problem.score(world)
     slack = 1e-9 * (1 + float(abs(best)) + float(problem.magnitude()))
     assert abs(result.objective - float(score)) <= slack
+    assert abs(result.cost - float(problem.cost(world))) <= slack
+    assert (
+        abs(result.report.varying - mpe(oracle.whole, problem.weights, start=result.world).report.varying)
+        <= slack + 2 * result.gap
+    )
     assert float(best - score) <= result.gap + 1e-12 * (1 + float(problem.magnitude()))
     assert result.status is Status.OPTIMAL or result.gap > 1e-6
     assert (counts(recounted(oracle, found), result.world) == counts(oracle.whole, result.world)).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
@@ -271,10 +272,43 @@ def test_no_digit_beyond_the_error() -> None:
     result = MarginalResult(
         ones / 3, errors, ones, ones * 500, np.full(5, METHODS.index("gibbs"), np.int8), (), Effort(), 0.0
     )
-    assert [result.text(k) for k in range(5)] == ["0", "0.3", "0.33", "0.333", "0.333333"]
-    assert result.rounded == pytest.approx([0.0, 0.3, 0.33, 0.333, 0.333333])
+    assert [result.text(k) for k in range(5)] == ["0.3", "0.33", "0.333", "0.3333", "0.333333"]
+    assert result.rounded == pytest.approx([0.3, 0.33, 0.333, 0.3333, 0.333333])
     for k, decimals in enumerate(result.decimals.tolist()):
-        assert 2 * errors[k] <= 10.0**-decimals
+        assert decimals == 6 or 10.0**-decimals <= 2 * errors[k] <= 10.0 ** (1 - decimals)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "error", "text"),
+    [
+        (0.528, 0.0098, "0.53"),
+        (0.528, 0.0051, "0.53"),
+        (0.5284, 0.00098, "0.528"),
+        (0.477, 0.011, "0.48"),
+        (0.961, 0.0155, "0.96"),
+        (0.528, 0.0499, "0.53"),
+        (0.528, 0.05, "0.5"),
+        (0.528, 0.0151, "0.53"),
+        (0.528, 0.0049, "0.528"),
+        (0.528, 0.51, "?"),
+        (0.528, np.inf, "?"),
+    ],
+)
+def test_as_many_digits_as_the_error_supports(estimate: float, error: float, text: str) -> None:
+    one = np.ones(1)
+    code = np.full(1, METHODS.index("mcsat"), np.int8)
+    result = MarginalResult(one * estimate, one * error, one, one * 500, code, (), Effort(), 0.0)
+    assert result.text(0) == text
+    assert str(result.rounded[0]) == ("nan" if text == "?" else text)
+
+
+@given(st.floats(0, 1), st.floats(1e-9, 0.5))
+def test_rounding_changes_an_estimate_by_no_more_than_its_error(estimate: float, error: float) -> None:
+    one = np.ones(1)
+    code = np.full(1, METHODS.index("gibbs"), np.int8)
+    result = MarginalResult(one * estimate, one * error, one, one * 500, code, (), Effort(), 0.0)
+    assert abs(result.rounded[0] - estimate) <= max(error, 0.5e-6) + 1e-9
+    assert 10.0 ** (1 - result.decimals[0]) >= 2 * error
 
 
 def test_no_atoms_and_bad_options() -> None:

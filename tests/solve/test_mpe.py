@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ from sqlrl.solve import methods
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.mpe import Method, MPEResult, compile_program, mpe
 from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.result import Status, UnsolvedError
+from sqlrl.solve.result import Status, UnsolvedError, joined
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.weighted import WeightedNetwork
 from tests.solve.networks import EXTREME, Problem, problems, worlds
@@ -43,6 +44,10 @@ def check(problem: Problem, result: MPEResult, linear: list[float] | None = None
     assert report.precision <= 3e-6 * float(problem.magnitude() + sum(abs(Fraction(x)) for x in linear or [])) + 1e-300
     assert result.objective == pytest.approx(float(mine), rel=1e-12, abs=1e-14 * float(problem.magnitude() + 1))
     assert result.bound >= result.objective
+    size = float(problem.magnitude() + 1)
+    if linear is None:
+        assert result.cost == pytest.approx(float(problem.cost(world)), rel=1e-12, abs=1e-14 * size)
+    assert report.constant + report.varying == pytest.approx(result.objective, rel=1e-12, abs=1e-14 * size)
 
 
 @pytest.mark.parametrize(("method", "examples"), [("auto", 250), ("cpsat", 120)])
@@ -288,9 +293,27 @@ def test_no_atoms_and_no_clauses() -> None:
     assert mpe(network(3, [], prior=[0.5, -0.5, 0.0]), []).world.tolist() == [True, False, False]
 
 
+@pytest.mark.parametrize("satisfied", [0, 3, 10**30])
+def test_what_evidence_decides_is_not_printed(satisfied: int) -> None:
+    """A report is the same however many groundings the evidence satisfies; the objective is what it always was."""
+    ground = [(0, [1, 2]), (0, [-1]), (0, [-2]), (1, [1])]
+    result = mpe(network(2, ground, evidence=[(0, satisfied, 2), (1, satisfied, 0)]), [1.5, -0.25])
+    assert result.objective == pytest.approx(1.5 * (satisfied + 2) - 0.25 * satisfied)
+    assert str(result.report).splitlines()[1:3] == ["objective   -1.5", "cost        1.5"]
+
+
+def test_costs_of_parts_add_up() -> None:
+    parts = [mpe(network(1, [(0, [1]), (1, [-1])]), weights) for weights in ([1.0, 0.5], [0.25, 2.0])]
+    assert joined(parts, np.arange(2)).cost == 0.75
+    unknown = replace(parts[0], report=replace(parts[0].report, cost=None))
+    assert joined([unknown, parts[1]], np.arange(2)).cost is None
+    assert "cost" not in str(unknown.report)
+
+
 def test_result_prints() -> None:
     result = mpe(network(2, [(0, [1, 2])]), [2.0])
-    assert repr(result).startswith("MPEResult(1 of 2 atoms true, optimal, objective 2, gap ")
-    assert str(result.report).splitlines()[3].startswith("method      elimination: 1 component, 2 atoms, 1 row (")
+    assert repr(result).startswith("MPEResult(1 of 2 atoms true, optimal, objective 0, gap ")
+    assert str(result.report).splitlines()[1:3] == ["objective   0", "cost        0"]
+    assert str(result.report).splitlines()[4].startswith("method      elimination: 1 component, 2 atoms, 1 row (")
     odd = network(3, [(0, [1, 2]), (0, [2, 3]), (0, [1, 3]), (0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3])])
     assert "scale       4\n" in str(mpe(odd, [0.25], method="cpsat").report)

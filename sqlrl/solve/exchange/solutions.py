@@ -537,7 +537,7 @@ def read_solution(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2\n")
     ...     read_solution(weighted, Path(folder, "answer"))
-    MPEResult(2 of 2 atoms true, feasible, objective 2.5, gap inf)
+    MPEResult(2 of 2 atoms true, feasible, objective 0.5, gap inf)
     """
     if file_format is not None:
         format_of(path, file_format)

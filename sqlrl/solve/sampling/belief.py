@@ -68,10 +68,13 @@ class MarginalResult:
 
     @property
     def decimals(self) -> IntArray:
-        """How many decimals of each probability two standard errors support; -1 for none at all."""
+        """How many decimals of each probability are printed; -1 for none at all.
+
+        The unit of the last one is at most two standard errors, so that rounding changes a probability by no more than one.
+        """
         with np.errstate(divide="ignore"):
-            supported = np.floor(-np.log10(2.0 * self.error))
-        return np.asarray(np.clip(supported, -1, DECIMALS), dtype=np.int64)
+            supported = np.ceil(np.round(-np.log10(2.0 * self.error), 9))
+        return np.asarray(np.where(self.error > 0.5, -1, np.clip(supported, 0, DECIMALS)), dtype=np.int64)
 
     @property
     def rounded(self) -> FloatArray:
@@ -89,7 +92,7 @@ class MarginalResult:
         >>> codes = np.array([METHODS.index("mcsat"), METHODS.index("elimination")], dtype=np.int8)
         >>> found = MarginalResult(two / 3, np.array([0.004, 0.0]), two, two, codes, (), Effort(), 0.1)
         >>> found.text(0), found.text(1)
-        ('0.33', '0.333333')
+        ('0.333', '0.333333')
         """
         decimals = int(self.decimals[k])
         return f"{self.probability[k]:.{decimals}f}" if decimals >= 0 else "?"
