@@ -62,11 +62,28 @@ def note_outside(store: Store, records: Iterable[tuple[Opening, PredicateRecord]
         if outside:
             keys = key_columns(len(record.arguments), record.example == "column")
             order = [column(k, "f") for k in keys]
-            first = store.rows(
-                _labels_of_no_atom(facts, atoms, keys).order_by(*order).limit(1), "find a label outside the scope"
-            )
+            strays = _labels_of_no_atom(facts, atoms, keys)
+            if not opening.full and len(record.arguments) > 1:
+                # Pairs of other records than the scope has belong to another part of the data, such as the one that is learned from.
+                strays = strays.where(_shares_constants(record, atoms))
+                count = exp.select(named(star_count(), "n")).from_(strays.subquery("strays"))
+                outside = store.number(count, "count the labels beside the scope")
+                if not outside:
+                    continue
+            first = store.rows(strays.order_by(*order).limit(1), "find a label outside the scope")
             found[record.predicate] = [outside, atom_name(store, record, first[0]), _remedy(store, opening, record)]
     store.set_state(_OUTSIDE, json.dumps(found, ensure_ascii=False))
+
+
+def _shares_constants(record: PredicateRecord, atoms: TableName) -> exp.Condition:
+    """Return the condition that a fact has a constant that an atom of the scope has, too."""
+    types, found = record.types, list[exp.Expression]()
+    for i, mine in enumerate(types):
+        parts = [
+            exp.select(column(f"a{j}", "s")).from_(_table(atoms, "s")) for j, kind in enumerate(types) if kind == mine
+        ]
+        found += [exp.In(this=column(f"a{i}", "f"), query=part.subquery()) for part in parts]
+    return exp.or_(*found)
 
 
 def _remedy(store: Store, opening: Opening, record: PredicateRecord) -> str:

@@ -92,7 +92,7 @@ class Session:
             print_json(row for table in shown for row in table)
             return
         for number, table in enumerate(shown):
-            limited = Table(table.to_arrow(), title=table.title, limit=self.rows)
+            limited = Table(table.to_arrow(), title=table.title, limit=self.rows, whole=table.whole)
             if number:
                 print()
             if sys.stdout.isatty():

@@ -74,9 +74,7 @@ def why(
         if output.as_json:
             print_json(row for reasons in found for row in _rows(reasons))
             return
-        from sqlrl.report import Table
-
-        job.run.show(*(Table(reasons.table.to_arrow(), title=reasons.title) for reasons in found))
+        job.run.show(*(reasons.shown() for reasons in found))
 
 
 def _rows(reasons: Reasons) -> Iterator[dict[str, object]]:

@@ -70,7 +70,7 @@ class Explanation:
         return f"{self.shape}\n  {counted(self.clauses, 'clause')}, {size}"
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.sql}\n{self.plan}"
+        return markup.printable(f"{self!r}\n{self.sql}\n{self.plan}")
 
     def _repr_html_(self) -> str:
         shape, size = repr(self).split("\n")

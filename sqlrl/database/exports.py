@@ -16,6 +16,7 @@ from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
+from sqlrl.markup import visible
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Exported:
 
     def __repr__(self) -> str:
         sizes = f"{counted(self.atoms, 'atom')}, {counted(self.clauses, 'ground clause')}"
-        return f"{self.path}: {sizes}; {self.map} lists the atoms"
+        return visible(f"{self.path}: {sizes}; {self.map} lists the atoms")
 
 
 @verb

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl import markup
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.named_atoms import find_atom
@@ -64,6 +65,8 @@ class Reasons:
         The margin is off by no more than this; infinite where nothing is proved.
     at_least : bool
         Whether the margin is a lower bound: finding it was given up.
+    written : mapping of (str, str) to str
+        Clauses and ground clauses of rules with `=>`, and how the ground clauses read so.
 
     Examples
     --------
@@ -77,6 +80,8 @@ class Reasons:
     ...     print(reason["side"], reason["ground_clause"], reason["contribution"])
     for !Friends(A, B) v !Smokes(A) v Smokes(B) 1.0
     against Smokes(B) -0.25
+    >>> reasons.shown()["ground_clause"]
+    ['Friends(A, B) ^ Smokes(A) => [Smokes(B)]', '[Smokes(B)]']
     >>> reasons.margin, reasons.contribution
     (0.5, 0.75)
     """
@@ -88,6 +93,7 @@ class Reasons:
     margin: float
     gap: float
     at_least: bool = False
+    written: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -95,11 +101,22 @@ class Reasons:
         value = "true" if self.truth else "false"
         return f"{self.atom} is predicted {value}; {margin_text(self.margin, self.gap, at_least=self.at_least)}"
 
+    def shown(self) -> Table:
+        """Return the reasons to read: as `table`, but ground clauses as their rules are written, the atom in brackets, never cut."""
+        data, place = self.table.to_arrow(), self.table.columns.index("ground_clause")
+        rows = zip(data.column("clause").to_pylist(), data.column(place).to_pylist(), strict=True)
+        texts = [self.written.get(row, row[1]) for row in rows]
+        # Not within a longer name.
+        atom = re.compile(rf"(?<!\w){re.escape(self.atom)}")
+        texts = [atom.sub(lambda found: f"[{found[0]}]", text) for text in texts]
+        data = data.set_column(place, "ground_clause", pa.array(texts, pa.string()))
+        return Table(data, title=self.title, limit=max(self.table.limit, 1), whole=True)
+
     def __repr__(self) -> str:
-        return f"{self.title}\n{self.table!r}"
+        return repr(self.shown())
 
     def _repr_html_(self) -> str:
-        return markup.paragraph(self.title) + self.table._repr_html_()
+        return self.shown()._repr_html_()
 
 
 def margin_text(margin: float, gap: float, *, at_least: bool = False) -> str:
@@ -206,10 +223,13 @@ def reasons(
             oracle, network, weights, world, atom, rounds=ROUNDS, deterministic_limit=limit, seed=seed
         )
     shown = [row for row in rows if neutral or row.side != NEUTRAL]
+    written = {(texts[each.clause], each.text): each.written for each in found if each.written != each.text}
     if not other.complete:
-        return Reasons(name, bool(world[atom]), _table(shown), total, other.least, math.inf, at_least=True)
+        return Reasons(
+            name, bool(world[atom]), _table(shown), total, other.least, math.inf, at_least=True, written=written
+        )
     unsure = 0.0 if math.isinf(other.behind) else max(gap, other.gap)
-    return Reasons(name, bool(world[atom]), _table(shown), total, other.behind, unsure)
+    return Reasons(name, bool(world[atom]), _table(shown), total, other.behind, unsure, written=written)
 
 
 def _oracle(program: Program, examples: TableName | None) -> ProgramOracle:

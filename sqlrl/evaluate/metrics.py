@@ -199,9 +199,11 @@ class Scores:
 
     def __str__(self) -> str:
         exact = int(self.examples.exact.sum())
+        # Where all data are one example, whether it is all right says no more than F1.
+        right = f"; {exact} of {len(self.examples)} examples all right" if len(self.examples) > 1 else ""
         return (
-            f"F1 {100 * self.f1:.2f} (precision {100 * self.precision:.2f}, recall {100 * self.recall:.2f}); "
-            f"{exact} of {len(self.examples)} examples all right{self._missed()}"
+            f"F1 {100 * self.f1:.2f} (precision {100 * self.precision:.2f}, recall {100 * self.recall:.2f})"
+            f"{right}{self._missed()}"
         )
 
     def _missed(self) -> str:

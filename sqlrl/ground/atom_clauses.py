@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlrl.ground.clauses import ClauseWriter
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program, ShapeUse
+from sqlrl.logic.terms import ForAll, Formula, Implies
 from sqlrl.plan.mentions import AtomKey, TouchingQuery, touching
 from sqlrl.progress import staged
 
@@ -84,7 +85,8 @@ class GroundClause:
     """A ground clause and its truth in two worlds.
 
     `clause` is the id of the clause of which it is a grounding, `times` says how many groundings have this text. What the
-    evidence made false stands in `text` too; text and truth of a conjunction are those of the conjunction.
+    evidence made false stands in `text` too; text and truth of a conjunction are those of the conjunction. `written` is the text as
+    its rule is written, where that is an implication.
     """
 
     clause: int
@@ -92,6 +94,7 @@ class GroundClause:
     times: int
     before: bool
     after: bool
+    written: str
 
 
 def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds) -> list[GroundClause]:
@@ -115,12 +118,14 @@ def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds)
     !Friends(Bob, Chris) v !Smokes(Bob) v Smokes(Chris) 1 False True
     """
     found: dict[tuple[int, str, bool, bool], int] = {}
+    written: dict[tuple[int, str], str] = {}
     for use in staged("looking through shapes of clauses", extent.program.shapes.values()):
         for each in _of_shape(extent, use, keys, worlds):
             key = (each.clause, each.text, each.before, each.after)
             found[key] = found.get(key, 0) + each.times
+            written.setdefault((each.clause, each.text), each.written)
     return [
-        GroundClause(clause, text, times, before, after)
+        GroundClause(clause, text, times, before, after, written[clause, text])
         for (clause, text, before, after), times in sorted(found.items())
     ]
 
@@ -149,7 +154,7 @@ def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: Tw
                 writer, negated = writers[feature], program.features[feature].feature.negated
                 if writer is not None:
                     true = (bool(before[row]) != negated, bool(after[row]) != negated)
-                    yield GroundClause(clause, writer.text(values), int(cells["times"]), *true)
+                    yield GroundClause(clause, writer.text(values), int(cells["times"]), *true, writer.written(values))
 
 
 def _fetch(
@@ -178,7 +183,23 @@ def _writer(program: Program, feature: int, use: ShapeUse) -> ClauseWriter | Non
         return None
     instance = next(x for x in bound.instances if x.shape == use.shape)
     helpers = (helper for each in program.features for helper in each.feature.helpers)
-    return ClauseWriter(use.shape, instance.variables, negated=bound.feature.negated, helpers=helpers)
+    alone = bound.rule.formula if len(bound.instances) == 1 else None
+    return ClauseWriter(
+        use.shape,
+        instance.variables,
+        negated=bound.feature.negated,
+        helpers=helpers,
+        implication=isinstance(_matrix(bound.rule.formula), Implies),
+        formula=None if alone is None else _matrix(alone),
+        arguments=instance.arguments,
+    )
+
+
+def _matrix(formula: Formula) -> Formula:
+    """Return what an outermost FORALL, with which a rule counts the same, stands before."""
+    while isinstance(formula, ForAll):
+        formula = formula.body
+    return formula
 
 
 class _Rows:

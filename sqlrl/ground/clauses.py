@@ -22,7 +22,7 @@ from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.subformulas import atoms_of, terms_of
-from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Helper, Literal, Term, Variable
+from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Formula, Helper, Literal, Term, Variable
 from sqlrl.plan.sources import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
@@ -401,7 +401,9 @@ class ClauseWriter:
     r"""Writes the ground clauses of a shape.
 
     `variables` says what the clause calls the variables of the shape. `negated` is true for a conjunction, which is grounded as
-    its negation: it is written as the conjunction. `helpers` are written as what they stand for.
+    its negation: it is written as the conjunction. `helpers` are written as what they stand for. With
+    `implication` there is an arrow in `written`, which fills `formula` where a rule is a single clause; `arguments` are those of
+    the shape's parameters.
 
     Examples
     --------
@@ -411,12 +413,23 @@ class ClauseWriter:
     '!Friends(Anna, Bob) v Smokes(Bob)'
     >>> ClauseWriter(friends_smoke(), ["x", "y"], negated=True).text({Slot(False, 0): "Anna"})
     'Friends(Anna, y) ^ !Smokes(y)'
+    >>> ClauseWriter(friends_smoke(), ["x", "y"], implication=True).written(values)
+    'Friends(Anna, Bob) => Smokes(Bob)'
     """
 
     def __init__(
-        self, shape: Shape, variables: Iterable[str], *, negated: bool = False, helpers: Iterable[Helper] = ()
+        self,
+        shape: Shape,
+        variables: Iterable[str],
+        *,
+        negated: bool = False,
+        helpers: Iterable[Helper] = (),
+        implication: bool = False,
+        formula: Formula | None = None,
+        arguments: Sequence[Term] = (),
     ) -> None:
         self._shape, self._variables, self._negated = shape, tuple(variables), negated
+        self._implication, self._formula, self._arguments = implication, formula, tuple(arguments)
         self._helpers = {helper.name: helper for helper in helpers}
 
     def text(self, values: Mapping[Slot, str | None]) -> str:
@@ -424,6 +437,25 @@ class ClauseWriter:
 
         A variable without a constant in `values` keeps its name; None is a constant that the data do not have.
         """
+        return (" ^ " if self._negated else " v ").join(self._parts(values))
+
+    def written(self, values: Mapping[Slot, str | None]) -> str:
+        """Return a ground clause with an arrow, where its rule has one."""
+        if not self._implication:
+            return self.text(values)
+        if self._formula is not None:
+            names = {}
+            for slot, name in values.items():
+                term = self._arguments[slot.index] if slot.parameter else Variable(self._variables[slot.index])
+                if isinstance(term, Variable):
+                    names[term.name] = "?" if name is None else name
+            return format_formula(fill(self._formula, names))
+        parts = self._parts(values)
+        left, right = [x[1:] for x in parts if x.startswith("!")], [x for x in parts if not x.startswith("!")]
+        return f"{' ^ '.join(left)} => {' v '.join(right)}" if left and right else " v ".join(parts)
+
+    def _parts(self, values: Mapping[Slot, str | None]) -> list[str]:
+        """Return the literals of a ground clause, negative ones first."""
         terms = {slot: Constant("?" if name is None else name) for slot, name in values.items()}
         kinds: dict[tuple[str, bool], set[str]] = {}
         for literal in sorted(self._shape.literals, key=lambda x: x.positive):
@@ -437,7 +469,7 @@ class ClauseWriter:
         for group in self._shape.exists:
             text = self._exists(group, terms)
             parts.append(f"!({text})" if self._negated else f"({text})")
-        return (" ^ " if self._negated else " v ").join(parts)
+        return parts
 
     def _term(self, slot: Slot, terms: Mapping[Slot, Constant]) -> Term:
         return terms[slot] if slot in terms else Variable(self._variables[slot.index])

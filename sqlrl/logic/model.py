@@ -63,7 +63,7 @@ class Model:
         return format_model(self)
 
     def __repr__(self) -> str:
-        lines = str(self).splitlines()
+        lines = markup.visible_lines(str(self)).splitlines()
         hard, weighted = sum(r.hard for r in self.rules), sum(r.weight is not None for r in self.rules)
         listed = sum(len(r.expansions.rows) for r in self.rules if r.expansions is not None)
         sizes = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,8 @@ class Table:
         Shown above the table.
     limit : int
         Number of rows that are shown; the data stay whole.
+    whole : bool
+        Whether cells are shown whole on a narrow terminal, too.
 
     Raises
     ------
@@ -50,10 +54,10 @@ class Table:
     a                                           -0.125
     """
 
-    def __init__(self, data: pa.Table, *, title: str = "", limit: int = 20) -> None:
+    def __init__(self, data: pa.Table, *, title: str = "", limit: int = 20, whole: bool = False) -> None:
         if limit < 0:
             raise InputError(f"limit must not be negative, but is {limit}")
-        self._data, self.title, self.limit = data, title, limit
+        self._data, self.title, self.limit, self.whole = data, title, limit, whole
 
     @property
     def columns(self) -> list[str]:
@@ -89,7 +93,7 @@ class Table:
         >>> len(Table(pa.table({"n": [1, 2, 3]})).head(2))
         2
         """
-        return Table(self._data.slice(0, max(rows, 0)), title=self.title, limit=max(rows, 0))
+        return Table(self._data.slice(0, max(rows, 0)), title=self.title, limit=max(rows, 0), whole=self.whole)
 
     def to_arrow(self) -> pa.Table:
         """Return the data as a `pyarrow.Table`; nothing is copied.
@@ -174,7 +178,8 @@ class Table:
         Parameters
         ----------
         most : int, optional
-            Characters in a line: wide columns are cut short to fit in. By default those of the terminal, 120 where there is none.
+            Characters in a line: wide columns are cut short to fit in. By default those of the terminal (or what COLUMNS in the
+            environment says); nothing is cut where standard output is none, such as a pipe, a file or a notebook.
 
         Returns
         -------
@@ -188,12 +193,13 @@ class Table:
         ------------  ------
         Smokes(x) =…     1.5
         """
-        names, cells, right = self._shown()
+        most = _terminal_columns() if most is None and not self.whole else most
+        names, cells, right = self._shown(cut=most is not None)
         if not names:
             return self._with_title("(no columns)")
         columns = [[name, *(row[k] for row in cells)] for k, name in enumerate(names)]
-        most = shutil.get_terminal_size((120, 24)).columns if most is None else most
-        widths = fit_widths([max(map(width, column)) for column in columns], most - 2 * (len(names) - 1))
+        widths = [max(map(width, column)) for column in columns]
+        widths = widths if most is None else fit_widths(widths, most - 2 * (len(names) - 1))
 
         def line(row: list[str]) -> str:
             """Fit a row to the widths."""
@@ -209,11 +215,17 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        names, cells, right = self._shown()
+        names, cells, right = self._shown(cut=not self.whole)
         # `Text`, since a plain string would be read as markup: "[red]" in the data is data.
         table = RichTable(box=box.SIMPLE_HEAD)
         for name, is_right in zip(names, right, strict=True):
-            table.add_column(Text(name), justify="right" if is_right else "left", overflow="ellipsis", no_wrap=True)
+            # Numbers stay on one line, whatever is folded beside them.
+            table.add_column(
+                Text(name),
+                justify="right" if is_right else "left",
+                overflow="fold" if self.whole else "ellipsis",
+                no_wrap=is_right or not self.whole,
+            )
         for row in cells:
             table.add_row(*(Text(cell, style="dim" if cell == NULL else "") for cell in row))
         # Title and footer stand outside, since rich wraps them to the width of a narrow table.
@@ -221,15 +233,15 @@ class Table:
         return Group(*title, *([table] if names else []), *map(Text, self._footer()))
 
     def _repr_html_(self) -> str:
-        names, cells, right = self._shown()
+        names, cells, right = self._shown(cut=False)
         footer = "".join(map(markup.paragraph, self._footer()))
         return markup.table(names, cells, right, caption=self.title) + footer
 
-    def _shown(self) -> tuple[list[str], list[list[str]], list[bool]]:
-        """Return the names, the cells of the rows that are shown, and which columns are numbers."""
+    def _shown(self, *, cut: bool) -> tuple[list[str], list[list[str]], list[bool]]:
+        """Return the names, the cells of the rows that are shown, wide ones `cut`, and which columns are numbers."""
         columns = [[cell_text(v) for v in column.to_pylist()] for column in self._data.slice(0, self.limit).columns]
         shown = min(self.limit, len(self))
-        cells = [[shorten(column[k], _WIDEST_CELL) for column in columns] for k in range(shown)]
+        cells = [[shorten(column[k], _WIDEST_CELL) if cut else column[k] for column in columns] for k in range(shown)]
         return [visible(name) for name in self.columns], cells, [_is_number(f.type) for f in self._data.schema]
 
     def _footer(self) -> list[str]:
@@ -241,6 +253,12 @@ class Table:
     def _with_title(self, text: str) -> str:
         """Put the title above a text."""
         return f"{visible(self.title)}\n{text}" if self.title else text
+
+
+def _terminal_columns() -> int | None:
+    """Return the columns of the terminal to which standard output goes, None if it goes elsewhere."""
+    stated = os.environ.get("COLUMNS", "").isdecimal()
+    return shutil.get_terminal_size().columns if stated or sys.stdout.isatty() else None
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -105,7 +105,15 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 def weighted_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
     terms = [w * float(n) for w, n in zip(soft.tolist(), number.tolist(), strict=True) if w and n]
-    return math.fsum(terms + linear[world].tolist())
+    return _sum(terms + linear[world].tolist())
+
+
+def _sum(terms: list[float]) -> float:
+    """Add up, rounded once at the end; a NumericError if that overflows."""
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):
+        raise NumericError("weights are so large that their sums overflow: scale them down") from None
 
 
 def violation_cost(
@@ -139,4 +147,4 @@ def violation_cost(
         violated, known = (total - broken - n if sign > 0 else n - broken for n in (number[i], supposed[i]))
         wrong = violated if soft[i] * sign > 0 else min(network.open[i] - known, total - broken - violated)
         terms.append(abs(float(soft[i])) * float(wrong))
-    return math.fsum(terms)
+    return _sum(terms)

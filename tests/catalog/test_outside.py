@@ -156,3 +156,25 @@ def test_facts_known_to_be_false_are_no_labels_to_find() -> None:
     db.load("S", [("A", True), ("B", False)], types=["p"], truth=1, target=True)
     db.scope("S", [("A",)])
     assert db.evaluate(db.predict(sqlrl.parse_mln("S(p)\n1 S(x)"))).outside == 0
+
+
+@pytest.mark.parametrize(
+    ("scope", "outside"),
+    [
+        ([("A", "B")], 0),
+        ([("C", "D"), ("D", "C")], 0),
+        ([("A", "B"), ("C", "E")], 2),
+        ([("B", "C")], 3),
+        ([("E", "F")], 0),
+    ],
+)
+def test_a_scope_may_be_a_part_of_the_data(scope: list[tuple[str, str]], outside: int) -> None:
+    """Labels all of whose constants are of other parts are left out on purpose; others may have been forgotten."""
+    db = sqlrl.connect()
+    db.load("Near", [(a, b) for a in "ABCDEF" for b in "ABCDEF"], types=("thing", "thing"))
+    db.load("Same", [("A", "B"), ("C", "D"), ("D", "C")], types=("thing", "thing"), target=True)
+    db.scope("Same", scope)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        db.bind(sqlrl.parse_mln("Near(thing, thing)\nSame(thing, thing)\n1 Near(x, y) => Same(x, y)"))
+    told = [str(each.message) for each in caught if each.category is ScopeWarning]
+    assert [int(text.split()[0]) for text in told] == ([outside] if outside else [])

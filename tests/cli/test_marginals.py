@@ -72,7 +72,7 @@ def test_why(run: Run, project: Project) -> None:
     done = run("why", *options(project), "--atom", "Cancer(Anna)", "-a", "Cancer(Bob)")
     assert done.code == 0, done.err
     assert "Cancer(Anna) is predicted true; margin 0.5" in done.out
-    assert "!Smokes(Anna) v Cancer(Anna)" in done.out
+    assert "Smokes(Anna) => [Cancer(Anna)]" in done.out
     assert "Cancer(Bob) is predicted false; margin 0" in done.out
     (row,) = run("why", *options(project), "--atom", "Cancer(Anna)", "--json").rows()
     assert row == {

@@ -79,10 +79,12 @@ def test_samplers_stay_within_their_errors_and_show_no_more_digits(method: str) 
     for atom, probability in found(result).items():
         assert abs(probability - expected[atom]) < 5 * errors[atom]
     for predicate in result.open_predicates:
-        raw = result.probabilities(predicate)["error"].to_pylist()
-        for shown, error in zip(result.table(predicate)["probability"], raw, strict=True):
+        raw = result.probabilities(predicate)
+        known = zip(raw["probability"].to_pylist(), raw["error"].to_pylist(), strict=True)
+        for shown, (probability, error) in zip(result.table(predicate)["probability"], known, strict=True):
             digits = len(f"{shown}".partition(".")[2])
-            assert 2 * error <= 10.0**-digits or digits == 1
+            assert 2 * error <= 10.0 ** (1 - digits) or digits == 1
+            assert abs(shown - probability) <= max(error, 1e-6)
     assert f"{method} " in repr(result)
     assert "R-hat" in repr(result)
 

@@ -197,6 +197,8 @@ def test_scores_show_each_predicate() -> None:
     two = score([True, False], [True, True], [0, 1], predicate=[0, 1], names=["Class", "A"])
     assert repr(one) == str(one)
     assert repr(two).splitlines()[1].split() == ["A", "F1", "0.00", "(precision", "0.00,", "recall", "0.00)"]
+    assert "all right" not in str(one)
+    assert "1 of 2 examples all right" in str(two)
     assert repr(two.examples) == "ExampleScores(2 examples, 1 all right)"
     assert "true positives" in page(two).text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -295,3 +296,45 @@ def test_a_type_may_have_the_name_of_a_column(kind: str) -> None:
     contradictory = sqlrl.parse_mln(declared + "Bond(x, y) => Hot(y).\nBond(x, y) => !Hot(x).", query=("Hot",))
     with pytest.raises(InfeasibleError, match=r'!Hot\("c2"\)'):
         db.predict(contradictory)
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        ("1 Friends(x, y) ^ Smokes(x) => Smokes(y)", "Friends(Anna, Bob) ^ Smokes(Anna) => [Smokes(Bob)]"),
+        ("1 !Friends(x, y) v !Smokes(x) v Smokes(y)", "!Friends(Anna, Bob) v !Smokes(Anna) v [Smokes(Bob)]"),
+        ("1 FORALL x (Smokes(x) => Cancer(x))", "[Smokes(Bob)] => Cancer(Bob)"),
+        ("1 !Smokes(x) => Cancer(x) v Cancer(Anna)", "![Smokes(Bob)] => Cancer(Bob) v Cancer(Anna)"),
+        ("1 Smokes(x) => Cancer(x) ^ Smokes(Anna)", "[Smokes(Bob)] => Cancer(Bob)"),
+        (
+            "1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))",
+            "[Smokes(Bob)] => (EXIST y Friends(Bob, y) ^ Cancer(y))",
+        ),
+        ("1 Smokes(x) ^ x != y => Cancer(y)", "[Smokes(Bob)] ^ Bob != Chris => Cancer(Chris)"),
+        ("1 Smokes(x) ^ Cancer(x)", "Cancer(Bob) ^ [Smokes(Bob)]"),
+    ],
+)
+def test_ground_clauses_read_as_their_rules(friends: sqlrl.Database, rule: str, shown: str) -> None:
+    prediction = friends.predict(sqlrl.parse_mln(HEADER + rule, query=("Smokes", "Cancer")))
+    reasons = prediction.why("Smokes(Bob)", neutral=True)
+    assert shown in reasons.shown()["ground_clause"]
+    assert shown in repr(reasons)
+    assert len(reasons.shown()) == len(reasons.table)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "a\u202eb", "tab\tand\rback", "bell\x07", "\x9b2J", "two\nlines"])
+def test_no_constant_acts_on_a_terminal(name: str, tmp_path: Path) -> None:
+    db = sqlrl.connect()
+    db.load("Friends", [(name, "Bob"), ("Bob", name)], types=("person", "person"))
+    model = sqlrl.parse_mln(HEADER + "1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=["Smokes"])
+    prediction = db.predict(model)
+    atom = 'Smokes("' + name.replace("\n", "\\n") + '")'
+    reasons = prediction.why(atom)
+    with pytest.raises(InputError) as refused:
+        prediction.why(atom.replace("Smokes", "Smoke"))
+    learned = sqlrl.parse_mln("Smokes(person)\n1 " + atom, query=["Smokes"])
+    exported = db.export(model, tmp_path / "n.wcnf")
+    shown = (reasons, prediction, learned, prediction.table("Smokes", every=True), db.explain(model)[0], exported)
+    for text in (*map(repr, shown), str(refused.value), str(db.explain(learned)[0]), reasons._repr_html_()):
+        assert all(line.isprintable() for line in text.split("\n"))
+        assert name not in text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+from contextlib import redirect_stdout
 from decimal import Decimal
 from html.parser import HTMLParser
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -160,3 +162,34 @@ def test_widths_never_grow_and_fit_if_they_can(wanted: list[int], available: int
     assert sum(widths) <= max(available, sum(min(w, 8) for w in wanted))
     if sum(wanted) <= available:
         assert widths == wanted
+
+
+@pytest.mark.parametrize("cell", ["x" * 300, "世" * 90, "a " * 100 + "b", "\n" * 50])
+def test_nothing_is_cut_where_nobody_looks_at_a_terminal(
+    cell: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    table = Table(pa.table({"a": [cell], "b": [cell]}))
+    with (tmp_path / "out.txt").open("w", encoding="utf-8") as file, redirect_stdout(file):
+        print(table)
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8").count(visible(cell)) == 2
+    cells = Cells()
+    cells.feed(table._repr_html_())
+    assert cells.cells[2:] == [visible(cell)] * 2
+
+
+def test_on_a_terminal_tables_fit_and_whole_ones_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    data = pa.table({"clause": ["P(x) ^ " * 40 + "Q(x)"], "weight": [1.25]})
+    with redirect_stdout(Screen()):
+        assert "…" in repr(Table(data))
+        assert data["clause"][0].as_py() in repr(Table(data, whole=True))
+    shown = rendered(Table(data, whole=True))
+    assert shown.count("P(x)") == 40
+    assert "1.25" in shown
+    assert max(map(width, shown.split("\n"))) <= 120
+    assert "…" in rendered(Table(data))
