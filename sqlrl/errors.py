@@ -61,6 +61,8 @@ class ParseError(InputError):
     path : str, optional
         The file, or a name for the text.
 
+    The message shows no more than a window of a long line, and the ends of a long problem; the attributes hold all of them.
+
     Examples
     --------
     >>> print(ParseError("expected ')'", text="P(x", line=3, column=4, path="a.mln"))
@@ -71,11 +73,37 @@ class ParseError(InputError):
 
     def __init__(self, problem: str, *, text: str = "", line: int = 0, column: int = 0, path: str = "<text>") -> None:
         self.problem, self.text, self.line, self.column, self.path = problem, text, line, column, path
-        message = f"{path}:{line}:{column}: {problem}" if line else f"{path}: {problem}"
+        said = both_ends(problem)
+        message = f"{path}:{line}:{column}: {said}" if line else f"{path}: {said}"
         if text:
-            caret = "".join("\t" if c == "\t" else " " for c in text[: max(column - 1, 0)])
-            message += f"\n  {text}\n  {caret}^"
+            shown, place = _window(text, max(column - 1, 0))
+            caret = "".join("\t" if c == "\t" else " " for c in shown[:place])
+            message += f"\n  {shown}\n  {caret}^"
         super().__init__(message)
+
+
+_AROUND = 120
+"""Characters of a line that a message shows on each side of a place."""
+
+
+def _window(text: str, place: int) -> tuple[str, int]:
+    """Return what a message shows of a line, and where the place is in that."""
+    if len(text) <= 4 * _AROUND:
+        return text, place
+    start, end = max(place - _AROUND, 0), place + _AROUND
+    before, after = "... " if start else "", " ..." if end < len(text) else ""
+    return f"{before}{text[start:end]}{after}", place - start + len(before)
+
+
+def both_ends(text: str, most: int = 2000) -> str:
+    """Return a text, of one that is long its beginning, which says what is wrong, and its end, which says the remedy.
+
+    Examples
+    --------
+    >>> both_ends("an unknown predicate: declare it", 20)
+    'an unknown ... declare it'
+    """
+    return text if len(text) <= most else f"{text[: most // 2].rstrip()} ... {text[-(most // 2) :].lstrip()}"
 
 
 class ModelError(InputError):

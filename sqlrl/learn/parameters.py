@@ -21,8 +21,9 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, get_args, get_orig
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, both_ends
 from sqlrl.logic.lexer import nearest
+from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
 from sqlrl.wording import counted, shortened
 
 # ---- what a declaration says -------------------------------------------------------------------------
@@ -349,6 +350,8 @@ Estimators = Mapping[str, type]
 _WORD = re.compile(r"[^\W\d][\w+-]*")
 _NUMBER = re.compile(r"[+-]?(?:inf\b|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)")
 _TEXT = re.compile(r"'(?:[^']|'')*'")
+_SHOWN = 200
+"""Characters of a text of values that a message shows."""
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
@@ -432,14 +435,25 @@ class _Reader:
 
     def __init__(self, text: str, estimators: Estimators) -> None:
         self.text, self.estimators, self.at = text, estimators, 0
+        self._depth = 0
 
     def value(self) -> Any:
-        """Read a value."""
+        """Read a value, not nested too deeply for the recursion here."""
+        if self._depth > DEEPEST:
+            raise self.error(f"brackets nest more than {DEEPEST} deep")
+        self._depth += 1
+        value = self._value()
+        self._depth -= 1
+        return value
+
+    def _value(self) -> Any:
         if self.take("["):
             return self.items("]", self.value)
         if quoted := self.match(_TEXT):
             return quoted[1:-1].replace("''", "'")
         if number := self.match(_NUMBER):
+            if len(number) > LONGEST_INTEGER:
+                raise self.error(f"a number has more than {LONGEST_INTEGER} digits")
             return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
         word = self.match(_WORD)
         if word is None:
@@ -493,15 +507,15 @@ class _Reader:
 
     def take(self, sign: str) -> bool:
         """Go past a sign, if it comes next."""
-        there = self.rest().startswith(sign)
+        start = self._start()
+        there = self.text.startswith(sign, start)
         if there:
-            self.at = self.text.index(sign, self.at) + len(sign)
+            self.at = start + len(sign)
         return there
 
     def match(self, pattern: re.Pattern[str]) -> str | None:
         """Go past what matches, if it comes next, and return it."""
-        start = len(self.text) - len(self.rest())
-        found = pattern.match(self.text, start)
+        found = pattern.match(self.text, self._start())
         if found is None:
             return None
         self.at = found.end()
@@ -509,12 +523,21 @@ class _Reader:
 
     def rest(self) -> str:
         """Return what is left to read."""
-        return self.text[self.at :].lstrip()
+        return self.text[self._start() :]
+
+    def _start(self) -> int:
+        """Return where what is left to read starts."""
+        start = self.at
+        while start < len(self.text) and self.text[start].isspace():
+            start += 1
+        return start
 
     def error(self, what: str) -> InputError:
         """Return an error at the place that was reached."""
         before = self.text[: self.at].rstrip()
-        return InputError(f"{self.text}: {what}" + (f" after {before!r}" if before else ""))
+        before = before if len(before) <= _SHOWN else f"...{before[-_SHOWN:]}"
+        shown = self.text if len(self.text) <= _SHOWN else shortened(self.text, _SHOWN)
+        return InputError(both_ends(f"{shown}: {what}") + (f" after {before!r}" if before else ""))
 
 
 def unknown_parameter(kind: type, name: str, known: Iterable[str] | None = None) -> InputError:

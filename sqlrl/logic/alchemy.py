@@ -18,6 +18,7 @@ from fractions import Fraction
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.logic.boolean import Node, Signed, Witness, conjuncts, prenex
 from sqlrl.logic.expansions import fill
+from sqlrl.logic.limits import LARGEST_FORM
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import normalise
 from sqlrl.logic.printer import format_formula, placed
@@ -86,6 +87,8 @@ def features(formula: Formula, hard: bool, model: Model, open_predicates: frozen
             groups.append(((units[0],), False))
         elif units:
             groups.append((tuple(u.negated() for u in units), True))
+    if len(groups) > LARGEST_FORM:
+        raise ModelError(f"the formula expands to more than {LARGEST_FORM} clauses: split it into smaller ones")
     found = []
     for clause, negated in groups:
         emitter = Emitter(normal, open_predicates)

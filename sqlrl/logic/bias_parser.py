@@ -11,7 +11,8 @@ from typing import Literal, cast
 from sqlrl.errors import BiasWarning, ParseError, warn
 from sqlrl.logic.bias import KINDS, Bias, Mode, Place, Setting
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text, nearest, read_text
-from sqlrl.logic.prolog import LONGEST_NUMBER, PrologParser
+from sqlrl.logic.limits import LONGEST_NUMBER
+from sqlrl.logic.prolog import PrologParser
 from sqlrl.wording import counted
 
 EVALUATIONS = ("coverage", "compression", "accuracy", "laplace", "mestimate", "auto_m")
@@ -180,6 +181,8 @@ class _BiasParser(PrologParser):
         self._heads: list[_Declared] = []
         self._bodies: list[_Declared] = []
         self._either: list[_Declared] = []
+        # By the list of a mode, its predicate and its places.
+        self._modes: dict[tuple[int, str, tuple[Place, ...]], Mode] = {}
         self._determinations: list[tuple[_Indicator, _Indicator]] = []
         self._settings: dict[str, tuple[Setting, Token]] = {}
 
@@ -187,8 +190,8 @@ class _BiasParser(PrologParser):
         """Read all directives and put those of the target together."""
         while self.token.kind != END:
             self._directive()
+        heads = {head.name for head, _ in self._determinations}
         for declared in self._either:
-            heads = {head.name for head, _ in self._determinations}
             (self._heads if declared.mode.predicate in heads else self._bodies).append(declared)
         self._check_arities()
         head = self._head(target)
@@ -251,11 +254,12 @@ class _BiasParser(PrologParser):
                 places.append(self._place())
             self.expect(")", " or ','")
         mode = Mode(name.text, tuple(places), recall, self.source.line(name))
-        same = next((d for d in into if (d.mode.predicate, d.mode.places) == (mode.predicate, mode.places)), None)
-        if same is None:
+        key = (id(into), mode.predicate, mode.places)
+        same = self._modes.setdefault(key, mode)
+        if same is mode:
             into.append(_Declared(mode, name))
-        elif same.mode != mode:
-            raise self.fault(f"line {same.mode.line} has this mode with another recall: expected one of the two", name)
+        elif same != mode:
+            raise self.fault(f"line {same.line} has this mode with another recall: expected one of the two", name)
 
     def _recall(self) -> int | None:
         if self.accept("*"):
@@ -265,10 +269,10 @@ class _BiasParser(PrologParser):
         if self.token.kind != NUMBER or not self.token.text.isdecimal():
             raise self.unexpected("the recall, an integer of 1 or more or '*'")
         text = minus + self.take().text
-        if int(text) < 1:
-            raise self.fault(f"the recall is {int(text)}: expected 1 or more, or '*' for no limit", start)
         if len(text) > LONGEST_NUMBER:
             raise self.fault(f"the recall is too large: expected at most {LONGEST_NUMBER} digits, or '*'", start)
+        if int(text) < 1:
+            raise self.fault(f"the recall is {int(text)}: expected 1 or more, or '*' for no limit", start)
         return int(text)
 
     def _place(self) -> Place:

@@ -7,14 +7,14 @@ conjunctions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sqlrl.errors import ModelError
+from sqlrl.logic.limits import LARGEST_FORM, MOST_ATOMS
 from sqlrl.logic.terms import EqualityLiteral, Literal, Term, Variable
-
-LARGEST_FORM = 2000
-"""How many conjunctions (or clauses) a formula may expand to."""
 
 SIFTED_ATOMS = 14
 """Up to how many atoms the order of the diagram is improved by moving each of them to every place."""
@@ -133,13 +133,23 @@ def disjuncts(node: Node) -> tuple[tuple[Signed, ...], ...]:
             return tuple(_absorb(conjunction for part in parts for conjunction in disjuncts(part)))
         case All(parts):
             found: list[tuple[Signed, ...]] = [()]
-            for part in parts:
-                right = disjuncts(part)
-                if len(found) * len(right) > LARGEST_FORM:
-                    raise ModelError(f"the formula expands to more than {LARGEST_FORM} conjunctions: split it")
-                joined = (conjoin((*a, *b)) for a in found for b in right)
-                found = _absorb(_signs(x) for x in joined if x != FALSE)
+            # Literals in a row are joined at once, since each step copies what was joined before.
+            for plain, grouped in groupby(parts, lambda part: isinstance(part, Signed)):
+                row = tuple(grouped)
+                found = _joined(found, [(_signs(All(row)),)] if plain else map(disjuncts, row))
             return tuple(found)
+
+
+def _joined(
+    found: list[tuple[Signed, ...]], others: Iterable[tuple[tuple[Signed, ...], ...]]
+) -> list[tuple[Signed, ...]]:
+    """Return the disjunctive normal form of the conjunction of one and others."""
+    for right in others:
+        if len(found) * len(right) > LARGEST_FORM:
+            raise ModelError(f"the formula expands to more than {LARGEST_FORM} conjunctions: split it")
+        joined = (conjoin((*a, *b)) for a in found for b in right)
+        found = _absorb(_signs(x) for x in joined if x != FALSE)
+    return found
 
 
 def prenex(clause: tuple[Signed, ...]) -> tuple[Signed, ...]:
@@ -166,8 +176,17 @@ def _signs(node: Node) -> tuple[Signed, ...]:
 
 
 def _absorb(conjunctions: Iterable[tuple[Signed, ...]]) -> list[tuple[Signed, ...]]:
-    unique = list({frozenset(c): c for c in conjunctions}.items())
-    return [c for key, c in unique if not any(other < key for other, _ in unique)]
+    unique = {frozenset(c): c for c in conjunctions}
+    if frozenset() in unique:
+        return [()]
+    # One that absorbs another is found by the literal of it that the fewest conjunctions have.
+    often = Counter(signed for key in unique for signed in key)
+    having: dict[Signed, list[frozenset[Signed]]] = {}
+    for key in unique:
+        having.setdefault(min(key, key=often.__getitem__), []).append(key)
+    return [
+        c for key, c in unique.items() if not any(other < key for signed in key for other in having.get(signed, ()))
+    ]
 
 
 def size_of(node: Node) -> int:
@@ -331,11 +350,17 @@ def disjoint(
     if there would be more than `LARGEST_FORM` conjunctions.
     """
     atoms = atoms_of(node)
-    if not values[0] and isinstance(node, Any) and node.parts:
+    case = isinstance(node, All)
+    if isinstance(node, All | Any) and node.parts and (case in values if case else not values[0]):
         plain = [part for part in node.parts if isinstance(part, Signed) and not isinstance(part.atom, Witness)]
         if len(plain) == len(node.parts) == len(atoms):
-            # A clause is false in one case: a diagram would say the same.
-            return False, (tuple(part.negated() for part in plain),)
+            # A clause is false in one case, and a conjunction true in one: a diagram would say the same.
+            return case, (tuple(part if case else part.negated() for part in plain),)
+    if len(atoms) > MOST_ATOMS:
+        raise ModelError(
+            f"the formula has {len(atoms)} different atoms, and its cases can be told apart for up to {MOST_ATOMS}: split it into smaller "
+            "ones; a hard conjunction is one hard rule for each part"
+        )
     place = {atom: i for i, atom in enumerate(atoms)}
 
     def cost(order: tuple[Signed, ...]) -> tuple[tuple[int, int, int], bool, tuple[Path, ...]]:

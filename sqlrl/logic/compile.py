@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sqlrl.errors import ModelError
 from sqlrl.logic import alchemy
 from sqlrl.logic.boolean import Node, Path, Signed, Witness, conjuncts, disjoint, prenex
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import Division, Normal, normalise
+from sqlrl.logic.printer import format_formula
 from sqlrl.logic.signs import split_signs
 from sqlrl.logic.terms import Clause, Feature
 from sqlrl.logic.witnesses import Emitter, needs_helper
+from sqlrl.wording import shortened
 
 
 def compile_rule(
@@ -45,9 +48,15 @@ def compile_rule(
     False | H(x) v !S(x) | !H(x) v S(x)
     """
     formulas = split_signs(rule.formula)
-    if model.semantics == "alchemy":
-        return tuple(f for formula in formulas for f in alchemy.features(formula, rule.hard, model, open_predicates))
-    return tuple(_compile(normalise(formula, model, division), rule.hard, open_predicates) for formula in formulas)
+    try:
+        if model.semantics == "alchemy":
+            return tuple(f for each in formulas for f in alchemy.features(each, rule.hard, model, open_predicates))
+        return tuple(_compile(normalise(each, model, division), rule.hard, open_predicates) for each in formulas)
+    except ModelError as error:
+        if not rule.line:
+            raise
+        # Of its text a rule knows the line.
+        raise ModelError(f"{rule.path}:{rule.line}: {error}\n  {shortened(format_formula(rule.formula))}") from error
 
 
 def _compile(normal: Normal, hard: bool, open_predicates: frozenset[str]) -> Feature:

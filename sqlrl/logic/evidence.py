@@ -32,7 +32,7 @@ _PLAIN = re.compile(
     r"\([ \t]*((?:[^\W\d]\w*|-?\d+)(?:[ \t]*,[ \t]*(?:[^\W\d]\w*|-?\d+))*)[ \t]*\)[ \t]*\r?\Z"
 )
 _DOMAIN = re.compile(r"[ \t]*[^\W\d]\w*[ \t]*=[ \t]*\{")
-_COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|//[^\n]*|/\*(?s:.*?)\*/')
+_COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+"|//[^\n]*|/\*(?s:.*?)\*/')
 
 
 class EvidenceAtom(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.formulas import parse_formula
+from sqlrl.logic.json_text import parse_json
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
@@ -101,11 +102,7 @@ def parse_model(text: str, *, path: str = "<text>", trusted: bool = True) -> Mod
 
 
 def _read_json(text: str, path: str) -> Model:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        line = text.split("\n")[error.lineno - 1]
-        raise ParseError(error.msg, text=line, line=error.lineno, column=error.colno, path=path) from error
+    value = parse_json(text, path=path)
     # JSON writes characters as halves, each of which may be alone.
     check_characters(json.dumps(value, ensure_ascii=False), path)
     return model_from_json(value, path=path)

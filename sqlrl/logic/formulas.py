@@ -6,11 +6,13 @@ a quantifier reaches as far to the right as it can. A line may end after an oper
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Cursor, Source, Token, nearest, tokenize
+from sqlrl.logic.limits import DEEPEST
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import (
     And,
@@ -52,9 +54,6 @@ _WORDS = {
 
 _COMPARISONS = ("<", ">", "<=", ">=", "<>")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
-
-DEEPEST = 60
-"""How deeply parentheses, negations and quantifiers may nest."""
 
 Rename = Callable[[str], str]
 Binding = tuple[str, int]
@@ -98,6 +97,8 @@ class FormulaParser(Cursor):
         self._open: list[Token] = []
         self._scopes: list[dict[str, int]] = []
         self._bindings = self._depth = 0
+        # How deep the formula that was read last is.
+        self._height = 0
 
     # ---- tokens ---------------------------------------------------------------------------------------------
 
@@ -151,13 +152,16 @@ class FormulaParser(Cursor):
         """Read a formula of operators that bind at least as tightly as `least`."""
         left = self._operand()
         while (operator := self._operator()) is not None and _PRECEDENCE[operator] >= least:
-            parts = [left]
+            parts, height, first = [left], self._height, self.token
             while self._operator() == operator:
                 self.take()
                 self.skip_lines()
                 parts.append(self.formula(_PRECEDENCE[operator] + 1))
+                height = max(height, self._height)
                 if operator in ("=>", "<=>"):
                     break
+            # Operators in a row nest to the left.
+            self._rise(height, first)
             if operator in ("=>", "<=>"):
                 left = (Implies if operator == "=>" else Iff)(parts[0], parts[1])
             else:
@@ -182,13 +186,25 @@ class FormulaParser(Cursor):
             problem = f"{what} are not supported; {remedy} instead"
         return self.source.error(UnsupportedError, problem, token or self.token)
 
+    def _rise(self, height: int, where: Token) -> None:
+        """Note that the formula that was read last is one level deeper than its parts; an error if that is too deep."""
+        if height >= DEEPEST:
+            problem = f"the formula is nested more than {DEEPEST} deep (operators in a row count): write several rules"
+            raise self.source.error(ParseError, problem, where)
+        self._height = height + 1
+
     def _operand(self) -> Formula:
         """Read what stands between operators, not nested too deeply for the recursion here and in later stages."""
+        start = self.token
         if self._depth >= DEEPEST:
-            raise self.source.error(ParseError, f"the formula is nested more than {DEEPEST} deep", self.token)
+            problem = f"the formula is nested more than {DEEPEST} deep: write several rules"
+            raise self.source.error(ParseError, problem, start)
         self._depth += 1
+        self._height = 0
         operand = self._read_operand()
         self._depth -= 1
+        if isinstance(operand, Not | ForAll | Exist):
+            self._rise(self._height, start)
         return operand
 
     def _read_operand(self) -> Formula:
@@ -391,21 +407,26 @@ class _Types:
 
     def equalities(self, pairs: list[tuple[TermMention, TermMention]]) -> None:
         """Carry types across `=` until nothing changes, and require them to agree."""
-        waiting = list(pairs)
+        beside: dict[Binding, list[int]] = {}
+        for i, pair in enumerate(pairs):
+            for mention in pair:
+                if mention.binding is not None:
+                    beside.setdefault(mention.binding, []).append(i)
+        # Those of a variable are looked at once its type is known.
+        waiting = deque(i for binding in self.of for i in beside.pop(binding, ()))
         while waiting:
-            still: list[tuple[TermMention, TermMention]] = []
-            for left, right in waiting:
-                kind = self._type(left) or self._type(right)
-                if kind:
-                    self.see(left, kind)
-                    self.see(right, kind)
-                elif left.binding or right.binding:
-                    still.append((left, right))
-            if len(still) == len(waiting):
-                mention = next(m for m in still[0] if m.binding)
+            left, right = pairs[waiting.popleft()]
+            kind = self._type(left) or self._type(right)
+            if kind is None:
+                continue
+            for mention in (left, right):
+                self.see(mention, kind)
+                if mention.binding is not None:
+                    waiting += beside.pop(mention.binding, ())
+        for mention in (m for pair in pairs for m in pair):
+            if mention.binding is not None and mention.binding not in self.of:
                 problem = f"the type of {mention.term} cannot be inferred: it occurs only in '=' and '!='"
                 raise self.source.error(ModelError, problem, mention.token)
-            waiting = still
 
     def _type(self, mention: TermMention) -> str | None:
         if isinstance(mention.term, Constant) or mention.binding is None:

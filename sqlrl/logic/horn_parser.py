@@ -88,6 +88,7 @@ class _HornParser(PrologParser):
         self._convention = convention
         self._arities: dict[str, tuple[int, Token]] = {}
         self._names: dict[str, str] = {}
+        self._plain: set[str] = set()
         self._anonymous = self._bare = 0
 
     def read(self) -> Definitions:
@@ -101,7 +102,7 @@ class _HornParser(PrologParser):
 
     def _rule(self) -> HornRule:
         start = self.token
-        self._names, self._anonymous, self._bare = {}, 0, 0
+        self._names, self._plain, self._anonymous, self._bare = {}, set(), 0, 0
         head, body = self._atom(), _Body()
         if self.accept(":-"):
             self._literal(body)
@@ -208,9 +209,10 @@ class _HornParser(PrologParser):
         """Return the name of a variable in the project's convention, another one for each of the rule's."""
         if name not in self._names:
             plain = name[0].lower() + name[1:]
-            while plain in self._names.values():
+            while plain in self._plain:
                 plain += "_"
             self._names[name] = plain
+            self._plain.add(plain)
         return self._names[name]
 
     def _check_convention(self, body: _Body, start: Token) -> None:
@@ -261,16 +263,25 @@ def _is_anonymous(term: Term) -> bool:
 def _merged(body: _Body, source: Source) -> dict[Term, Term]:
     """Return what stands for each variable of the equalities: a constant, or the variable that stands first."""
     same: dict[Term, Term] = {}
+
+    def found(term: Term) -> Term:
+        """Return what stands for a term so far; the way to it is short the next time."""
+        passed = []
+        while term in same:
+            passed.append(term)
+            term = same[term]
+        same.update(dict.fromkeys(passed, term))
+        return term
+
     for left, right, sign in body.equal:
-        one, other = same.get(left, left), same.get(right, right)
-        if isinstance(one, Constant) and isinstance(other, Constant):
-            if one != other:
-                raise source.error(ModelError, "this comparison never holds: two constants differ", sign)
+        one, other = found(left), found(right)
+        if one == other:
             continue
+        if isinstance(one, Constant) and isinstance(other, Constant):
+            raise source.error(ModelError, "this comparison never holds: two constants differ", sign)
         gone, stays = (one, other) if isinstance(other, Constant) else (other, one)
-        same = {term: stays if found == gone else found for term, found in same.items()}
         same[gone] = stays
-    return same
+    return {term: found(term) for term in list(same)}
 
 
 def _check_safe(rule: HornRule, unequal: Mapping[tuple[Term, Term], Token]) -> None:

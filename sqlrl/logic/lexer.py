@@ -24,7 +24,7 @@ _TOKEN = re.compile(
       | (?P<newline>\n)
       | (?P<comment>//[^\n]*|/\*(?s:.*?)\*/)
       | (?P<open_comment>/\*)
-      | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
+      | (?P<string>"(?:[^"\\\n]++|\\[^\n])*+")
       | (?P<open_string>")
       | (?P<dots>\.\.\.)
       | (?P<number>-?(?:\d+\.(?=[eE][+-]?\d)|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
@@ -36,6 +36,8 @@ _TOKEN = re.compile(
 
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(.)")
+_LONGEST_LIKENED = 200
+"""Characters of a name that is quoted whole, and with which others are compared, which takes time that grows with their square."""
 E = TypeVar("E", bound=InputError)
 
 
@@ -106,7 +108,8 @@ class Token:
             return "the end of the line"
         if self.kind == END:
             return "the end of the text"
-        return f"the string {self.text!r}" if self.kind == STRING else f"'{self.text}'"
+        text = self.text if len(self.text) <= _LONGEST_LIKENED else shortened(self.text)
+        return f"the string {text!r}" if self.kind == STRING else f"'{text}'"
 
 
 class Source:
@@ -226,6 +229,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("Smoke", ["Smokes", "Cancer"])
     "; did you mean 'Smokes'?"
     """
+    if len(name) > _LONGEST_LIKENED:
+        return ""
     lowered: dict[str, str] = {}
     for candidate in known:
         lowered.setdefault(candidate.casefold(), candidate)

@@ -24,6 +24,7 @@ from typing import Any
 from sqlrl.errors import ModelError, ParseError, SqlrlError, UnsupportedError
 from sqlrl.logic.expansions import fill, rename_variables
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check, parse_formula
+from sqlrl.logic.json_text import parse_json
 from sqlrl.logic.lexer import (
     END,
     NAME,
@@ -39,6 +40,7 @@ from sqlrl.logic.lexer import (
     signed_number,
     tokenize,
 )
+from sqlrl.logic.limits import DEEPEST_INCLUDE, LARGEST_RANGE, LONGEST_INTEGER
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import (
@@ -56,11 +58,11 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
+from sqlrl.wording import shortened
 
 _HEADER = re.compile(r"\ufeff?// sqlrl (\{[^\n]*\})\r?\n")
 
 SEMANTICS = ("exact", "alchemy")
-LARGEST_RANGE = 10_000_000
 _NOT_FINITE = re.compile(r"(inf|infinity|nan)\Z", re.IGNORECASE)
 
 
@@ -140,13 +142,15 @@ def _read_header(source: Source) -> dict[str, Any]:
     """
     text, path = source.text, source.path
     header = _HEADER.match(text)
+    found: dict[str, Any] = {}
     try:
-        found: dict[str, Any] = json.loads(header[1]) if header else {}
-    except json.JSONDecodeError as error:
+        # With blanks in place of the mark, so that places are those of the line.
+        found = parse_json(" " * header.start(1) + header[1], path=path, quotable=False) if header else {}
+    except ParseError as error:
         line = text.split("\n", 1)[0] if source.quotable else ""
-        column = len("// sqlrl ") + error.colno
+        problem = f"{error.problem}: mend the first line or remove it"
         raise ParseError(
-            f"{error.msg}: mend the first line or remove it", text=line, line=1, column=column, path=path
+            problem, text=line, line=1, column=error.column or header.start(1) + 1 if header else 1, path=path
         ) from error
     for key, fits in _FITS.items():
         if key in found and not fits(found[key]):
@@ -204,14 +208,21 @@ class Program:
     not `trusted` includes files below the folder of its first one alone, and none if that is no file.
     """
 
-    def __init__(self, constants: Mapping[str, str], fold_case: bool, *, trusted: bool = True) -> None:
+    def __init__(
+        self, constants: Mapping[str, str], fold_case: bool, *, trusted: bool = True, largest_range: int = LARGEST_RANGE
+    ) -> None:
         self.predicates: dict[str, Predicate] = {}
         self.types: dict[str, tuple[str, ...]] = {}
+        self.declared_types: set[str] = set()
         self.rules: list[Rule] = []
         self.scoping = ScopingRules()
         self._pending: list[tuple[Source, Mentions]] = []
         self._constants, self._fold = constants, fold_case
         self._reading: list[Path] = []
+        self._read: set[Path] = set()
+        self.largest_range = largest_range
+        # How many constants ranges have given types so far.
+        self.in_ranges = 0
         self._trusted = trusted
         self._folder: Path | None = None
         self.headers: list[tuple[str, Mapping[str, Any]]] = []
@@ -228,12 +239,13 @@ class Program:
         if path is not None:
             self._folder = self._folder or path.parent.resolve()
             self._reading.append(path.resolve())
+            self._read.add(path.resolve())
         _Statements(self, source, path).read()
         if path is not None:
             self._reading.pop()
 
     def include(self, source: Source, where: Token, path: Path | None) -> None:
-        """Read the file that an `#include` names."""
+        """Read the file that an `#include` names, unless it was read before: its rules count once."""
         name = where.text
         if name.endswith(".cpp"):
             raise source.error(UnsupportedError, "linked-in functions (a .cpp include) are not supported", where)
@@ -252,6 +264,11 @@ class Program:
             raise source.error(ParseError, f"the included file does not exist: {target}", where)
         if target.resolve() in self._reading:
             raise source.error(ParseError, f"the include leads back to {target}, which is being read", where)
+        if target.resolve() in self._read:
+            return
+        if len(self._reading) >= DEEPEST_INCLUDE:
+            problem = f"more than {DEEPEST_INCLUDE} files include each other in a row: include them from one file"
+            raise source.error(ParseError, problem, where)
         # Any file may be named, also by a link: what is wrong with it is told without its lines if it is no model.
         quotable = source.quotable and target.resolve().suffix.lower() == ".mln"
         self.read(Source(read_text(target), str(target), quotable=quotable), target)
@@ -367,12 +384,21 @@ class _Statements(FormulaParser):
     def _range(self, dots: Token, found: list[str]) -> list[str]:
         self.accept(",")
         last = self.take()
-        if last.kind != NUMBER or not last.text.lstrip("-").isdigit() or not found or not _integer(found[-1]):
-            raise self.source.error(ParseError, "expected integers around '...', as in {1, ..., 10}", dots)
+        if last.kind != NUMBER or not _integer(last.text) or not found or not _integer(found[-1]):
+            problem = f"expected integers around '...', as in {{1, ..., 10}}, of up to {LONGEST_INTEGER} digits"
+            raise self.source.error(ParseError, problem, dots)
         first, end = int(found[-1]), int(last.text)
-        if end < first or end - first > LARGEST_RANGE:
-            problem = f"the range from {first} to {end} is empty" if end < first else "the range is too large"
-            raise self.source.error(ModelError, f"{problem}: expected at most {LARGEST_RANGE} integers, rising", last)
+        most = self.program.largest_range
+        self.program.in_ranges += max(end - first, 0)
+        if end < first or self.program.in_ranges >= most:
+            if end < first:
+                problem = f"the range from {shortened(str(first))} to {shortened(str(end))} is empty: write the smaller number first"
+            else:
+                problem = (
+                    f"the ranges are too large: expected at most {most:,} integers in all of them; who needs more reads the model with a "
+                    "greater largest_range="
+                )
+            raise self.source.error(ModelError, problem, last)
         return [str(i) for i in range(first + 1, end + 1)]
 
     def _declares(self) -> bool:
@@ -395,8 +421,8 @@ class _Statements(FormulaParser):
             if any(kind[0].isupper() for kind in names):
                 return (closed or not name.text[0].isupper()) and name.text not in self._declared_in_lower_case
             return True
-        types = {t for p in self.program.predicates.values() for t in p.types} | self.program.types.keys()
-        return block or named or (bool(names) and types.issuperset(names))
+        known = self.program.declared_types
+        return block or named or (bool(names) and all(kind in known or kind in self.program.types for kind in names))
 
     @cached_property
     def _declared_in_lower_case(self) -> frozenset[str]:
@@ -452,6 +478,7 @@ class _Statements(FormulaParser):
             self.take()
         predicate = Predicate(name.text, tuple(arguments), closed)
         known = self.program.predicates.setdefault(name.text, predicate)
+        self.program.declared_types.update(predicate.types)
         if known != predicate:
             problem = f"{name.text} is declared again as {predicate}, but was declared as {known}"
             raise self.source.error(ModelError, problem, name)
@@ -540,7 +567,7 @@ class _Statements(FormulaParser):
 
 
 def _integer(text: str) -> bool:
-    return text.lstrip("-").isdigit()
+    return len(text) <= LONGEST_INTEGER and text.removeprefix("-").isdecimal()
 
 
 # ---- templates of a saved file: which of its rules are the clauses of which template -----------------
@@ -613,6 +640,7 @@ def parse_mln(
     learned: bool = False,
     strict: bool = False,
     trusted: bool = True,
+    largest_range: int = LARGEST_RANGE,
 ) -> Model:
     r"""Parse an `.mln` program.
 
@@ -638,6 +666,8 @@ def parse_mln(
         type; one that looks like another of the data is a warning.
     trusted : bool
         False for a model that a stranger may have written: it includes no files but those below its folder, and a text none at all.
+    largest_range : int
+        How many constants the ranges of the program, as `{1, ..., 10}`, may have, all together.
 
     Returns
     -------
@@ -671,6 +701,7 @@ def parse_mln(
         fold_case=fold_case,
         learned=learned,
         trusted=trusted,
+        largest_range=largest_range,
     )
     return replace(model, strict=strict)
 
@@ -685,13 +716,14 @@ def read_mln(
     learned: bool = False,
     strict: bool = False,
     trusted: bool = True,
+    largest_range: int = LARGEST_RANGE,
 ) -> Model:
-    r"""Read an `.mln` file; `#include "other.mln"` is resolved relative to the file that says so.
+    r"""Read an `.mln` file; `#include "other.mln"` is resolved relative to the file that says so, and each file is read once.
 
     Parameters
     ----------
     path : str or Path
-    query, constants, fold_case, semantics, learned, strict, trusted
+    query, constants, fold_case, semantics, learned, strict, trusted, largest_range
         As in `parse_mln`.
 
     Returns
@@ -714,7 +746,15 @@ def read_mln(
     """
     source = Source(read_text(path, parse="sqlrl.parse_mln"), str(path))
     model = _read(
-        source, Path(path), query, constants or {}, semantics, fold_case=fold_case, learned=learned, trusted=trusted
+        source,
+        Path(path),
+        query,
+        constants or {},
+        semantics,
+        fold_case=fold_case,
+        learned=learned,
+        trusted=trusted,
+        largest_range=largest_range,
     )
     return replace(model, strict=strict)
 
@@ -729,9 +769,10 @@ def _read(
     fold_case: bool,
     learned: bool,
     trusted: bool,
+    largest_range: int,
 ) -> Model:
     """Read a program, and what the first lines of saved ones say, also of those that it includes."""
-    program = Program(constants, fold_case, trusted=trusted)
+    program = Program(constants, fold_case, trusted=trusted, largest_range=largest_range)
     program.read(source, file)
     meaning, names = semantics, [query] if isinstance(query, str) else list(query)
     for path, header in program.headers:

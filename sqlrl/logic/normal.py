@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from sqlrl.errors import ModelError
 from sqlrl.logic.boolean import (
     FALSE,
-    LARGEST_FORM,
     TRUE,
     Node,
     Signed,
@@ -26,6 +25,7 @@ from sqlrl.logic.boolean import (
     variables_of,
 )
 from sqlrl.logic.lexer import nearest
+from sqlrl.logic.limits import LARGEST_FORM
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of, parts_of, subformulas, terms_of, with_parts
@@ -61,14 +61,16 @@ class Apart:
         self.free = tuple(dict.fromkeys(_free(formula, frozenset())))
         self.bound: list[str] = []
         self._used = set(self.free)
+        self._numbers: dict[str, int] = {}
         plain = not self.plus and not any(isinstance(part, ForAll | Exist | BothSigns) for part in subformulas(formula))
         self.formula = formula if plain else self._rename(formula, {})
 
     def fresh(self, name: str) -> str:
         """Return a name like the given one that is not used yet."""
-        found, number = name, 2
+        found, number = name, self._numbers.get(name, 2)
         while found in self._used:
             found, number = f"{name}_{number}", number + 1
+        self._numbers[name] = number
         self._used.add(found)
         return found
 
@@ -104,10 +106,10 @@ class Types:
         self.found: dict[str, str] = {}
         self._equal: list[tuple[Term, Term]] = []
         self._see(apart.formula)
-        while sum(self._carry(left, right) for left, right in self._equal):
-            pass
+        self._carry()
+        named = {t.name for t in terms_of(apart.formula) if isinstance(t, Variable)}
         for name in apart.bound:
-            if not any(isinstance(t, Variable) and t.name == name for t in terms_of(apart.formula)):
+            if name not in named:
                 raise self._error(f"the quantified variable {name} occurs nowhere in its scope")
         for name in (*apart.free, *apart.bound):
             self.of(name)
@@ -141,12 +143,19 @@ class Types:
                 if isinstance(term, Variable):
                     self._set(term.name, kind)
 
-    def _carry(self, left: Term, right: Term) -> bool:
-        before = len(self.found)
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, Variable) and isinstance(other, Variable) and one.name in self.found:
-                self._set(other.name, self.found[one.name])
-        return len(self.found) > before
+    def _carry(self) -> None:
+        """Give the variables that are equal to one of a known type that type, and so on from these."""
+        beside: dict[str, list[str]] = {}
+        for left, right in self._equal:
+            if isinstance(left, Variable) and isinstance(right, Variable):
+                beside.setdefault(left.name, []).append(right.name)
+                beside.setdefault(right.name, []).append(left.name)
+        waiting = list(self.found)
+        while waiting:
+            name = waiting.pop()
+            for other in beside.pop(name, ()):
+                self._set(other, self.found[name])
+                waiting.append(other)
 
 
 def _free(formula: Formula, bound: frozenset[str]) -> Iterator[str]:
@@ -315,20 +324,26 @@ class _Normaliser:
 
     def _pieces(self, conjunction: tuple[Signed, ...], bound: set[str]) -> Iterator[Node]:
         """Split `EXIST bound (conjunction)` into what does not share quantified variables."""
-        waiting = [(signed, set(variables_of(signed)) & bound) for signed in conjunction]
-        while waiting:
-            first, reached = waiting.pop(0)
-            if not reached:
-                yield first
+        names = [set(variables_of(signed)) & bound for signed in conjunction]
+        having: dict[str, list[int]] = {}
+        for i, found in enumerate(names):
+            for name in found:
+                having.setdefault(name, []).append(i)
+        done: set[int] = set()
+        for i, signed in enumerate(conjunction):
+            if i in done:
                 continue
-            group, size = [(first, reached)], 0
-            while size < len(group):
-                size = len(group)
-                group += [w for w in waiting if w[1] & reached]
-                waiting = [w for w in waiting if not w[1] & reached]
-                reached = reached.union(*(names for _, names in group))
-            order = {id(signed): i for i, signed in enumerate(conjunction)}
-            yield self._witness(sorted((s for s, _ in group), key=lambda s: order[id(s)]), reached)
+            if not names[i]:
+                yield signed
+                continue
+            group, waiting, reached = {i}, [i], set[str]()
+            while waiting:
+                for name in names[waiting.pop()] - reached:
+                    reached.add(name)
+                    waiting += set(having[name]) - group
+                    group.update(having[name])
+            done |= group
+            yield self._witness([conjunction[j] for j in sorted(group)], reached)
 
     def _witness(self, parts: list[Signed], bound: set[str]) -> Node:
         """Make one witness; positive witnesses inside become part of it."""

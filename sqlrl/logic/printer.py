@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.expansions import expand
+from sqlrl.logic.limits import LARGEST_RANGE, LONGEST_INTEGER
 from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.subformulas import subformulas
 from sqlrl.logic.terms import (
@@ -134,7 +135,11 @@ def format_type(name: str, constants: tuple[str, ...]) -> str:
     """
     if not _IDENTIFIER.match(name):
         raise ModelError(f"the language cannot write the type name {name!r}: rename it")
-    if len(constants) > 3 and re.match(r"(0|-?[1-9][0-9]*)\Z", constants[0]):
+    if (
+        3 < len(constants) < LARGEST_RANGE
+        and re.match(r"(0|-?[1-9][0-9]*)\Z", constants[0])
+        and len(constants[0]) < LONGEST_INTEGER
+    ):
         first = int(constants[0])
         if constants == tuple(map(str, range(first, first + len(constants)))):
             return f"{name} = {{{first}, ..., {first + len(constants) - 1}}}"

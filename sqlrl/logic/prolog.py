@@ -8,14 +8,12 @@ from sqlrl.errors import ParseError
 from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Cursor, Source, Token, unescape
 
 STOP = "stop"
-LONGEST_NUMBER = 9
-"""Digits of an integer that counts something."""
 
 _TOKEN = re.compile(
     r"""(?P<space>[\s\u00a0\ufeff]+)
       | (?P<comment>%[^\n]*|/\*(?s:.*?)\*/)
       | (?P<open_comment>/\*)
-      | (?P<quoted>'(?:[^'\\\n]|''|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")
+      | (?P<quoted>'(?:[^'\\\n]++|''|\\[^\n])*+'|"(?:[^"\\\n]++|\\[^\n])*+")
       | (?P<open_quoted>['"])
       | (?P<stop>\.(?=[\s%]|\Z))
       | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)

@@ -277,6 +277,16 @@ def _orders(groups: Sequence[Sequence[ClauseLiteral]]) -> Iterator[list[ClauseLi
     certain = prod(factorial(len(alike)) for alike in plain) <= ORDERINGS_TRIED
     known: list[tuple[tuple[Literal, ...], Slots]] = [((), {})]
     for alike in filter(None, plain):
+        if len(alike) > BEGINNINGS_KEPT:
+            # Of so many no beginning of equal ones would go on: they stay as they were written.
+            order, slots = known[0]
+            numbers, sizes = dict(slots), Counter(parameter for parameter, _ in slots.values())
+            for term in (term for literal in alike for term in literal.terms if term not in numbers):
+                parameter = isinstance(term, Constant) or term.plus
+                numbers[term] = (parameter, sizes[parameter])
+                sizes[parameter] += 1
+            known = [((*order, *alike), numbers)]
+            continue
         most = ORDERINGS_TRIED if certain else max(1, BEGINNINGS_KEPT // len(alike))
         begun = [(order, tuple(alike), slots) for order, slots in known]
         for _ in alike:

@@ -65,12 +65,13 @@ class Emitter:
         }
         if promote:
             self._taken.update(n for literals in disjunctions for s in literals for n in variables_of(s))
-        return tuple(self._clause(literals, helped, promote) for literals in disjunctions)
+        known = {name for name, _ in self._normal.variables}
+        return tuple(self._clause(literals, helped, known if promote else None) for literals in disjunctions)
 
-    def _clause(self, literals: Sequence[Signed], helped: set[Witness], promote: bool) -> Clause:
+    def _clause(self, literals: Sequence[Signed], helped: set[Witness], known: set[str] | None) -> Clause:
+        """Write one clause; `known` are the grounding variables of the formula if others become such of the clause."""
         variables = self._normal.variables
-        if promote:
-            known = {name for name, _ in variables}
+        if known is not None:
             more = dict.fromkeys(n for s in literals for n in variables_of(s) if n not in known)
             variables = (*variables, *((n, self._types[n]) for n in more))
         return Clause(variables, tuple(self._literal(s, helped) for s in literals))
