@@ -45,3 +45,19 @@ def check_characters(text: str, what: str) -> None:
             f"{what} {around!r} has half a character (a surrogate) at place {error.start + 1}: it was read in another encoding than "
             "it was written in; write it in UTF-8, or rename the file if it is one."
         ) from error
+
+
+def in_bytes(size: int) -> str:
+    """Return a size of memory in the largest unit of which there is one, to two digits.
+
+    Examples
+    --------
+    >>> in_bytes(750), in_bytes(24_600), in_bytes(2_400_000_000), in_bytes(25 * 10**12)
+    ('750 bytes', '25 kB', '2.4 GB', '25 TB')
+    """
+    unit = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
+    value = size / 1000**unit
+    return f"{value:.1f} {_UNITS[unit]}" if unit and value < 10 and value % 1 else f"{value:,.0f} {_UNITS[unit]}"
+
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")

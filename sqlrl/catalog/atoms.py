@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +15,6 @@ from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
 from sqlrl.wording import shortened
 
-ATOM_LIMIT = 100_000_000
 _SHOWN = 5
 
 
@@ -221,27 +219,6 @@ def _listed_scope(store: Store, opening: Opening, source: ExampleSource, known: 
     )
 
 
-def full_scope_size(
-    store: Store, record: PredicateRecord, source: ExampleSource, types: Mapping[str, TypeRecord]
-) -> float:
-    """Return the number of type-consistent tuples of a predicate, before any work."""
-    fixed = source.argument(record) if source.kind == "type" else None
-    others = [types[t] for i, t in enumerate(record.known_types()) if i != fixed]
-    total = math.prod(float(t.size) for t in others if not t.local)
-    local = [t.domain for t in others if t.local and t.domain is not None]
-    if not local:
-        return total * store.count(store.table("example"), "count the examples")
-    query = exp.select().from_(store.table("example", "e"))
-    product: exp.Expr = exp.cast(exp.convert(1), "double")
-    for i, domain in enumerate(local):
-        sizes = exp.select(column("example"), named(exp.Count(this=exp.Star()), "n")).from_(store.table(domain))
-        grouped = sizes.group_by(column("example")).subquery(f"d{i}")
-        query = query.join(grouped, on=column("example", f"d{i}").eq(column("example", "e")))
-        product = exp.Mul(this=product, expression=column("n", f"d{i}"))
-    counted = store.rows(query.select(named(exp.Sum(this=product), "n")), f"estimate the atoms of {record.predicate}")
-    return total * float(counted[0]["n"] or 0.0)
-
-
 def build_atoms(
     store: Store,
     opening: Opening,
@@ -249,18 +226,12 @@ def build_atoms(
     types: Mapping[str, TypeRecord],
     *,
     first: int,
-    limit: int = ATOM_LIMIT,
 ) -> tuple[PredicateRecord, int]:
     """Build the table of facts and the atom table of an open predicate; return its new record and the number of query atoms.
 
-    `first` is the first atom id, `limit` the most atoms that a full scope may have: more are an error.
+    `first` is the first atom id.
     """
     record = opening.record
-    if opening.full and (size := full_scope_size(store, record, source, types)) > limit:
-        raise CatalogError(
-            f"{record.predicate} would have {size:,.0f} atoms, more than the limit of {limit:,}: give it a scope with "
-            f"db.scope({record.predicate!r}, 'select ...'), or make its types local to the examples."
-        )
     facts = _facts_name(store, opening)
     merge_known(store, opening, facts)
     atoms = record.atoms or store.free_name("atom", record.predicate)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import ATOM_LIMIT, Opening, build_atoms, check_independent
+from sqlrl.catalog.atoms import Opening, build_atoms, check_independent
 from sqlrl.catalog.checks import (
     check_constants,
     check_declared,
@@ -34,6 +34,7 @@ from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import ONLY_EXAMPLE, ExampleSource, build_examples, example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.scopes import no_numbers
+from sqlrl.catalog.sizes import ATOM_LIMIT, atom_counts, check_atoms
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
@@ -71,7 +72,9 @@ def bind(
         built = _build(store, chosen, openings, model, constants, choices, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
-        found = layout(store, chosen, openings, set(choices.hidden))
+        found = replace(layout(store, chosen, openings, set(choices.hidden)), atom_limit=limit)
+        # They may have been made under a greater limit.
+        check_atoms({name: info.atom_count for name, info in found.predicates.items() if info.open}, limit)
     warn_of_constants(store, model, constants, first=training or built)
     if training or built:
         warn_outside(store, chosen)
@@ -161,9 +164,10 @@ def _build(
     build_examples(store, source, bound_types(store))
     build_domains(store, source, local, closed, scoped)
     types, first = bound_types(store), 1
+    check_atoms(atom_counts(store, list(scoped.values()), source, types), limit)
     records: list[tuple[Opening, PredicateRecord]] = []
     for name in sorted(scoped):
-        record, count = build_atoms(store, scoped[name], source, types, first=first, limit=limit)
+        record, count = build_atoms(store, scoped[name], source, types, first=first)
         first += count
         store.drop(scoped[name].scope)
         # The scope stays as text: its encoded copy was scratch.

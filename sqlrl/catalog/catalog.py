@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from sqlrl.catalog import binding, changes, evidence, examples, loading, scopes
-from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
@@ -18,6 +17,7 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
+from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError, ConflictError
@@ -36,7 +36,7 @@ class Catalog:
     Making a catalog creates sqlrl's tables where there are none, and migrates older ones; a database that was written by a
     newer version of sqlrl raises MigrationError.
 
-    `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
+    `atom_limit` is the most query atoms, over all open predicates; helper atoms and clauses of templates count, too. `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
     and returns its predicates (`sqlrl.database.definitions`).
 
     Examples
@@ -50,9 +50,13 @@ class Catalog:
     """
 
     def __init__(
-        self, engine: DuckDBEngine, follow: Callable[[Store, Collection[str]], list[str]] | None = None
+        self,
+        engine: DuckDBEngine,
+        follow: Callable[[Store, Collection[str]], list[str]] | None = None,
+        *,
+        atom_limit: int = ATOM_LIMIT,
     ) -> None:
-        self.engine, self._follows = engine, follow
+        self.engine, self._follows, self.atom_limit = engine, follow, atom_limit
         self.store = open_store(engine)
         open_layout(self.store)
 
@@ -101,7 +105,7 @@ class Catalog:
         `source` has one column for each argument, in order, and one named `example` if examples come from a column. It is read
         at once.
         """
-        scopes.set_scope(self.store, predicate, source)
+        scopes.set_scope(self.store, predicate, source, self.atom_limit)
 
     def examples(self, *, argument_type: str | None) -> None:
         """Name the type whose constants are the examples; None makes all data one example.
@@ -143,7 +147,6 @@ class Catalog:
         *,
         training: bool,
         choices: Choices = NONE,
-        limit: int = ATOM_LIMIT,
     ) -> Layout:
         """Fit a model to the data: build examples, domains and atom tables as far as the data changed, and describe them.
 
@@ -151,7 +154,7 @@ class Catalog:
         that its rules name and the data lack are further ones of their types, unless the model is strict.
 
         `choices` say which predicates may lack data (those that are dropped are absent from the layout then), and which are open
-        beside those of the model and the data. `limit` is the most atoms that the full scope of a predicate may have. A source that changed after
+        beside those of the model and the data. A source that changed after
         it was loaded is an error, as far as that shows without reading it: size and time of files, the number of rows of
         tables.
         """
@@ -159,7 +162,7 @@ class Catalog:
         def bind() -> Layout:
             with self.store.binding():
                 changes.check_sources(self.store)
-                return binding.bind(self.store, model, training=training, choices=choices, limit=limit)
+                return binding.bind(self.store, model, training=training, choices=choices, limit=self.atom_limit)
 
         for pause in _PAUSES:
             try:

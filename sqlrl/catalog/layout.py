@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.engine.base import TableName
 
 __all__ = ["Layout", "PredicateInfo", "TableName", "TypeInfo"]
@@ -111,6 +112,8 @@ class Layout:
     example_count : int
     scratch : (str, str)
         Catalog and schema in which sqlrl may create and drop tables of its own.
+    atom_limit : int
+        The most query atoms, helper atoms beside them, and clauses of templates.
     """
 
     predicates: Mapping[str, PredicateInfo]
@@ -119,6 +122,7 @@ class Layout:
     examples: TableName
     example_count: int
     scratch: tuple[str, str]
+    atom_limit: int = ATOM_LIMIT
 
     def type_of(self, predicate: str, place: int) -> str:
         """Return the type of an argument of a predicate."""

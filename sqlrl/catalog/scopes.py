@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlrl.catalog.dictionary import no_number
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.options import check_name
+from sqlrl.catalog.sizes import check_scope
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
@@ -17,10 +18,11 @@ from sqlrl.errors import LoadError
 from sqlrl.wording import shortened
 
 
-def set_scope(store: Store, predicate: str, source: Any) -> None:
+def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
     """Keep the tuples of a scope as text until the predicate is bound; `Catalog.scope` explains it.
 
-    A constant that is NULL, or no number though the type that the data have there is numeric, raises LoadError.
+    A constant that is NULL, or no number though the type that the data have there is numeric, raises LoadError; more rows than the
+    limit, which are counted before any is kept, a CatalogError.
     """
     check_name(predicate)
     with store.writing():
@@ -39,6 +41,7 @@ def set_scope(store: Store, predicate: str, source: Any) -> None:
                 raise LoadError(f"the scope of {predicate} from {opened.label} has no columns.")
             table = store.free_name("scope", predicate)
             raw = exp.select(*outputs).from_(opened.table)
+            check_scope(predicate, store.count(opened.table, f"count the scope of {predicate}"), limit)
             store.create(table, raw.distinct(), f"read the scope of {predicate}")
             # A query may yield other rows, or the same in another order, when it runs again.
             again = None if opened.kind in ("query", "relation", "view") else number_rows(raw)

@@ -21,6 +21,7 @@ FAILED, PIPE_CLOSED = 1, 141
 
 _PHRASES = {
     "connect(path, read_only=True)": "--read-only",
+    "open the database with atom_limit": "give atom_limit",
     "trusted=False": "--untrusted",
     "pass run_queries=True": "give --run-queries",
     "read_mln(path, query=[...])": "--query NAME",
@@ -92,6 +93,7 @@ _OPTIONS = {
                 "read_only",
                 "method",
                 "deterministic_limit",
+                "atom_limit",
                 "replace",
                 "missing",
             ),

@@ -15,6 +15,7 @@ import typer
 
 from sqlrl.cli.options import (
     DATA,
+    AtomLimit,
     Closed,
     Db,
     Drop,
@@ -79,7 +80,8 @@ class Inputs:
     """The options that name a model and data.
 
     `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `closed` and `opened` say what
-    predicates without facts are, `missing` whether rules may name constants that the data lack, `untrusted` whether a stranger may have made the files.
+    predicates without facts are, `missing` whether rules may name constants that the data lack, `untrusted` whether a stranger may have made the files, `atom_limit`
+    how many query atoms there may be.
     """
 
     model: ModelFile
@@ -92,6 +94,7 @@ class Inputs:
     opened: Open = None
     missing: InMissing = Missing.allow
     untrusted: Untrusted = False
+    atom_limit: AtomLimit = None
 
     @contextmanager
     def open(
@@ -133,7 +136,9 @@ class Inputs:
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
             model = replace(model, strict=self.missing is Missing.error)
-            with run.database(path, read_only=read_only, reads=reads, trusted=not self.untrusted) as opened:
+            with run.database(
+                path, read_only=read_only, reads=reads, trusted=not self.untrusted, atom_limit=self.atom_limit
+            ) as opened:
                 if files:
                     with run.working("loading evidence"):
                         # As in Alchemy, a fact may stand twice, and a file may say nothing.

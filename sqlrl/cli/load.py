@@ -12,7 +12,7 @@ import typer
 from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, split_files
-from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, Untrusted, with_database
+from sqlrl.cli.options import FLAG, AtomLimit, DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
 
@@ -113,6 +113,7 @@ def load(
     refresh: Refresh = False,
     run_queries: RunQueries = False,
     untrusted: Untrusted = False,
+    atom_limit: AtomLimit = None,
 ) -> None:
     """Load the facts of a predicate, those of the files of a folder, or evidence files; the database file is created if there is none.
 
@@ -134,7 +135,8 @@ def load(
     check_usage(facts, files, model, target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
         declared = read_model(model, trusted=not untrusted) if model is not None else None
-        with _no_remains(path), run.database(path, create=not refresh, trusted=not untrusted) as database:
+        opening = run.database(path, create=not refresh, trusted=not untrusted, atom_limit=atom_limit)
+        with _no_remains(path), opening as database:
             if refresh:
                 with run.working("loading what changed"):
                     changed = database.refresh(run_queries=run_queries)

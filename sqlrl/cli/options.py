@@ -106,6 +106,17 @@ Limit = Annotated[
     int,
     typer.Option("--limit", metavar="N", min=1, help="The most ground clauses of one shape.", rich_help_panel=DATA),
 ]
+AtomLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--atom-limit",
+        metavar="N",
+        min=1,
+        help="The most query atoms, helper atoms included; more are refused before they are made.",
+        show_default="20000000",
+        rich_help_panel=DATA,
+    ),
+]
 Rows = Annotated[
     int,
     typer.Option("--rows", "-n", metavar="N", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT),

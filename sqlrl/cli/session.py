@@ -53,12 +53,14 @@ class Session:
         read_only: bool = False,
         reads: bool = False,
         trusted: bool = True,
+        atom_limit: int | None = None,
     ) -> Iterator[Database]:
         """Open the database, None for one in memory, and close it again.
 
         `reads`: the command writes nothing that has to last, so that a file that cannot be written is opened for reading.
         InputError if the file does not exist and may not be created, or is no database.
         """
+        from sqlrl.catalog.sizes import ATOM_LIMIT
         from sqlrl.database.database import connect
         from sqlrl.engine.faults import unwritable
 
@@ -70,7 +72,10 @@ class Session:
             if not read_only:
                 check_writable(path)
         try:
-            database = connect(path or ":memory:", read_only=read_only, trusted=trusted, progress=False)
+            most = ATOM_LIMIT if atom_limit is None else atom_limit
+            database = connect(
+                path or ":memory:", atom_limit=most, read_only=read_only, trusted=trusted, progress=False
+            )
         except BusyError as error:
             raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error
         with database:

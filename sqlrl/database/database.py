@@ -21,6 +21,7 @@ from sqlrl.catalog.inspection import inspect
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.loading import Sources, Types, chosen_sources
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
 from sqlrl.database import counting, exports, marginals, predictions
 from sqlrl.database.constraints import clause_costs, cost_table
@@ -61,6 +62,7 @@ def connect(
     threads: int | None = None,
     memory_limit: str | None = None,
     temp_directory: str | Path | None = None,
+    atom_limit: int = ATOM_LIMIT,
     read_only: bool = False,
     trusted: bool = True,
     progress: bool = True,
@@ -76,6 +78,9 @@ def connect(
     memory_limit : str, optional
         Such as "4GB"; what exceeds it spills to `temp_directory`.
     temp_directory : path, optional
+    atom_limit : int
+        The most query atoms that a model may have, helper atoms included; and the most clauses of templates. They are counted before they
+        are made, and more are an error, since each takes about 250 bytes.
     read_only : bool
     trusted : bool
         False for a file that a stranger may have made: SQL reads nothing outside of it, what sqlrl reads in it is what sqlrl makes,
@@ -106,6 +111,7 @@ def connect(
     >>> db.sql("select predicate, rows from sqlrl.predicate").fetchall()
     [('Smokes', 2)]
     """
+    check_atom_limit(atom_limit)
     engine = connect_engine(
         target,
         threads=threads,
@@ -117,7 +123,7 @@ def connect(
     try:
         if not trusted:
             inspect(engine)
-        catalog = Catalog(engine, follow)
+        catalog = Catalog(engine, follow, atom_limit=atom_limit)
     except BaseException:
         # The file stays locked, and in DuckDB's memory, until it is closed: a copy could not be restored.
         engine.close()
@@ -1592,7 +1598,7 @@ class Database:
         """
         engine = self.engine.cursor()
         try:
-            catalog = Catalog(engine, follow)
+            catalog = Catalog(engine, follow, atom_limit=self.catalog.atom_limit)
         except BaseException:
             engine.close()
             raise

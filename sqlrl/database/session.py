@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
@@ -108,9 +107,13 @@ class Session:
         with self.engine.turn:
             with Stage("holding the model against the data"):
                 layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
-                most = ATOM_LIMIT if limit is None else min(limit, ATOM_LIMIT)
                 program = bind_program(
-                    self.engine, layout, _without(model, choices.drop), known=self.compiled, limit=most, planned=planned
+                    self.engine,
+                    layout,
+                    _without(model, choices.drop),
+                    known=self.compiled,
+                    limit=limit,
+                    planned=planned,
                 )
             try:
                 with self._undisturbed(layout):

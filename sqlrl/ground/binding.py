@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import ModelError, UnsupportedError
@@ -275,13 +274,13 @@ def bind_program(
     model: Model,
     *,
     known: CompiledRules | None = None,
-    limit: int = ATOM_LIMIT,
+    limit: int | None = None,
     planned: bool = False,
 ) -> Program:
     """Hold a model against a layout.
 
     `layout` must know every predicate of the model's rules. `known` remembers what rules of models before were compiled to;
-    `limit` is the most atoms of a helper predicate, over all examples. If `planned`, helper atoms are planned and not listed:
+    `limit` is the most atoms of a helper predicate, over all examples, beside that of the layout, which counts all atoms. If `planned`, helper atoms are planned and not listed:
     queries over them can be explained, and are as slow as listing them. Templates have no clauses yet unless the model lists
     them: call `Program.expand`.
 

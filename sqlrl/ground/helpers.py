@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import ATOM_LIMIT
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.errors import GroundingLimitError, OverflowEngineError
@@ -117,8 +117,17 @@ def most_atoms(
     return HelperSize(size, tuple(called[n] for n, _ in variables), free)
 
 
-def _too_many(size: HelperSize, limit: int, subject: str) -> str:
-    """Return the message about more helper atoms than a limit.
+def _beyond_all(made: int, more: int, limit: int) -> tuple[str, str]:
+    """Return what more atoms than the limit on all of them exceed, and what to do about it."""
+    beside = f" beside {counted(made, 'atom')}" if made else ""
+    return (
+        f"{memory_of(more)}{beside}, more than the limit of {limit:,} on all atoms",
+        f"narrow a scope, load fewer examples, {greater_limit(made + more)}",
+    )
+
+
+def _too_many(size: HelperSize, limit: int, subject: str, beyond: tuple[str, str] | None = None) -> str:
+    """Return the message about more helper atoms than a limit; `beyond` is what they exceed otherwise, and the remedy.
 
     Examples
     --------
@@ -127,10 +136,10 @@ def _too_many(size: HelperSize, limit: int, subject: str) -> str:
     ... )[:99]
     'rules.mln:4: P(x, y) => EXIST z Q(z): its quantifier needs up to 40,000 helper atoms, one for each '
     """
-    remedy = "narrow a scope, or raise limit=" if limit < ATOM_LIMIT else "or narrow a scope"
+    excess, remedy = beyond or (f"more than the limit of {limit:,}", "narrow a scope, or raise limit=")
     each = f"one for each ({', '.join(size.names)})" if size.names else "one for each example"
     return (
-        f"{subject} needs up to {counted(size.atoms, 'helper atom')}, {each}, more than the limit of {limit:,}: "
+        f"{subject} needs up to {counted(size.atoms, 'helper atom')}, {each}, {excess}: "
         f"inside it, {unjoined(size.free, remedy)}"
     )
 
@@ -153,7 +162,7 @@ class HelperTables:
     r"""Adds helper predicates to a layout, definitions before uses.
 
     `prefix` starts the names of the tables; `constants` makes the one-row parameter table of an instance's constants; `limit`
-    is the most atoms of a helper. If `planned`, views stand in place of the tables of atoms, which nothing lists; then there is
+    is the most atoms of a helper, beside the layout's limit on all atoms. If `planned`, views stand in place of the tables of atoms, which nothing lists; then there is
     no limit. `layout` has the helpers so far; `tables` and `views` are what was created.
 
     Examples
@@ -172,7 +181,7 @@ class HelperTables:
         prefix: str,
         constants: Constants,
         *,
-        limit: int = ATOM_LIMIT,
+        limit: int | None = None,
         planned: bool = False,
     ) -> None:
         self.engine, self.layout = engine, layout
@@ -228,10 +237,14 @@ class HelperTables:
 
     def _most_atoms(self, name: str, variables: Variables, helper: Helper, subject: str) -> int:
         """Return a bound on the atoms of a helper, or of its witnesses; refuse more than the limit."""
-        enough, joined = (0, JOINED) if self._planned else (self._limit, None)
+        made = self._next - 1
+        room = max(self.layout.atom_limit - made, 0)
+        limit = room if self._limit is None else min(self._limit, room)
+        enough, joined = (0, JOINED) if self._planned else (limit, None)
         size = most_atoms(self.engine, self.layout, name, variables, helper, self._constants, enough, joined)
-        if size.atoms > self._limit and not self._planned:
-            raise GroundingLimitError(_too_many(size, self._limit, subject))
+        if size.atoms > limit and not self._planned:
+            beyond = _beyond_all(made, size.atoms, self.layout.atom_limit) if size.atoms > room else None
+            raise GroundingLimitError(_too_many(size, limit, subject, beyond))
         return size.atoms
 
     def _open(self, literal: Literal) -> bool:

@@ -6,6 +6,7 @@ constants that some example leaves open, found by `expand` (or, in a learned mod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -18,10 +19,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
@@ -29,6 +33,7 @@ from sqlrl.plan.expansion import expand
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import table
 from sqlrl.progress import staged
+from sqlrl.wording import counted
 
 UNKNOWN = -1
 """The id of a constant that the data do not have; it joins with nothing."""
@@ -495,6 +500,7 @@ class Program:
         """Find new combinations for a template and add their rows."""
         names = [f"plus{j}" for j in range(len(self.features[i].feature.plus))]
         new = self.new_combinations(i, examples)
+        self._check_clauses(i, new)
         number = exp.Window(
             this=exp.RowNumber(),
             order=exp.Order(expressions=[exp.Ordered(this=column(n), nulls_first=False) for n in names]),
@@ -509,6 +515,25 @@ class Program:
         self._new_clauses(i, [self.features[i].weight] * added)
         if added:
             self._insert_parameters(i, first, added)
+
+    def _check_clauses(self, i: int, new: exp.Query) -> None:
+        """Refuse more clauses of templates than the limit on atoms, each of which takes as much memory; they are counted first if need be."""
+        limit, bound = self.layout.atom_limit, self.features[i]
+        most = math.prod(self.layout.types[kind].size for kind in self._plus_types(bound.feature))
+        if self.clause_count + most <= limit:
+            return
+        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(subquery(new, "new"))
+        count = self.clause_count + int(
+            self.engine.fetch(size, step="count the clauses of a template").column(0)[0].as_py()
+        )
+        if count <= limit:
+            return
+        names = " and ".join(f"+{name}" for name in bound.feature.plus)
+        place = f"{placed(bound.rule)}: " if bound.rule is not None else ""
+        raise GroundingLimitError(
+            f"{place}with a clause for each combination of {names} there would be {counted(count, 'clause')}, {memory_of(count)}, more than "
+            f"the limit of {limit:,}: leave out a +, join it to a closed literal, pass fewer examples=, {greater_limit(count)}"
+        )
 
     def new_combinations(self, i: int, examples: TableName | None = None) -> exp.Except:
         """Plan the combinations of constants that some examples leave open and for which a template has no clause.

@@ -235,14 +235,18 @@ def test_sources_of_a_predicate_without_arguments(catalog: Catalog) -> None:
 
 
 def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
-    with pytest.raises(CatalogError, match=r"Field would have 8 atoms, more than the limit of 7: .*db\.scope\('Field'"):
-        loaded.bind(parse_mln(TEXT), training=True, limit=7)
+    loaded.atom_limit = 7
+    with pytest.raises(
+        CatalogError, match=r"8 query atoms of Field, .*, more than the limit of 7: .*db\.scope\('Field'"
+    ):
+        loaded.bind(parse_mln(TEXT), training=True)
     loaded.scope("Field", [("b2", "title", "p0")])
     with pytest.warns(
         ScopeWarning, match=r"^1 label of Field lies outside the scope, such as Field\(b1, author, p0\): "
     ):
-        layout = loaded.bind(parse_mln(TEXT), training=True, limit=7)
+        layout = loaded.bind(parse_mln(TEXT), training=True)
     assert layout.predicates["Field"].atom_count == 1
+    loaded.atom_limit = 8
     loaded.scope("Field", [("b2", "title")])
     with pytest.raises(CatalogError, match="the scope of Field has the columns a0, a1, expected one for each of its 3"):
         loaded.bind(parse_mln(TEXT), training=True)

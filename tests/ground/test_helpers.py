@@ -192,13 +192,15 @@ def test_more_helper_atoms_than_the_limit_are_refused_before_they_are_made(
     db.close()
 
 
-def test_no_more_helper_atoms_than_atoms_of_a_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helper_atoms_and_query_atoms_have_one_limit() -> None:
     db, model = people(APART)
     # Helper atoms are of all examples: a limit on some examples' ground clauses is none on them, and the fixed one holds.
     assert db.ground(model, examples=["all"], limit=4000).helper.sum() == 2 * PEOPLE * PEOPLE
-    for module in ("sqlrl.database.session", "sqlrl.ground.helpers"):
-        monkeypatch.setattr(f"{module}.ATOM_LIMIT", 1000)
-    with pytest.raises(GroundingLimitError, match=r"limit of 1,000: .*; join it, or narrow a scope$"):
+    db.catalog.atom_limit = 7200
+    with pytest.raises(
+        GroundingLimitError,
+        match=r"limit of 7,200 on all atoms: .*; join it, narrow a scope, load fewer examples, or open ",
+    ):
         db.ground(model)
     assert not scratch(db)
     db.close()
