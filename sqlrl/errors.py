@@ -178,6 +178,38 @@ class OverflowEngineError(EngineError):
     """The database failed because an integer does not fit into the type that it has."""
 
 
+class MemoryUsedUpError(SqlrlError):
+    """The memory of this process is used up, beside what the database may use.
+
+    Parameters
+    ----------
+    stage : str
+        What sqlrl was doing.
+    reason : str
+        What could not be had, in the words of whoever asked for it; "" if that is not known.
+    size : str
+        How much was expected, if that is known.
+
+    Examples
+    --------
+    >>> print(
+    ...     MemoryUsedUpError(
+    ...         "presolve", "Unable to allocate 7.5 GiB for an array", "9,000,000 query atoms take about 2.2 GB"
+    ...     )
+    ... )
+    presolve: the memory is used up (Unable to allocate 7.5 GiB for an array; 9,000,000 query atoms take about 2.2 GB): pass fewer ...
+    """
+
+    def __init__(self, stage: str, reason: str = "", size: str = "") -> None:
+        self.stage, self.reason, self.size = stage, reason, size
+        known = "; ".join(filter(None, (brief(reason.rstrip(". ")), size)))
+        super().__init__(
+            f"{stage}: the memory is used up{f' ({known})' if known else ''}: pass fewer examples=, give predicates that are predicted a "
+            "scope, the tuples that may be true, load a part of the data, or leave more to what is outside of the database, "
+            "connect(memory_limit='SIZE')."
+        )
+
+
 class GroundingLimitError(SqlrlError):
     """Grounding would exceed the limit; the message names the clause and the estimate."""
 

@@ -11,9 +11,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, Protocol, Self, TypeVar
+
+from sqlrl.errors import MemoryUsedUpError
 
 Item = TypeVar("Item")
 _Given = ParamSpec("_Given")
@@ -89,6 +92,8 @@ class Stage:
         # Those of other threads may be open, too: it need not be the last.
         if self._task is not None and self in self._task.stages:
             self._task.stages.remove(self)
+        if isinstance(error, MemoryError):
+            raise MemoryUsedUpError(self._what, str(error)) from error
 
     def advance(self, steps: int = 1, *, note: str = "") -> None:
         """Report that steps are done; `note` says what is at work now."""
@@ -109,6 +114,27 @@ class Stage:
         steps = f"{self._done:,}{of}" if self._done or of else ""
         parts = ", ".join(part for part in (steps, self._left(), self._note) if part)
         return f"{self._what}: {parts}" if parts else self._what
+
+
+@contextmanager
+def enough_memory(what: str, size: Callable[[], str] = str) -> Iterator[None]:
+    """Say, if memory is used up in this context, what was at work, and how much was expected (`size`), if that is known.
+
+    Examples
+    --------
+    >>> with enough_memory("counting"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    sqlrl.errors.MemoryUsedUpError: counting: the memory is used up: pass fewer examples=, give predicates that are predicted a scope, ...
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryUsedUpError(what, str(error), size()) from error
+    except MemoryUsedUpError as error:
+        if error.size or not (known := size()):
+            raise
+        raise MemoryUsedUpError(error.stage, error.reason, known) from error
 
 
 def time_left(seconds: float) -> str:

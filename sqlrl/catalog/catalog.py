@@ -22,6 +22,7 @@ from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError, ConflictError
 from sqlrl.logic.model import Model
+from sqlrl.progress import enough_memory
 
 _filters = itertools.count(1)
 _PAUSES = (0.01, 0.05, 0.2)
@@ -36,7 +37,9 @@ class Catalog:
     Making a catalog creates sqlrl's tables where there are none, and migrates older ones; a database that was written by a
     newer version of sqlrl raises MigrationError.
 
-    `atom_limit` is the most query atoms, over all open predicates; helper atoms and clauses of templates count, too. `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
+    `atom_limit` is the most query atoms, over all open predicates; helper atoms and clauses of templates count, too.
+
+    `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
     and returns its predicates (`sqlrl.database.definitions`).
 
     Examples
@@ -66,7 +69,7 @@ class Catalog:
         A LoadError has all faults, the rows and the remedy; nothing has changed then.
         """
         options = checked_options(predicate, LoadOptions(**given))
-        with self.store.writing():
+        with enough_memory(f"loading {predicate}"), self.store.writing():
             known = self.store.types()
             loading.load(self.store, predicate, source, options)
             self._follow({predicate})
@@ -90,7 +93,7 @@ class Catalog:
         An error has all faults, their files and lines; nothing has changed then.
         """
         options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
-        with self.store.writing():
+        with enough_memory("loading evidence"), self.store.writing():
             evidence.load_evidence(self.store, source, model, options)
             self._follow(model.predicates)
 
@@ -105,7 +108,8 @@ class Catalog:
         `source` has one column for each argument, in order, and one named `example` if examples come from a column. It is read
         at once.
         """
-        scopes.set_scope(self.store, predicate, source, self.atom_limit)
+        with enough_memory(f"reading the scope of {predicate}"):
+            scopes.set_scope(self.store, predicate, source, self.atom_limit)
 
     def examples(self, *, argument_type: str | None) -> None:
         """Name the type whose constants are the examples; None makes all data one example.
@@ -190,7 +194,7 @@ class Catalog:
 
         If a source is gone or its new content cannot be loaded, a LoadError says so and nothing has changed.
         """
-        with self.store.writing():
+        with enough_memory("loading what changed"), self.store.writing():
             loaded = changes.refresh(self.store, run_queries=run_queries)
             return sorted({*loaded, *self._follow(loaded)})
 

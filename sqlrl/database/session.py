@@ -16,6 +16,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.sizes import memory_of
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, ConflictError, EngineError, InputError
@@ -25,9 +26,9 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
-from sqlrl.progress import Stage
+from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
-from sqlrl.wording import shortened
+from sqlrl.wording import counted, shortened
 
 _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
@@ -116,7 +117,7 @@ class Session:
                     planned=planned,
                 )
             try:
-                with self._undisturbed(layout):
+                with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
                     yield program
             finally:
                 program.close()
@@ -246,6 +247,12 @@ def check_model(model: object) -> None:
     if isinstance(getattr(model, "model_", None), Model):
         what, remedy = f"the estimator {type(model).__name__}", "pass its model_"
     raise InputError(f"a model is needed, not {what}: {remedy}.")
+
+
+def _size(layout: Layout) -> str:
+    """Return how much memory the query atoms of a layout take, in words."""
+    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
+    return f"{counted(atoms, 'query atom')} in all examples {'takes' if atoms == 1 else 'take'} {memory_of(atoms)}"
 
 
 def check_limit_option(limit: object) -> None:

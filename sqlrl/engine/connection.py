@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
 from sqlrl.engine.faults import check_database_file, damage, damaged, unwritable
+from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
@@ -50,11 +51,11 @@ def connect(
     """
     settings: dict[str, str | int | bool] = {}
     if threads is not None:
-        settings["threads"] = threads
+        settings["threads"] = checked_threads(threads)
     if memory_limit is not None:
-        settings["memory_limit"] = memory_limit
+        settings["memory_limit"] = checked_memory(memory_limit)
     if temp_directory is not None:
-        settings["temp_directory"] = str(temp_directory)
+        settings["temp_directory"] = checked_directory(temp_directory)
     if isinstance(target, duckdb.DuckDBPyConnection):
         if not trusted:
             raise InputError(

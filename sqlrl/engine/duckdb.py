@@ -23,12 +23,14 @@ from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
-from sqlrl.errors import ConflictError, EngineError, InputError, OverflowEngineError, brief
+from sqlrl.errors import ConflictError, EngineError, InputError, MemoryUsedUpError, OverflowEngineError, brief
 from sqlrl.progress import Stage
 
 logger = logging.getLogger(__name__)
 _PROBE = "SELECT txid_current(), current_setting('default_collation')"
 _EXACT = {"", "binary", "c", "posix"}
+# Rows that leave DuckDB are allocated outside of its own memory, by whoever converts them.
+_FAILURES = (duckdb.Error, RuntimeError, MemoryError)
 _CONFLICT = re.compile(r"[Cc]onflict|has been altered")
 _names = itertools.count(1)
 
@@ -125,7 +127,7 @@ class DuckDBEngine:
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
                 rows = self.connection.execute(sql).fetchall()
                 return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, step, sql)
 
     def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
@@ -135,7 +137,7 @@ class DuckDBEngine:
         try:
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
                 return self.connection.sql(sql).to_arrow_table()
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, step, sql)
 
     def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -150,7 +152,7 @@ class DuckDBEngine:
                 result = self.connection.execute(sql)
                 names = [str(column[0]) for column in result.description]
                 return names, result.fetchall()
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, step, sql)
 
     def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
@@ -172,7 +174,7 @@ class DuckDBEngine:
                 if batch is None:
                     return
                 yield batch
-        except (duckdb.Error, RuntimeError, pa.ArrowInvalid, OSError) as error:
+        except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, step, sql)
         finally:
             self._cursors.discard(cursor)
@@ -194,7 +196,7 @@ class DuckDBEngine:
                 self._fail(error, "run your SQL", sql)
             moved = f"something of yours is called sqlrl, so the tables of the library are in {self.schema}: from {self.schema}.TABLE"
             raise EngineError("run your SQL", str(error).strip(), sql, moved) from error
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, "run your SQL", sql)
 
     def rows_of(self, sql: str) -> pa.Table | None:
@@ -206,7 +208,7 @@ class DuckDBEngine:
         try:
             with self.turn, on_interrupt(self.interrupt), Stage("run your SQL", brief=True):
                 return relation.to_arrow_table()
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, "run your SQL", sql)
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
@@ -219,7 +221,7 @@ class DuckDBEngine:
             with self.turn:
                 tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
                 plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, step, sql)
         return _estimated_rows(json.loads(tree)), str(plan)
 
@@ -233,7 +235,7 @@ class DuckDBEngine:
         with self.turn:
             try:
                 self.connection.register(name, data)
-            except (duckdb.Error, RuntimeError) as error:
+            except _FAILURES as error:
                 self._fail(error, "read a Python object", type(data).__name__)
             try:
                 yield exp.table_(name, quoted=True)
@@ -282,7 +284,7 @@ class DuckDBEngine:
             cursor.execute("BEGIN TRANSACTION")
             cursor.execute(script).fetchall()
             cursor.execute("COMMIT")
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, step, script)
         finally:
             cursor.close()
@@ -316,7 +318,7 @@ class DuckDBEngine:
             connection.execute(
                 "USE " + ".".join(exp.to_identifier(part, quoted=True).sql("duckdb") for part in self._place)
             )
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             self._fail(error, "open a cursor", "USE")
         made = DuckDBEngine(
             connection,
@@ -519,7 +521,7 @@ class DuckDBEngine:
             return ""
         try:
             storage = read_storage(self.connection, owned=self.owned)
-        except (duckdb.Error, RuntimeError) as error:
+        except _FAILURES as error:
             logger.debug("the settings of the database cannot be read: %s", error)
             return ""
         return remedy(reason, storage)
@@ -541,6 +543,8 @@ class DuckDBEngine:
         if isinstance(error, duckdb.ConnectionException) and "closed" in str(error):
             raise InputError(f"{self.path} is closed: open it again with connect().") from error
         reason = str(error).strip()
+        if isinstance(error, MemoryError):
+            raise MemoryUsedUpError(step, reason) from error
         broken = damage(reason, self.path if self.owned else "a file of your connection")
         if broken is not None:
             raise broken from error

@@ -42,7 +42,7 @@ _QUOTING = re.compile(r"(Conversion|Invalid Input|Constraint|Binder|Catalog|Pars
 
 _FILE = re.compile(r'file \\?"(.+?)\\?"')
 _SPILLED = "max_temp_directory_size"
-_LESS = "or do less at once: pass fewer examples=, load a part of the data"
+_LESS = "or do less at once: pass fewer examples=, give a predicate that is predicted a scope, load a part of the data"
 
 
 # ---- files -------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def remedy(reason: str, storage: Storage) -> str:
     --------
     >>> storage = Storage("3.7 GiB", "data.duckdb.tmp", "1.0 GiB")
     >>> print(remedy("Out of Memory Error: failed to pin block of size 256.0 KiB", storage))
-    the memory is used up (memory_limit is 3.7 GiB; what exceeds it spills to data.duckdb.tmp, at most 1.0 GiB): raise the memory, connect(memory_limit='SIZE'), take fewer threads, connect(threads=1), or do less at once: pass fewer examples=, load a part of the data
+    the memory is used up (memory_limit is 3.7 GiB; what exceeds it spills to data.duckdb.tmp, at most 1.0 GiB): raise the memory, connect(memory_limit='SIZE'), take fewer threads, connect(threads=1), or do less at once: pass fewer examples=, give a predicate that is predicted a scope, load a part of the data
     >>> print(remedy('IO Error: Could not write file "data.duckdb": No space left on device', storage))
     the disk of data.duckdb is full: free some of it, or use a larger one
     """

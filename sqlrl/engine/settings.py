@@ -1,0 +1,82 @@
+"""Settings of a database as users give them, looked at before DuckDB is told: it takes `-5` for all the memory there is, and `2.7` threads for 3."""
+
+from __future__ import annotations
+
+import operator
+import re
+from pathlib import Path
+
+from sqlrl.errors import InputError
+
+MOST_THREADS = 1024
+LEAST_MEMORY = 10**6
+"""Bytes below which DuckDB cannot even open a database."""
+
+_SIZE = re.compile(r"\s*(?P<number>\d+(\.\d+)?)\s*(?P<unit>%|[KMGT]i?B)\s*", re.IGNORECASE)
+_FACTORS = {"k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def checked_threads(threads: object) -> int:
+    """Return a number of threads, or refuse what is none.
+
+    Examples
+    --------
+    >>> checked_threads(2.7)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: threads=2.7 must be a whole number from 1 to 1,024, such as that of the processor's cores.
+    """
+    try:
+        found = 0 if isinstance(threads, bool) else operator.index(threads)  # type: ignore[arg-type]
+    except TypeError:
+        found = 0
+    if not 1 <= found <= MOST_THREADS:
+        raise InputError(
+            f"threads={threads!r} must be a whole number from 1 to {MOST_THREADS:,}, such as that of the processor's cores."
+        )
+    return found
+
+
+def checked_memory(limit: object) -> str:
+    """Return a size of memory, or refuse what is none.
+
+    Examples
+    --------
+    >>> checked_memory("1.5 GiB"), checked_memory("80%")
+    ('1.5 GiB', '80%')
+    >>> checked_memory("-5")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: memory_limit='-5' must be a size of 1 MB or more with its unit, as text: '4GB', '500MB', or '60%' of what ...
+    """
+    found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
+    if not isinstance(limit, str) or found is None or not _possible(float(found["number"]), found["unit"].lower()):
+        raise InputError(
+            f"memory_limit={limit!r} must be a size of 1 MB or more with its unit, as text: '4GB', '500MB', or '60%' of what the machine has."
+        )
+    return limit
+
+
+def _possible(number: float, unit: str) -> bool:
+    """Return True for a size that a database can be opened with."""
+    if unit == "%":
+        return 0 < number <= 100
+    # DuckDB counts bytes in 64 bits.
+    size = number * float((1024 if "i" in unit else 1000) ** _FACTORS[unit[0]])
+    return LEAST_MEMORY <= size < 2**63
+
+
+def checked_directory(directory: object) -> str:
+    """Return the folder into which DuckDB spills, '' for none, or refuse what is no path, or a file.
+
+    Examples
+    --------
+    >>> checked_directory(True)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: temp_directory=True must be the path of a folder, or '' where nothing may be spilled.
+    """
+    if not isinstance(directory, str | Path):
+        raise InputError(
+            f"temp_directory={directory!r} must be the path of a folder, or '' where nothing may be spilled."
+        )
+    if Path(directory).is_file():
+        raise InputError(f"temp_directory={str(directory)!r} is a file: name a folder, which may be new.")
+    return str(directory)

@@ -1,0 +1,119 @@
+"""Memory that is used up is an error of ours that names the stage, what is known of the size, and what helps, wherever it happens."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sqlrl
+from sqlrl.errors import MemoryUsedUpError, SqlrlError
+from sqlrl.progress import staged
+
+TEXT = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)"
+
+VERBS: dict[str, Callable[[sqlrl.Database, sqlrl.Model], Any]] = {
+    "predict": lambda db, model: db.predict(model),
+    "marginals": lambda db, model: db.marginals(model, samples=10),
+    "count": lambda db, model: db.count(model),
+    "adagrad": lambda db, model: sqlrl.AdaGrad(passes=1).fit(db, model),
+    "likelihood": lambda db, model: sqlrl.PSCG(iterations=2).fit(db, model),
+    "load": lambda db, model: db.load("Friends", [("Anna", "Bob")], types=["person", "person"]),
+    "scope": lambda db, model: db.scope("Smokes", [("Anna",)]),
+}
+
+CASES = [
+    ("predict", "sqlrl.ground.grounding.read_atoms", r"^grounding|^working with the model"),
+    ("predict", "sqlrl.ground.grounding.assemble", "."),
+    ("predict", "sqlrl.solve.mpe.compile_network", "^most probable world: "),
+    ("predict", "sqlrl.solve.mpe.compile_forest", "^most probable world: "),
+    ("marginals", "sqlrl.ground.grounding.read_atoms", "."),
+    ("marginals", "sqlrl.ground.grounding.assemble", "."),
+    ("count", "sqlrl.ground.counts.groundings", "."),
+    ("adagrad", "sqlrl.ground.grounding.assemble", "."),
+    ("likelihood", "sqlrl.ground.grounding.assemble", "."),
+    ("load", "sqlrl.catalog.loading.load", "^loading Friends: "),
+    ("scope", "sqlrl.catalog.scopes.number_rows", "^reading the scope of Smokes: "),
+]
+
+
+def opened() -> tuple[sqlrl.Database, sqlrl.Model]:
+    db = sqlrl.connect()
+    db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+    db.load("Smokes", [("Anna",)], types=["person"], target=True)
+    return db, sqlrl.parse_mln(TEXT)
+
+
+def allocated(*_: Any, **__: Any) -> Any:
+    """Ask numpy for more than any machine has."""
+    return np.zeros(2**60, np.int8)
+
+
+@pytest.mark.parametrize(("verb", "place", "words"), CASES)
+def test_arrays_that_do_not_fit(verb: str, place: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, model = opened()
+    module, _, name = place.rpartition(".")
+    monkeypatch.setattr(importlib.import_module(module), name, allocated)
+    with pytest.raises(MemoryUsedUpError, match=words) as caught:
+        VERBS[verb](db, model)
+    text = str(caught.value)
+    assert "Unable to allocate 1.00 EiB" in text
+    assert ("3 query atoms in all examples take about 750 bytes" in text) == (verb not in ("load", "scope"))
+    assert all(way in text for way in ("fewer examples=", "scope", "memory_limit="))
+    monkeypatch.undo()
+    # Nothing is left half done.
+    VERBS[verb](db, model)
+    db.close()
+
+
+class Full:
+    """A connection all of whose results are too large for the process."""
+
+    def __init__(self, connection: Any, error: MemoryError) -> None:
+        self._connection, self._error = connection, error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def sql(self, query: str) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("verb", ["predict", "marginals", "count", "adagrad", "likelihood"])
+@pytest.mark.parametrize("error", [MemoryError(), pa.ArrowMemoryError("malloc of size 80 failed")])
+def test_rows_that_do_not_fit(verb: str, error: MemoryError) -> None:
+    db, model = opened()
+    db.bind(model, training=True)
+    db.engine.connection = Full(db.engine.connection, error)
+    with pytest.raises(MemoryUsedUpError, match=rf"^[\w ]+: the memory is used up( \({error}.*\))?: pass fewer"):
+        VERBS[verb](db, model)
+
+
+@pytest.mark.parametrize("verb", ["load", "predict"])
+def test_memory_of_the_database(verb: str) -> None:
+    both = "Friends(person, person)\nLikes(person, person)\n1 Likes(x, y) ^ Friends(x, y)"
+    with sqlrl.connect(memory_limit="20MB", temp_directory="", threads=1) as db:
+
+        def load(people: int) -> None:
+            rows = f"select 'person ' || range as p, 'friend ' || (range + 1) as q from range({people})"
+            db.load("Friends", rows, types=["person", "person"])
+
+        load(1000)
+        words = r"the memory is used up \(memory_limit is 19.0 MiB\).*fewer examples=, .* a scope"
+        with pytest.raises(SqlrlError, match=words):
+            load(1_000_000) if verb == "load" else db.predict(sqlrl.parse_mln(both, query=["Likes"]))
+
+
+def test_the_innermost_stage_is_named_once() -> None:
+    def allocate() -> None:
+        for _ in staged("counting", range(3)):
+            with sqlrl.progress.Stage("inside"):
+                allocated()
+
+    with pytest.raises(MemoryUsedUpError, match=r"^inside: ") as caught, sqlrl.progress.Stage("outside"):
+        allocate()
+    assert isinstance(caught.value.__cause__, MemoryError)
