@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.progress import at_stage
-from sqlrl.solve.counts import counts, soft_weights, violation_cost, weighted_score
+from sqlrl.solve.counts import open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Chooser, Method, Options
 from sqlrl.solve.presolve import keep_rows
@@ -82,17 +82,20 @@ class _Scores(TypedDict):
     objective: float
     constant: float
     decided: float
-    cost: float
+    cost: float | None
 
 
-def _scores(network: Network, soft: FloatArray, extra: FloatArray, world: BoolArray) -> _Scores:
-    # What a report says of the score of a world, by field.
-    number = counts(network, world)
+def _scores(
+    network: Network, soft: FloatArray, extra: FloatArray, world: BoolArray, *, augmented: bool = False
+) -> _Scores:
+    # What a report says of the score of a world, by field. A loss is no weight of the model: with one there is no cost.
+    part = open_counts(network, world).astype(object)
+    number = network.base + part
     return {
         "objective": weighted_score(soft, number, extra, world),
         "constant": weighted_score(soft, network.base, extra, np.zeros_like(world)),
-        "decided": weighted_score(soft, number - network.base, extra, world),
-        "cost": violation_cost(network, soft, number, extra, world),
+        "decided": weighted_score(soft, part, extra, world),
+        "cost": None if augmented else violation_cost(network, soft, number, extra, world),
     }
 
 
@@ -117,6 +120,7 @@ class _Run:
         self.structure, self.forest = program.structure, program.forest
         network = self.structure.network
         self.soft, self.extra = soft_weights(network, weights), atom_terms(network, loss)
+        self.augmented = loss is not None
         self.world: BoolArray = np.zeros(len(network.atoms), dtype=np.bool_)
         self.gap = self.precision = self.magnitude = 0.0
         self.scale = np.inf
@@ -164,12 +168,9 @@ class _Run:
     def result(self, compiling: float, solving: float) -> MPEResult:
         """Return the world with its report."""
         network, start = self.structure.network, time.perf_counter()
-        scores = _scores(network, self.soft, self.extra, self.world)
-        _check_finite(
-            np.array(
-                [scores["objective"], scores["constant"], scores["decided"], scores["cost"], self.gap, self.precision]
-            )
-        )
+        scores = _scores(network, self.soft, self.extra, self.world, augmented=self.augmented)
+        known = [x for x in (*scores.values(), self.gap, self.precision) if x is not None]
+        _check_finite(np.array(known))
         report = SolverReport(
             status=status_of(self.gap <= self.precision, self.precision, self.magnitude),
             gap=self.gap,
