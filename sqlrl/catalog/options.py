@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sqlrl.catalog.delimited import Dialect
+from sqlrl.catalog.integrity import is_object, kept_json
 from sqlrl.catalog.store import SourceRecord
 from sqlrl.errors import LoadError
 from sqlrl.logic.printer import is_identifier
@@ -49,8 +50,9 @@ class LoadOptions:
         >>> LoadOptions.from_json(LoadOptions(columns={0: "b", "place": 2}).to_json()).columns
         {0: 'b', 'place': 2}
         """
-        values = json.loads(text)
-        if isinstance(values["columns"], dict):
+        known = {each.name for each in fields(cls)}
+        values = kept_json(text, "the options of a row of sqlrl.source", lambda x: is_object(x) and x.keys() <= known)
+        if isinstance(values.get("columns"), dict):
             # Keys are texts in JSON; no type has the name of a number.
             values["columns"] = {int(k) if k.isdecimal() else k: v for k, v in values["columns"].items()}
         return cls(**values)

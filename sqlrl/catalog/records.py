@@ -22,6 +22,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.domains import bound_types
 from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
+from sqlrl.catalog.integrity import damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
@@ -107,12 +108,17 @@ def _from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Kept]:
     for row in rows:
         kind = row["type"]
         if kind == "json":
-            found[row["name"]] = json.loads(row["text"])
+            found[row["name"]] = kept_json(row["text"], f"{row['name']} in sqlrl.learner_state")
             continue
         whole = kind != "float64"
-        stored = np.array(row["integers" if whole else "floats"], dtype=np.int64 if whole else np.float64)
-        values = stored.view(np.uint64) if kind == "uint64" else stored.astype(kind)
-        found[row["name"]] = values.reshape(row["shape"])
+        try:
+            stored = np.array(row["integers" if whole else "floats"], dtype=np.int64 if whole else np.float64)
+            values = stored.view(np.uint64) if kind == "uint64" else stored.astype(kind)
+            found[row["name"]] = values.reshape(row["shape"])
+        except (TypeError, ValueError) as error:
+            raise damaged(
+                f"{row['name']} in sqlrl.learner_state is no array of the type and shape that its row says"
+            ) from error
     return found
 
 
@@ -296,7 +302,8 @@ class Records:
         if not rows:
             wanted = "no model was kept yet" if number is None else f"there is no model {number}"
             raise CatalogError(f"{wanted}: the table sqlrl.model lists those that are there")
-        return model_from_json(json.loads(rows[0]["json"]), path=f"model {number or 'newest'}")
+        found = kept_json(rows[0]["json"], f"the model {number or 'newest'} of sqlrl.model", is_object)
+        return model_from_json(found, path=f"model {number or 'newest'}")
 
     def atoms(self) -> str:
         """Return what the query atoms were built from; their ids hold as long as this is the same."""
@@ -375,7 +382,10 @@ class Records:
         """Return a row of `run` with its parameters parsed, None if there is no such run."""
         query = exp.select("*").from_(self._store.table("run")).where(column("run").eq(exp.convert(run)))
         rows = self._store.rows(query, "read a run")
-        return {**rows[0], "parameters": json.loads(rows[0]["parameters"])} if rows else None
+        if not rows:
+            return None
+        parameters = kept_json(rows[0]["parameters"], f"the parameters of run {run} in sqlrl.run", is_object)
+        return {**rows[0], "parameters": parameters}
 
     def data(self) -> str:
         """Return the fingerprint of the data: what `run.fingerprint` holds for runs that began with these data."""

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.integrity import check_state, damaged, is_object, kept_json
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
@@ -135,10 +136,14 @@ def read_image(rows: Iterable[tuple[str, str]]) -> Image:
     for table, record in rows:
         tables[table].append(json.loads(record))
     arguments: dict[str, list[ArgumentRecord]] = {}
-    for row in sorted(tables["argument"], key=lambda row: (row["predicate"], row["position"])):
-        del row["position"]
-        arguments.setdefault(row.pop("predicate"), []).append(ArgumentRecord(**row))
-    return Image(
+    for row in sorted(tables["argument"], key=lambda row: (str(row["predicate"]), row["position"] or 0)):
+        name, position = row.pop("predicate"), row.pop("position")
+        if position != len(arguments.setdefault(name, [])) or row["name"] is None:
+            raise damaged(
+                f"the arguments of {name} in sqlrl.argument are not those from 0 on, each once and with a name"
+            )
+        arguments[name].append(ArgumentRecord(**row))
+    image = Image(
         {row["type"]: TypeRecord(**row) for row in tables["type"]},
         {
             row["predicate"]: PredicateRecord(**row, arguments=tuple(arguments.get(row["predicate"], ())))
@@ -147,6 +152,49 @@ def read_image(rows: Iterable[tuple[str, str]]) -> Image:
         {(row["predicate"], row["role"]): SourceRecord(**row) for row in tables["source"]},
         {row["key"]: row["value"] for row in tables["state"]},
     )
+    _check_image(image, {name: len(found) for name, found in tables.items()}, arguments)
+    return image
+
+
+_NAMED_BY = {"type": "type", "predicate": "predicate", "source": "predicate and role", "state": "key"}
+
+
+def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, list[ArgumentRecord]]) -> None:
+    """Refuse records that do not belong together, at which later stages would stumble."""
+    parts: dict[str, Mapping[Any, Any]] = {
+        "type": image.types,
+        "predicate": image.predicates,
+        "source": image.sources,
+        "state": image.state,
+    }
+    for table, records in parts.items():
+        if len(records) < rows[table]:
+            raise damaged(f"two rows of sqlrl.{table} have the same {_NAMED_BY[table]}")
+        for record in () if table == "state" else records.values():
+            empty = [f.name for f in fields(record) if getattr(record, f.name) is None and "None" not in str(f.type)]
+            if empty:
+                raise damaged(f"{empty[0]} is NULL in sqlrl.{table}")
+    check_state(image.state)
+    for name in arguments.keys() - image.predicates.keys():
+        raise damaged(f"sqlrl.argument has the predicate {name!r}, which sqlrl.predicate lacks")
+    for name, record in image.predicates.items():
+        unknown = [kind for kind in record.types if kind is not None and kind not in image.types]
+        if unknown:
+            raise damaged(f"an argument of {name} has the type {unknown[0]!r}, which sqlrl.type lacks")
+    for name, _ in image.sources:
+        if name not in image.predicates:
+            raise damaged(f"sqlrl.source has the predicate {name!r}, which sqlrl.predicate lacks")
+    for name in kept_json(image.state.get("named") or "{}", "the entry 'named' of sqlrl.state", is_object):
+        if name not in image.types:
+            raise damaged(f"the entry 'named' of sqlrl.state has the type {name!r}, which sqlrl.type lacks")
+    built = kept_json(image.state.get("atoms") or "{}", "the entry 'atoms' of sqlrl.state", is_object)
+    # What was built from earlier data is built again.
+    for name in built.get("open") or () if built.get("data") == image.state.get("data") else ():
+        if name not in image.predicates or image.predicates[name].atoms is None:
+            raise damaged(f"sqlrl.predicate has no table of query atoms of {name}, which sqlrl.state says was built")
+    example = image.state.get("example_type")
+    if image.state.get("examples") == "column" and example is not None and example not in image.types:
+        raise damaged(f"the type of examples is {example!r}, which sqlrl.type lacks")
 
 
 def _table_rows(image: Image) -> dict[str, dict[tuple[str, ...], list[dict[str, Any]]]]:
@@ -189,6 +237,7 @@ class Store:
         self._image, self._held = Image(), Image()
         self._text: list[tuple[str, str]] | None = None
         self._checked = False
+        self._whole = False
         # The names of tables, as far as they are known in the open transaction.
         self._names: set[str] | None = None
         self._image_query: str | None = None
@@ -372,10 +421,49 @@ class Store:
                 record = exp.cast(exp.Anonymous(this="to_json", expressions=[exp.column("r")]), "varchar")
                 parts.append(exp.select(named(exp.convert(name), "table"), named(record, "record")).from_(row))
             self._image_query = self.engine.render(union_all(parts))
-        text = self.engine.fetch_rows(self._image_query, step="read the records of the catalog")[1]
+        text = self._read(self._image_query)
         if text != self._text:
             self._held = read_image(text)
+            while not self._whole and (problem := self._dictionary_fault()):
+                # Another cursor may have written between the two statements.
+                if (again := self._read(self._image_query)) == text:
+                    raise damaged(problem)
+                text, self._held = again, read_image(again)
+            self._whole = True
             self._image, self._text = self._held.copy(), text
+
+    def _read(self, query: str) -> list[tuple[str, str]]:
+        return [
+            (str(table), str(record))
+            for table, record in self.engine.fetch_rows(query, step="read the records of the catalog")[1]
+        ]
+
+    def _dictionary_fault(self) -> str:
+        """Return what is wrong with a dictionary whose ids, the places of constants, are not those from 0 on, each once.
+
+        It is looked for once for a connection. What lacks altogether is an error once it is used.
+        """
+        there = self.table_names() if self._held.types else set()
+        parts = []
+        for record in self._held.types.values():
+            if record.dictionary not in there:
+                continue
+            columns = (exp.Count(this=exp.Star()), exp.Min(this=column("id")), exp.Max(this=column("id")))
+            query = exp.select(named(exp.convert(record.type), "type")).from_(self.table(record.dictionary))
+            query = query.select(*(named(x, name) for x, name in zip(columns, ("n", "least", "most"), strict=True)))
+            query = query.select(named(exp.Sum(this=exp.cast(column("id"), "hugeint")), "total"))
+            parts.append(query.select(named(exp.Count(this=column("name")), "names")))
+        for row in self.rows(union_all(parts), "look at the dictionaries") if parts else ():
+            record = self._held.types[row["type"]]
+            last = record.size - 1
+            expected = (
+                (record.size, record.size, 0, last, record.size * last // 2)
+                if record.size
+                else (0, 0, None, None, None)
+            )
+            if tuple(row[name] for name in ("n", "names", "least", "most", "total")) != expected:
+                return f"sqlrl.{record.dictionary} has not one row with a name for each id from 0 to {last}"
+        return ""
 
     def _change(self) -> Image:
         """Return the image, to be changed in an open transaction."""

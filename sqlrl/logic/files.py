@@ -16,13 +16,15 @@ from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.json_text import parse_json
-from sqlrl.logic.lexer import read_text
+from sqlrl.logic.lexer import nearest, read_text
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.saving import VERSION
-from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.logic.subformulas import terms_of
+from sqlrl.logic.terms import Argument, Formula, Predicate, Variable
 from sqlrl.resources import resource
-from sqlrl.wording import check_characters
+from sqlrl.wording import check_characters, counted, shortened
 
 
 def read_model(path: str | Path, *, trusted: bool = True) -> Model:
@@ -128,6 +130,7 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
             f"{path}: the model has version {version}, and this sqlrl reads up to {VERSION}: upgrade sqlrl"
         )
     _validate(value, path)
+    _check_names(value, path)
     predicates = {
         p["name"]: Predicate(
             p["name"],
@@ -149,6 +152,45 @@ def _validate(value: Any, path: str) -> None:
         raise ParseError(f"the model does not fit its schema at {error.json_path}: {error.message}", path=path)
 
 
+def _check_names(value: Any, path: str) -> None:
+    """Refuse what the schema cannot say: names that no formula could have, predicates declared twice, queries of none."""
+    declared: set[str] = set()
+    named = [("type", name) for name in value["types"]]
+    for predicate in value["predicates"]:
+        if predicate["name"] in declared:
+            raise ModelError(f"{path}: the predicate {predicate['name']} is declared twice: remove one of the two")
+        declared.add(predicate["name"])
+        named += [("predicate", predicate["name"]), *(("type", each["type"]) for each in predicate["arguments"])]
+    for what, name in named:
+        if not is_identifier(name):
+            raise ModelError(
+                f"{path}: {shortened(repr(name))} cannot be the name of a {what}: a name is a letter and then letters, digits and "
+                "underscores"
+            )
+    for name in value["query"]:
+        if name not in declared:
+            hint = nearest(name, declared) or "; expected a declared one"
+            raise ModelError(f"{path}: the query has {shortened(repr(name))}, which is no predicate of the model{hint}")
+
+
+def _check_expansions(found: Expansions, formula: Formula, text: str, path: str) -> None:
+    """Refuse clauses that are none of the template."""
+    marked = {term.name for term in terms_of(formula) if isinstance(term, Variable) and term.plus}
+    where = f"{path}: the expansions of {text}"
+    if len(set(found.variables)) < len(found.variables) or set(found.variables) != marked:
+        has = ", ".join(found.variables) or "none"
+        expected = ", ".join(sorted(marked)) or "none, so that the rule has no expansions"
+        raise ModelError(f"{where} have the variables {has}: expected its + variables, each once ({expected})")
+    if len(found.rows) != len(found.weights):
+        raise ModelError(
+            f"{where} have {counted(len(found.rows), 'row')} and {counted(len(found.weights), 'weight')}: expected as many"
+        )
+    for i, row in enumerate(found.rows):
+        if len(row) != len(found.variables):
+            wide = f"{counted(len(row), 'constant')} for {counted(len(found.variables), 'variable')}"
+            raise ModelError(f"{where} have in row {i} {wide}: expected as many")
+
+
 def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
     formula = parse_formula(value["formula"], model, path=path)
     expansions = None
@@ -158,7 +200,10 @@ def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
         expansions = Expansions(
             tuple(found["variables"]), rows, tuple(map(_number, found["weights"])), found.get("found", False)
         )
-        for each, row in zip(expansions.weights, expansions.rows, strict=False):
+        _check_expansions(expansions, formula, value["formula"], path)
+        if value.get("hard", False):
+            raise ModelError(f"{path}: the rule {value['formula']} is hard and has expansions: remove one of them")
+        for each, row in zip(expansions.weights, expansions.rows, strict=True):
             _check_finite(each, f"{value['formula']} with {', '.join(row)}", path)
     weight = value.get("weight")
     hard = value.get("hard", False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlrl.errors import InputError, ModelError
-from sqlrl.logic.printer import check_names, format_formula, format_model
+from sqlrl.logic.printer import check_names, format_formula, format_model, is_identifier
 from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
 from sqlrl.paths import expanded
@@ -134,6 +134,9 @@ def model_to_json(model: RuleSet) -> dict[str, Any]:
     >>> model_to_json(parse_mln("P(t)\n2 P(x)"))["rules"]
     [{'formula': 'P(x)', 'weight': 2.0}]
     """
+    for name in (*model.types, *(name for p in model.predicates.values() for name in (p.name, *p.types))):
+        if not is_identifier(name):
+            raise ModelError(f"the language cannot write the name {name!r}: rename it")
     return {
         "version": VERSION,
         "semantics": model.semantics,

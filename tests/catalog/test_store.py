@@ -33,6 +33,8 @@ def change(store: Store, step: str, name: str, number: int) -> None:
     if step == "type":
         store.save_type(TypeRecord(name, f"dictionary_{name}", size=number))
     elif step == "predicate":
+        # Records belong together: a store refuses others as damaged.
+        store.save_type(TypeRecord("t", "dictionary_t"))
         arguments = tuple(ArgumentRecord(f"x{i}", None if i else "t") for i in range(number % 3))
         store.save_predicate(PredicateRecord(name, rows=number, arguments=arguments))
     elif step == "source":

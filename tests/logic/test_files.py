@@ -8,10 +8,10 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlrl.errors import InputError, ModelError, ParseError
+from sqlrl.errors import InputError, ModelError, ParseError, SqlrlError
 from sqlrl.logic import (
     format_formula,
     format_model,
@@ -304,3 +304,106 @@ def test_a_type_that_begins_with_a_capital_needs_a_predicate_that_does_not(tmp_p
     for predicate in (Predicate("size", arguments), Predicate("Size", arguments, closed=True)):
         save_model(Model({predicate.name: predicate}), tmp_path / "m.mln")
         assert read_model(tmp_path / "m.mln").predicates == {predicate.name: predicate}
+
+
+# ---- damaged JSON ----------------------------------------------------------------------------------------------
+
+
+WHOLE = {
+    **model_to_json(dataclasses.replace(template(), query=frozenset({"P"}), types={"w": ("a", "b")})),
+    "learned": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"predicates": [*WHOLE["predicates"], WHOLE["predicates"][1]]}, "the predicate P is declared twice"),
+        ({"predicates": [*WHOLE["predicates"], {"name": "a b", "arguments": []}]}, "'a b' cannot be the name of a predicate"),
+        ({"predicates": [*WHOLE["predicates"], {"name": "R", "arguments": [{"type": "2nd"}]}]}, "'2nd' cannot be the name of a type"),
+        ({"types": {"w\nP(x)": ["a"]}}, "cannot be the name of a type"),
+        ({"query": ["P", "Z"]}, "the query has 'Z', which is no predicate"),
+        ({"query": ["p"]}, "which is no predicate of the model; did you mean 'P'"),
+    ],
+)  # fmt: skip
+def test_a_model_that_is_not_whole_is_refused_when_it_is_read(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ModelError, match=rf"^m\.json: .*{message}"):
+        model_from_json({**WHOLE, **change}, path="m.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": [["a", "F1"]] * 3}, "3 rows and 2 weights"),
+        ({"weights": []}, "2 rows and 0 weights"),
+        ({"rows": [["a", "F1"], ["b"]]}, "in row 1 1 constant for 2 variables"),
+        ({"rows": [["a", "F1", "x"], ["b", "F2"]]}, "in row 0 3 constants for 2 variables"),
+        ({"variables": ["w", "g"]}, r"the variables w, g: expected its \+ variables, each once \(f, w\)"),
+        ({"variables": ["w", "w"]}, "the variables w, w"),
+        ({"variables": ["w"], "rows": [["a"], ["b"]]}, "the variables w: expected"),
+        ({"variables": ["w", "f", "x"], "rows": [["a", "b", "c"]] * 2}, "the variables w, f, x: expected"),
+    ],
+)
+def test_expansions_that_are_none_of_the_template_are_refused(change: dict[str, object], message: str) -> None:
+    rule = WHOLE["rules"][0]
+    changed = {**rule, "expansions": {**rule["expansions"], **change}}
+    with pytest.raises(ModelError, match=rf"m\.json: the expansions of Q\(\+w, \+f\) \^ P\(\+w\) have .*{message}"):
+        model_from_json({**WHOLE, "rules": [changed]}, path="m.json")
+    with pytest.raises(ModelError, match="is hard and has expansions"):
+        model_from_json({**WHOLE, "rules": [{**rule, "hard": True}]})
+
+
+@pytest.mark.parametrize("name", ["a b", "", "2nd", "x\ny"])
+def test_names_that_cannot_be_read_are_not_saved(tmp_path: Path, name: str) -> None:
+    for model in (
+        Model({}, {name: ("A",)}),
+        Model({name: Predicate(name, ())}),
+        Model({"P": Predicate("P", (Argument(name),))}),
+    ):
+        for ending in ("json", "mln"):
+            with pytest.raises(ModelError, match="the language cannot write"):
+                save_model(model, tmp_path / f"m.{ending}")
+
+
+def test_json_that_says_a_name_twice_is_refused() -> None:
+    with pytest.raises(ParseError, match="an object says 'rules' twice"):
+        parse_model(json.dumps(WHOLE)[:-1] + ', "rules": []}')
+
+
+def places(value: object) -> list[tuple[object, object]]:
+    """All containers in a value with each of their keys."""
+    if not isinstance(value, dict | list):
+        return []
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return [(value, key) for key in keys] + [found for key in keys for found in places(value[key])]
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_any_change_of_a_saved_model_gives_a_whole_model_or_an_error(data: st.DataObject) -> None:
+    value = json.loads(json.dumps(WHOLE))
+    for _ in range(data.draw(st.integers(1, 3))):
+        container, key = data.draw(st.sampled_from(places(value)))
+        kind = data.draw(st.sampled_from(["remove", "twice", "other", "name"]))
+        if kind == "remove":
+            del container[key]
+        elif kind == "twice" and isinstance(container, list):
+            container.append(container[key])
+        elif kind == "name" and isinstance(container, dict):
+            container[data.draw(st.sampled_from(["", "a b", "P", "w", "version"]))] = container[key]
+        else:
+            container[key] = data.draw(
+                st.sampled_from(
+                    [None, True, -1, 1e308, 10**400, "", "P", "P(x)", "P(+f) v", "a b", "\x00", [], ["P"], [[]], {}]
+                )
+            )
+        if not value:
+            break
+    try:
+        model = parse_model(json.dumps(value))
+    except SqlrlError:
+        return
+    # What was read can be used and written again.
+    assert repr(expand(model))
+    assert parse_model(json.dumps(model_to_json(model))) == model
+    format_model(model)

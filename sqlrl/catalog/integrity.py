@@ -1,0 +1,84 @@
+"""What the catalog keeps as JSON, and the error for what it did not write: a file that was damaged, or changed by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlrl.errors import CatalogError
+from sqlrl.wording import shortened
+
+Check = Callable[[Any], bool]
+
+
+def damaged(problem: str) -> CatalogError:
+    """Return the error for a catalog that is not as sqlrl wrote it.
+
+    Examples
+    --------
+    >>> print(damaged("sqlrl.type has t twice"))
+    the database is damaged: sqlrl.type has t twice. sqlrl did not write it so: take a copy of the file from before, or load the data into a new file.
+    """
+    return CatalogError(
+        f"the database is damaged: {problem}. sqlrl did not write it so: take a copy of the file from before, or load the data into a "
+        "new file."
+    )
+
+
+def kept_json(text: object, place: str, fits: Check = lambda _: True) -> Any:
+    """Return the value that the catalog keeps as JSON at a place; an error if it is none, or does not fit."""
+    try:
+        if not isinstance(text, str):
+            raise TypeError
+        value = json.loads(text)
+        if fits(value):
+            return value
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged(f"{place} is no JSON ({shortened(repr(text), 60)})") from error
+    raise damaged(f"{place} says {shortened(text, 60)}, which is no value of it")
+
+
+def is_object(value: Any) -> bool:
+    """Tell whether a value of JSON is an object."""
+    return isinstance(value, dict)
+
+
+def _row(*kinds: type | tuple[type, ...]) -> Check:
+    return lambda value: (
+        isinstance(value, list)
+        and len(value) == len(kinds)
+        and all(isinstance(x, kind) for x, kind in zip(value, kinds, strict=True))
+    )
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(x, str) for x in value)
+
+
+def _each(fits: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+STATE: Mapping[str, Check] = {
+    "atoms": lambda value: (
+        isinstance(value, dict) and all(isinstance(value.get(name, {}), dict | list) for name in ("open", "scoped"))
+    ),
+    "declared": _each(_texts),
+    "listed": _each(_each(_texts)),
+    "named": _each(_row(str, int, int)),
+    "outside": _each(_row(int, str, str)),
+    "unlabelled": _each(_row(int, int, bool, (str, type(None)))),
+}
+"""What the entries of `sqlrl.state` are like that are JSON."""
+
+
+def check_state(state: Mapping[str, Any]) -> None:
+    """Refuse entries of the state that no version of sqlrl wrote."""
+    for key, text in state.items():
+        if key in STATE:
+            kept_json(text, f"the entry {key!r} of sqlrl.state", STATE[key])
+        elif not isinstance(text, str) or (key == "data" and not (text.isdecimal() and len(text) < 19)):
+            raise damaged(f"the entry {key!r} of sqlrl.state is {shortened(repr(text), 60)}")
+    if state.get("examples") == "type" and "example_type" not in state:
+        raise damaged("sqlrl.state says that the constants of a type are the examples, but not of which type")
