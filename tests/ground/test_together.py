@@ -41,7 +41,7 @@ def contents(network: Network) -> list[tuple[str, object]]:
     for field in fields(network):
         value = getattr(network, field.name)
         arrays = [value.data, value.indices, value.indptr] if sparse.issparse(value) else [value]
-        for array in arrays:
+        for array in map(np.asarray, arrays):
             plain = array.tolist() if array.dtype == object else array.tobytes()
             found.append((f"{field.name} {array.dtype} {array.shape}", plain))
     return found
