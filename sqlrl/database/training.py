@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, InputError, warn
 from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
+from sqlrl.ground.fixed import with_fixed
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, Windows, grounded
@@ -162,13 +163,31 @@ class TrainingStream:
                 self._count_open(window)
             if len(self) == 1:
                 self._whole = window
-            yield window
+            yield self._to_learn(window)
             task.advance(len(window.examples))
         self.drawing.close()
 
     def window(self, examples: IntArray) -> Window:
         """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""
         ((_, found),) = Windows(self._extent, [examples], len(examples), ground=grounded)
+        return self._to_learn(found)
+
+    def _to_learn(self, window: Window) -> Window:
+        """Return a window as learners see it: what clauses of fixed weight add is a part of its atoms' prior log-odds."""
+        fixed = self._program.fixed()
+        if not fixed.any():
+            return window
+        network = with_fixed(window.network, fixed, self._program.weights(), self.clause_text)
+        return replace(window, network=network)
+
+    def with_fixed(self, weights: FloatArray) -> FloatArray:
+        """Return learned weights with the fixed ones among them; see `learn.protocols.TrainingStream`."""
+        fixed = np.flatnonzero(self._program.fixed())
+        if len(fixed) == 0:
+            return weights
+        # Fixed clauses are no templates', so their ids come first.
+        found = np.concatenate([weights, np.zeros(max(fixed[-1] + 1 - len(weights), 0))])
+        found[fixed] = self._program.weights()[fixed]
         return found
 
     def clause_text(self, clause: int) -> str:

@@ -169,7 +169,7 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
         first.setdefault(feature, clause)
     rules: list[Rule] = []
     for rule in program.model.rules:
-        if rule.hard or id(rule) not in of_rule:
+        if rule.hard or rule.fixed or id(rule) not in of_rule:
             rules.append(rule)
             continue
         feature, bound = of_rule[id(rule)]

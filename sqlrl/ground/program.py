@@ -340,6 +340,11 @@ class Program:
         of_feature = np.array([f.hard for f in self.features], dtype=bool)
         return of_feature[np.array(self.feature_of, dtype=np.int64)] if self.feature_of else np.zeros(0, bool)
 
+    def fixed(self) -> npt.NDArray[np.bool_]:
+        """Return which clauses have a weight that learners leave as it is."""
+        of_feature = np.array([f.rule is not None and f.rule.fixed for f in self.features], dtype=bool)
+        return of_feature[np.array(self.feature_of, dtype=np.int64)] if self.feature_of else np.zeros(0, bool)
+
     def weights(self) -> npt.NDArray[np.float64]:
         """Return the weights of the model (log-odds), 0 for hard clauses and those to be learned."""
         return np.array(self._initial, dtype=np.float64)

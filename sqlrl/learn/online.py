@@ -487,8 +487,8 @@ class OnlineEstimator(Fitted):
             if learner.steps == 0 or (resume is None and run.atoms == 0):
                 raise InputError(_nothing(learner))
             self._settle(learner, stream)
-            last = learner.weights
-            weights = learner.averaged_weights() if self.average else last
+            last = stream.with_fixed(learner.weights)
+            weights = stream.with_fixed(learner.averaged_weights()) if self.average else last
             support, steps = learner.support(), run.all_steps()
             record = TrainingRecord(name, self.recorded(), parameters.seed, started, run.seconds, steps, support)
             start = time.perf_counter()

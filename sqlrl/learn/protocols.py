@@ -149,6 +149,10 @@ class TrainingStream(Protocol):
         """
         ...
 
+    def with_fixed(self, weights: FloatArray) -> FloatArray:
+        """Return learned weights, shape (m,), with those that the model fixes in their places, where learners have 0."""
+        ...
+
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
         ...

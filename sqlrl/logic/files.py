@@ -211,7 +211,10 @@ def _rule_from_json(value: dict[str, Any], model: Model, path: str) -> Rule:
         _check_finite(weight, value["formula"], path)
     if hard and weight is not None:
         raise ModelError(f"{path}: the rule {value['formula']} is hard and has a weight: remove one of them")
-    return Rule(formula, None if weight is None else float(weight), hard, expansions, path=path)
+    fixed = value.get("fixed", False)
+    if fixed and weight is None:
+        raise ModelError(f"{path}: the weight of the rule {value['formula']} is fixed, but it has none: give it one")
+    return Rule(formula, None if weight is None else float(weight), hard, expansions, path=path, fixed=fixed)
 
 
 def _number(value: float) -> float:

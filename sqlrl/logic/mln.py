@@ -333,8 +333,8 @@ class _Statements(FormulaParser):
                 return
             problem = f"the function {after.text} is not supported; declare a predicate with one more argument instead"
             raise self.source.error(UnsupportedError, problem, after)
-        if self.at("@", "$"):
-            problem = "statements with '@' and '$' (fixed weights, Tuffy's views) are not supported"
+        if self.at("$"):
+            problem = "statements with '$' (Tuffy's views) are not supported: load the view's query as a predicate with db.load"
             raise self.source.error(UnsupportedError, problem, token)
         if self.at("*") and after.text == "*":
             raise self.source.error(UnsupportedError, "Tuffy's '**' declarations are not supported; write '*'", token)
@@ -487,8 +487,12 @@ class _Statements(FormulaParser):
 
     def _rule(self) -> None:
         start = self.token
-        prior = self._prior()
+        fixed = self.accept("@")
+        prior = None if fixed else self._prior()
         weight = None if prior is not None else self._weight()
+        if fixed and weight is None:
+            problem = "expected a weight after '@', as in '@1.5 P(x)': one that learners leave as it is"
+            raise self.source.error(ParseError, problem, start)
         if self.token.kind in (NEWLINE, END):
             raise self.unexpected("a formula")
         formula = self.rule()
@@ -508,8 +512,12 @@ class _Statements(FormulaParser):
         if hard and weight is not None:
             problem = "a weight and a final '.' contradict each other: remove the weight (hard) or the '.' (soft)"
             raise self.source.error(ParseError, problem, stop)
+        if fixed and any(isinstance(term, Variable) and term.plus for term in terms_of(formula)):
+            problem = "a fixed weight has no use for '+', which makes clauses whose weights are learned: remove the '@' or the '+'"
+            raise self.source.error(ParseError, problem, start)
         line = self.source.line(start)
-        self.program.add(Rule(formula, weight, hard, None, line, self.source.path), self.source, self.mentions)
+        rule = Rule(formula, weight, hard, None, line, self.source.path, fixed)
+        self.program.add(rule, self.source, self.mentions)
 
     def _weight(self) -> float | None:
         """Read the weight before a formula, if there is one."""

@@ -161,7 +161,7 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
     if rule.hard:
         return f"{text}."
     if rule.weight is not None:
-        return f"{rule.weight!r} {text}"
+        return f"{'@' if rule.fixed else ''}{rule.weight!r} {text}"
     atom = rule.formula.atom if isinstance(rule.formula, BothSigns) else rule.formula
     if isinstance(atom, Atom) and all(isinstance(t, Variable) and not t.plus for t in atom.terms):
         known = {t for p in (predicates or {}).values() for t in p.types} | set(types)

@@ -33,6 +33,8 @@ class Rule:
         Log-odds; None if it is hard or to be learned.
     hard : bool
         True if it must hold in every grounding.
+    fixed : bool
+        True if learners leave its weight as it is (`@` before the weight, as in Tuffy).
     expansions : Expansions or None
         The learned clauses of a template (a rule with `+` variables).
     line : int
@@ -47,6 +49,7 @@ class Rule:
     expansions: Expansions | None = None
     line: int = field(default=0, compare=False)
     path: str = field(default="", compare=False)
+    fixed: bool = False
 
     @property
     def place(self) -> str:

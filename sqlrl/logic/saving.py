@@ -160,6 +160,8 @@ def _rule_to_json(rule: Rule) -> dict[str, Any]:
         value["hard"] = True
     if rule.weight is not None:
         value["weight"] = rule.weight
+    if rule.fixed:
+        value["fixed"] = True
     if rule.expansions is not None:
         found = rule.expansions
         value["expansions"] = {

@@ -42,6 +42,9 @@ class Stream:
     def clause_text(self, clause: int) -> str:
         return f"text of {clause}"
 
+    def with_fixed(self, weights: FloatArray) -> FloatArray:
+        return weights
+
     def example_name(self, example: int) -> str:
         return f"citation {example}"
 

@@ -30,7 +30,9 @@ from sqlrl.logic.terms import And, Argument, Atom, Predicate, Variable
 from sqlrl.resources import resource, resource_names
 from tests.logic.worlds import PREDICATES, formulas
 
-SMALL = parse_mln("t = {A, B}\nP(t)\n*Q(t, u!)\nRain\n0.1 P(x)\nP(A).\nQ(x, y) v Rain\n*P(x) ^ Rain", query=["P"])
+SMALL = parse_mln(
+    "t = {A, B}\nP(t)\n*Q(t, u!)\nRain\n0.1 P(x)\nP(A).\nQ(x, y) v Rain\n*P(x) ^ Rain\n@0.5 Rain", query=["P"]
+)
 W, F = Variable("w", plus=True), Variable("f", plus=True)
 
 
@@ -116,10 +118,10 @@ def test_constants_leave_quantified_variables_of_the_same_name(quantifier: str) 
     assert format_formula(fill(formula, {"x": "A", "y": "B"})) == format_formula(expected)
 
 
-@given(formulas(), st.floats(allow_nan=False, allow_infinity=False))
-def test_any_formula_and_weight_are_kept(formula, weight):
+@given(formulas(), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+def test_any_formula_and_weight_are_kept(formula, weight, fixed):
     predicates = {name: Predicate(name, tuple(map(Argument, types))) for name, types in PREDICATES.items()}
-    model = Model(predicates, rules=(Rule(formula, weight),))
+    model = Model(predicates, rules=(Rule(formula, weight, fixed=fixed),))
     try:
         again = model_from_json(json.loads(json.dumps(model_to_json(model))))
     except ModelError as error:  # a quantified variable that is not used, or without a type

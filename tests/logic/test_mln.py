@@ -270,6 +270,18 @@ GOLDEN = [
      ("a.mln:6:7: ',' joins conditions only before '=>': expected '^' or 'v'\n"
      "  1 P(x), Q(x)\n"
      "        ^")),
+    ("@P(x)",
+     ("a.mln:6:1: expected a weight after '@', as in '@1.5 P(x)': one that learners leave as it is\n"
+     "  @P(x)\n"
+     "  ^")),
+    ("@-2 E(x, +y)",
+     ("a.mln:6:1: a fixed weight has no use for '+', which makes clauses whose weights are learned: remove the '@' or the '+'\n"
+     "  @-2 E(x, +y)\n"
+     "  ^")),
+    ("@2 P(x).",
+     ("a.mln:6:8: a weight and a final '.' contradict each other: remove the weight (hard) or the '.' (soft)\n"
+     "  @2 P(x).\n"
+     "         ^")),
     ("1 P(x) v y",
      ("a.mln:6:10: 'y' is no declared predicate: expected an atom, or '=' or '!=' after a term\n"
      "  1 P(x) v y\n"
@@ -298,7 +310,7 @@ def test_error_messages(text, message):
         ("1 [P(x) ^ Q(x)]", "square brackets"),
         ("1 P(x) * (x = 2)", "hybrid formulas"),
         ("1:2 P(x)", "utilities"),
-        ("@P(A)", "statements with '@'"),
+        ("$P(A)", "statements with '$'"),
         ('#include "code.cpp"', "linked-in functions"),
         ('#include "data.db"', "load the .db file by itself"),
         ("#dynamic 5", "of Alchemy's '#' forms only #include"),
@@ -325,7 +337,7 @@ def test_other_faults_are_input_errors(text):
     assert "^" in str(caught.value).splitlines()[-1]
 
 
-@given(st.text(alphabet='PQx(),v^=>!<.1 +*"\n{}[]#/\\EXIST', max_size=40))
+@given(st.text(alphabet='PQx(),v^=>!<.1 @+*"\n{}[]#/\\EXIST', max_size=40))
 def test_any_text_is_read_or_refused(text):
     try:
         model = parse_mln(HEAD + text)

@@ -187,9 +187,9 @@ class BatchEstimator(Fitted):
                 on_iteration(iteration)
 
         with db.learning.training_windows(model, examples=examples, **order) as stream:
-            if all(rule.hard for rule in model.rules):
+            if all(rule.hard or rule.fixed for rule in model.rules):
                 raise InputError(
-                    f"the model has no rules with a weight, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
+                    f"the model has no rules with a weight to learn, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
                     "of clauses found none, see its warning"
                 )
             number = stream.begin(name, self.recorded(), self.seed)
@@ -199,7 +199,7 @@ class BatchEstimator(Fitted):
             start = time.perf_counter()
             # Its matrices are small: threads would wait for each other, and sums would depend on their number.
             with threadpool_limits(limits=1, user_api="blas"), learning:
-                weights = self._learn(problem, report)
+                weights = stream.with_fixed(self._learn(problem, report))
             seconds["learning"] = time.perf_counter() - start
             _check_weights(weights, problem)
             support, table, steps = (

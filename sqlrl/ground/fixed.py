@@ -1,0 +1,47 @@
+"""Weights that learners leave as they are: what such clauses add to a world becomes a part of the atoms' prior log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from sqlrl.errors import UnsupportedError
+from sqlrl.ground.network import BoolArray, FloatArray, Network
+
+
+def with_fixed(network: Network, fixed: BoolArray, weights: FloatArray, text: Callable[[int], str]) -> Network:
+    """Return a network without the ground clauses of fixed weight, of which each has one query atom, whose prior has them instead.
+
+    `fixed` and `weights` (log-odds), of shape (m,), are by clause id; `text` words a clause in the error. The clauses stay, with no
+    ground clause, so that nothing moves their weights from 0; `total`, `open` and `base` are those of before.
+
+    Raises
+    ------
+    UnsupportedError
+        A ground clause of fixed weight joins query atoms: a learner would have to weigh it among those that it learns.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample_networks import network
+    >>> folded = with_fixed(
+    ...     network(2, [(0, [1]), (1, [1]), (1, [-2])]), np.array([False, True]), np.array([0.0, 1.5]), str
+    ... )
+    >>> folded.prior.tolist(), folded.units.toarray().tolist()
+    ([1.5, -1.5], [[1, 0], [0, 0]])
+    """
+    here = fixed[network.clauses]
+    joining = np.flatnonzero(here[network.row_clause])
+    if len(joining):
+        clause = int(network.clauses[network.row_clause[joining[0]]])
+        raise UnsupportedError(
+            f"the weight of {text(clause)} is fixed ('@'), and it joins query atoms: learners leave such a weight as it is only where each "
+            "ground clause has one query atom; remove the '@' and learn it, or learn without the rule and add it afterwards"
+        )
+    free = sparse.diags_array((~here).astype(np.int64), format="csr", dtype=np.int64)
+    units = sparse.csr_array(network.units @ free)
+    units.eliminate_zeros()
+    prior = network.prior + network.units @ np.where(here, weights[network.clauses], 0.0)
+    return replace(network, units=units, prior=prior)
