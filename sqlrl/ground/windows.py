@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
 
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.atoms import read_labels
@@ -46,6 +48,10 @@ class Window:
         """Atoms and literals of the network."""
         return len(self.network.atoms) + len(self.network.literals) + int(self.network.units.nnz)
 
+    def in_order(self, examples: IntArray) -> Window:
+        """Return the same window with its examples in another order."""
+        return replace(self, examples=examples)
+
 
 @dataclass(frozen=True, eq=False)
 class ExampleWindow:
@@ -61,6 +67,10 @@ class ExampleWindow:
         """Nothing is held."""
         return 0
 
+    def in_order(self, examples: IntArray) -> ExampleWindow:
+        """Return the same window with its examples in another order."""
+        return replace(self, examples=examples)
+
 
 class Sized(Protocol):
     """What is held of a window."""
@@ -68,6 +78,9 @@ class Sized(Protocol):
     @property
     def entries(self) -> int:
         """How many atoms and literals, or numbers like them, it holds: later windows are as large as keeps that below `ENTRIES`."""
+
+    def in_order(self, examples: IntArray) -> Self:
+        """Return the same with its examples in another order."""
 
 
 Held = TypeVar("Held", bound=Sized)
@@ -93,7 +106,8 @@ class Windows(Generic[Held]):
     The extent is that of the passes; a window has the extent of its examples alone. `passes` holds for each pass its examples
     in order. `size` is the examples in a window: by default `FIRST`, and after the first window as many times that as keep a
     window below `ENTRIES`, at most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
-    `ground` says what is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone.
+    `ground` says what is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone. Where one window
+    holds all examples of a pass, it is made once for all passes.
 
     `first` counts the examples in the first window, `later` those in a window after the first; None until that was made, if
     nobody says. A run that goes on sets both to what they were.
@@ -136,9 +150,18 @@ class Windows(Generic[Held]):
         if count and self.size is None and self.first < FIRST:
             # So many examples were tried first, and their constants got their clauses together.
             self._expand(self.passes[0][:FIRST])
+        # A window of a whole pass, by the examples that it has: its templates have met all constants.
+        whole: dict[bytes, Held] = {}
         for place, (number, examples) in enumerate(self._cuts()):
             if place >= count:
-                yield number, self._window(examples) if self.later is not None else self._first_window(examples)
+                key = np.sort(examples).tobytes()
+                if key in whole:
+                    yield number, whole[key].in_order(examples)
+                    continue
+                made = self._window(examples) if self.later is not None else self._first_window(examples)
+                if self._size(number, 0) >= len(self.passes[number]):
+                    whole = {key: made}
+                yield number, made
             elif number == 0:
                 # In later passes all constants have been met.
                 self._expand(examples)

@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pyarrow as pa
@@ -311,3 +311,35 @@ def test_windows_that_are_not_grounded_have_the_same_examples_and_clauses(caplog
     assert [(number, examples) for number, examples, _ in found[0][0]] == [(0, [2, 0]), (0, [1]), (1, [1, 2]), (1, [0])]
     assert [clauses for *_, clauses in found[0][0]] == [3, 3, 3, 3]
     assert found[0][1] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("size", "once"), [(None, True), (3, True), (2, False)])
+def test_a_window_of_all_examples_is_grounded_once_for_all_passes(
+    size: int | None, *, once: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = parse_mln("Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)", query=("Topic",))
+    facts: Facts = {"Token": [("a", "B1"), ("b", "B1"), ("b", "B2"), ("c", "B3")], "Topic": [("B1",)]}
+    passes = [np.array([2, 0, 1]), np.array([1, 2, 0]), np.array([0, 1, 2])]
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.declare(model)
+    catalog.load("Token", facts["Token"], example="bib")
+    catalog.load("Topic", facts["Topic"], example="bib", target=True)
+    program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
+    seen: dict[int, list[Window]] = {}
+    statements: dict[int, int] = {}
+    with caplog.at_level("DEBUG", logger="sqlrl.engine"):
+        for number, window in Windows(Extent(program), passes, size, ground=grounded):
+            seen.setdefault(number, []).append(window)
+            statements[number] = statements.get(number, 0) + len(caplog.messages)
+            caplog.clear()
+    assert (statements[1], statements[2]) == (0, 0) if once else min(statements.values()) > 0
+    for number, order in enumerate(passes):
+        assert np.concatenate([window.examples for window in seen[number]]).tolist() == order.tolist()
+        # In the first pass a window has only the clauses that are known by then.
+        for window in seen[number] if once or number else []:
+            with program.only(window.examples) as chosen:
+                alone = ground_network(Extent(program, chosen))
+            for each in fields(alone):
+                one, other = (getattr(network, each.name) for network in (window.network, alone))
+                assert (one != other).nnz == 0 if each.name == "units" else np.array_equal(one, other), each.name
+    catalog.engine.close()
