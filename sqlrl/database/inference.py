@@ -26,7 +26,7 @@ from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.plan.sources import table
 from sqlrl.report.console import Progress
-from sqlrl.wording import counted
+from sqlrl.wording import counted, shortened
 
 Result = TypeVar("Result")
 Found = TypeVar("Found", bound="Inferred")
@@ -206,6 +206,13 @@ class Destination:
     into: str | None
     replace: bool
     keep: bool
+
+    def __post_init__(self) -> None:
+        if self.into is not None and not isinstance(self.into, str):
+            raise InputError(f"into={shortened(repr(self.into))} must be the name of a table to create.")
+        for name, value in (("replace", self.replace), ("keep", self.keep)):
+            if not isinstance(value, bool):
+                raise InputError(f"{name}={shortened(repr(value))} must be True or False.")
 
     def names(self, layout: Layout) -> list[str]:
         """Return the names of the tables."""

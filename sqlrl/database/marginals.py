@@ -228,6 +228,7 @@ def marginals(
     """Find the probability of each query atom; `Database.marginals` explains it."""
     from sqlrl.solve.marginal import check_time_limit
     from sqlrl.solve.marginal import marginals as probabilities
+    from sqlrl.solve.methods import check_effort
     from sqlrl.solve.sampling.belief import joined
     from sqlrl.solve.sampling.chains import Effort
 
@@ -235,6 +236,7 @@ def marginals(
     check_time_limit(time_limit)
     begun = time.perf_counter()
     effort = Effort(samples, burn_in, chains, seed, _threads(session))
+    check_effort(None, seed)
     streamed = [name for name in (samples_into, means_into) if name is not None]
 
     def sampled(asking: Inference) -> Iterator[tuple[IntArray, Network, MarginalResult]]:

@@ -343,11 +343,12 @@ def predict(
     """Predict the most probable world by our solvers; `Database.predict` explains it."""
     from sqlrl.ground.oracle import ProgramOracle
     from sqlrl.solve.cutting_plane import cutting_planes, estimate, recounted
-    from sqlrl.solve.methods import WorldMethod
+    from sqlrl.solve.methods import WorldMethod, check_effort
     from sqlrl.solve.mpe import mpe
 
     if method not in get_args(WorldMethod):
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(WorldMethod)))}")
+    check_effort(deterministic_limit, seed)
 
     def solve(asking: Inference) -> Iterator[Window]:
         """Ground what is needed, and solve."""

@@ -57,6 +57,25 @@ class Options:
     prove: bool = True
 
 
+def check_effort(deterministic_limit: object, seed: object) -> None:
+    """Refuse a limit or a seed that CP-SAT would not take.
+
+    Examples
+    --------
+    >>> check_effort(0, 0)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: deterministic_limit=0 must be a positive number of seconds, or None for no limit.
+    """
+    real = isinstance(deterministic_limit, int | float | np.number) and not isinstance(deterministic_limit, bool)
+    if deterministic_limit is not None and not (real and 0 < deterministic_limit < np.inf):  # type: ignore[operator]
+        raise InputError(
+            f"deterministic_limit={deterministic_limit!r} must be a positive number of seconds, or None for no limit."
+        )
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**31:  # type: ignore[operator]
+        raise InputError(f"seed={seed!r} must be a whole number from 0 to {2**31 - 1:,}.")
+
+
 class Chooser:
     """Solves a weighted network component by component, and keeps what was chosen and proved.
 

@@ -57,6 +57,23 @@ def db() -> sqlrl.Database:
             "'rules.pl' is the path of a file .*: give rules such as .* or a pathlib.Path",
         ),
         (lambda db: db.predict(MODEL, drop=["Wrod"]), "no predicate 'Wrod' to drop; did you mean 'Word'"),
+        (lambda db: db.predict(MODEL, drop=3), "drop= takes names of predicates, and 3 is none"),
+        (lambda db: db.count(MODEL, hidden=["Word", 1]), "hidden= takes names of predicates, and 1 is none"),
+        *(
+            (
+                lambda db, x=x: db.predict(MODEL, deterministic_limit=x),
+                f"deterministic_limit={x!r} must be a positive number",
+            )
+            for x in (0, -1, "a", True, float("nan"))
+        ),
+        *(
+            (lambda db, x=x: db.predict(MODEL, seed=x), f"seed={x!r} must be a whole number from 0 to 2,147,483,647")
+            for x in (-1, 1.5, "a", 2**31, False)
+        ),
+        (lambda db: db.marginals(MODEL, seed=2**40), f"seed={2**40} must be a whole number from 0 to 2,147,483,647"),
+        (lambda db: db.predict(MODEL, into=3), "into=3 must be the name of a table"),
+        (lambda db: db.marginals(MODEL, keep="yes"), "keep='yes' must be True or False"),
+        (lambda db: db.predict(MODEL, replace=1), "replace=1 must be True or False"),
         (lambda db: db.predict(MODEL, limit="x"), "limit='x' must be a whole number of ground clauses"),
         (lambda db: db.ground(MODEL, limit=-1), "limit=-1 must be a whole number"),
         (lambda db: db.count(MODEL, limit=2.5), "limit=2.5 must be a whole number"),
