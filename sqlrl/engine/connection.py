@@ -71,12 +71,12 @@ def connect(
     if file is not None:
         check_database_file(file)
         if not read_only and (hindrance := unwritable(file)):
-            raise _unwritable(file, hindrance)
+            raise _unwritable(file, hindrance, trusted)
     config: dict[str, Any] = {}
     if not trusted:
         settings.pop("temp_directory", None)
         config = {**SEALED, "temp_directory": spill_directory(path, temp_directory)}
-    connection = _open(path, read_only and path != ":memory:", config)
+    connection = _open(path, read_only and path != ":memory:", config, trusted)
     try:
         if not trusted:
             check_macros(connection, path)
@@ -99,7 +99,7 @@ def connect(
         connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
     except duckdb.Error as error:
         connection.close()
-        raise _opening_error(path, str(error), read_only) from error
+        raise _opening_error(path, str(error), read_only, trusted) from error
     # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
     scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
     return DuckDBEngine(
@@ -107,7 +107,7 @@ def connect(
     )
 
 
-def _open(path: str, read_only: bool, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+def _open(path: str, read_only: bool, config: Mapping[str, Any], trusted: bool) -> duckdb.DuckDBPyConnection:
     """Open a database of our own and translate what can go wrong."""
     try:
         if Path(path).stem.casefold() not in _RESERVED:
@@ -121,10 +121,10 @@ def _open(path: str, read_only: bool, config: Mapping[str, Any]) -> duckdb.DuckD
         connection.execute('USE "data"')
         return connection
     except duckdb.Error as error:
-        raise _opening_error(path, str(error), read_only) from error
+        raise _opening_error(path, str(error), read_only, trusted) from error
 
 
-def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | InputError:
+def _opening_error(path: str, reason: str, read_only: bool, trusted: bool) -> BusyError | InputError:
     """Say why a file cannot be opened and what helps."""
     if "lock" in reason and ("Conflicting" in reason or "Could not set lock" in reason):
         process = re.search(r"PID (\d+)", reason)
@@ -132,7 +132,7 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
         if read_only:
             return BusyError(f"{path} is held by {holder} for writing. Wait until it ends or close its connection.")
         held = f"{path} is held by {holder}. Wait until it ends or close its connection"
-        return BusyError(held, f"several processes can read the file together: {_HINT}.")
+        return BusyError(held, f"several processes can read the file together: {_reading(trusted)}.")
     if "already" in reason and "attach" in reason.lower():
         return BusyError(
             f"{path} is already open in this process: pass that connection to connect(). ({brief(reason)})"
@@ -151,16 +151,18 @@ def _opening_error(path: str, reason: str, read_only: bool) -> BusyError | Input
     if "not a valid DuckDB" in reason or "orrupt" in reason:
         return damaged(path, reason)
     if not read_only and ("Permission denied" in reason or "Read-only file system" in reason):
-        return _unwritable(Path(path), brief(reason))
+        return _unwritable(Path(path), brief(reason), trusted)
     return damage(reason, path) or InputError(f"{path} cannot be opened: {brief(reason)}")
 
 
-_HINT = "connect(path, read_only=True)"
+def _reading(trusted: bool) -> str:
+    """Return the call that opens a file for reading, and trusts it no more than the call that failed."""
+    return f"connect(path, read_only=True{'' if trusted else ', trusted=False'})"
 
 
-def _unwritable(path: Path, hindrance: str) -> InputError:
+def _unwritable(path: Path, hindrance: str, trusted: bool) -> InputError:
     """Say why a file cannot be written, and how it can be read if there is one."""
-    reading = f"To read it, open it with {_HINT}; to write, c" if path.exists() else "C"
+    reading = f"To read it, open it with {_reading(trusted)}; to write, c" if path.exists() else "C"
     other = "copy it elsewhere" if path.exists() else "name a file elsewhere"
     return InputError(f"{path} cannot be written: {hindrance}. {reading}hange the permissions, or {other}.")
 
@@ -202,13 +204,19 @@ def _has_layout(connection: duckdb.DuckDBPyConnection, catalog: str, schema: str
 def _reader(connection: duckdb.DuckDBPyConnection, catalog: str, path: str, *, trusted: bool) -> DuckDBEngine:
     """Open a file for reading: its own catalog if it has one, with scratch tables in memory."""
     if not _has_layout(connection, catalog, "sqlrl"):
-        guest = _guest(connection, owned=True, path=path)
-        guest.trusted = trusted
-        return guest
+        return _guest(connection, owned=True, path=path, trusted=trusted)
+    return _beside(connection, catalog, owned=True, path=path, trusted=trusted)
+
+
+def _beside(
+    connection: duckdb.DuckDBPyConnection, catalog: str, *, owned: bool, path: str, trusted: bool
+) -> DuckDBEngine:
+    """Read sqlrl's tables in a database that cannot be written, with scratch tables in memory."""
     scratch, directory = _attach(connection, "sqlrl_scratch")
     return DuckDBEngine(
         connection,
         (catalog, "sqlrl"),
+        owned=owned,
         writable=False,
         trusted=trusted,
         path=path,
@@ -217,28 +225,19 @@ def _reader(connection: duckdb.DuckDBPyConnection, catalog: str, path: str, *, t
     )
 
 
-def _guest(connection: duckdb.DuckDBPyConnection, *, owned: bool, path: str) -> DuckDBEngine:
+def _guest(connection: duckdb.DuckDBPyConnection, *, owned: bool, path: str, trusted: bool = True) -> DuckDBEngine:
     """Keep sqlrl's tables in a database of its own, attached to a connection that must not be written."""
     with closing(connection.cursor()) as cursor:
         current = _current_catalog(connection)
         if _has_layout(cursor, "sqlrl", "main"):
-            return DuckDBEngine(connection, ("sqlrl", "main"), owned=owned, path=path)
+            return DuckDBEngine(connection, ("sqlrl", "main"), owned=owned, trusted=trusted, path=path)
         if _has_layout(cursor, current, "sqlrl"):
             row = cursor.execute(
                 "SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [current]
             ).fetchall()
             if not row[0][0]:
                 return DuckDBEngine(connection, (current, "sqlrl"), owned=owned, path=path)
-            scratch, directory = _attach(connection, "sqlrl_scratch")
-            return DuckDBEngine(
-                connection,
-                (current, "sqlrl"),
-                owned=owned,
-                writable=False,
-                path=path,
-                scratch=scratch,
-                directory=directory,
-            )
+            return _beside(connection, current, owned=owned, path=path, trusted=trusted)
         taken = {
             str(name).casefold()
             for (name,) in cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
@@ -250,7 +249,7 @@ def _guest(connection: duckdb.DuckDBPyConnection, *, owned: bool, path: str) -> 
     while name in taken:
         name += "_"
     home, directory = _attach(connection, name)
-    return DuckDBEngine(connection, home, owned=owned, path=path, directory=directory)
+    return DuckDBEngine(connection, home, owned=owned, trusted=trusted, path=path, directory=directory)
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[tuple[str, str], TemporaryDirectory[str] | None]:

@@ -47,6 +47,8 @@ def test_a_second_process_is_told_who_holds_the_file(tmp_path: Path) -> None:
         assert other.stdout.readline().strip() == "open"
         with pytest.raises(BusyError, match=rf"held by process {other.pid}.*read_only=True"):
             connect(path)
+        with pytest.raises(BusyError, match=r"connect\(path, read_only=True, trusted=False\)"):
+            connect(path, trusted=False)
         # Who asked for reading alone needs no advice to do so.
         with pytest.raises(BusyError, match=rf"held by process {other.pid} for writing\. Wait until") as caught:
             connect(path, read_only=True)
