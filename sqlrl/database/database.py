@@ -1274,7 +1274,7 @@ class Database:
             "full" grounds everything, and takes for each connected component the cheapest method that is exact for it; see
             `sqlrl.solve.mpe.mpe`. "cutting-plane" finds the same optimum, but grounds only what some best world so far does not
             meet. "auto" chooses between the two: large rules of which a first world violates little, such as transitivity over
-            candidate pairs, are cut, after counts that ground nothing (`sqlrl.solve.cutting_plane.Estimate`).
+            candidate pairs, are cut, after counts that ground nothing (`sqlrl.solve.rounds.Estimate`).
         limit : int or None
             The most ground clauses of one shape in a window, which is one example at least; of "cutting-plane": that a round may
             return. Also the most groundings that counting may enumerate, which "cutting-plane" and `keep` do where many positive

@@ -9,8 +9,9 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.solve.elimination import Bounded, bounded_part, max_marginals
-from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.methods import Options
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select, select_each
+from sqlrl.solve.rounds import solve_network
 from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 
@@ -35,12 +36,11 @@ class Other:
 
 
 def _solved(part: WeightedNetwork, options: Options) -> tuple[BoolArray, float] | None:
-    chooser = Chooser(part, options)
     try:
-        chooser.run()
+        found = solve_network(part, options)
     except UnsatisfiableError:
         return None
-    return chooser.world, chooser.gap
+    return found.world, found.gap
 
 
 def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Options) -> Other:

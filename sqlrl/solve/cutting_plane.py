@@ -14,22 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.progress import Stage
 from sqlrl.solve.alternatives import Other
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.growth import Growth
-from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import mpe
-from sqlrl.solve.presolve import presolve
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
-from sqlrl.solve.result import Choice, MPEResult, SolverReport, UnsolvedError, status_of
+from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
+from sqlrl.solve.rounds import SHARE, Estimate, Rounds
 from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
-from sqlrl.solve.weighted import FREE, weigh
+from sqlrl.solve.weighted import weigh
 from sqlrl.wording import counted
-
-PATIENCE = 0.1
-"""Deterministic seconds that CP-SAT may spend on a component in a round, as long as rounds ground more."""
 
 
 class ClauseOracle(Protocol):
@@ -85,50 +80,6 @@ class ClauseOracle(Protocol):
 
 
 # ---- whether it is worth it --------------------------------------------------------------------------
-
-SMALL = 20_000
-"""So many ground clauses of a shape are grounded at once: the queries of rounds cost some milliseconds each, too."""
-
-SHARE = 0.25
-"""A shape of whose ground clauses the first world does not meet more than this share is grounded as a whole: rounds would come
-to most of them, and solve what they have so far each time."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What is known of a network before it is grounded: for each shape how many ground clauses of two literals or more it has at
-    the most, and how many of them the first world does not meet, the best one of ground clauses of one literal alone.
-
-    Examples
-    --------
-    >>> transitivity, field = "Same v Same v Same", "Field v Same"
-    >>> estimate = Estimate({transitivity: 5_000_000, field: 30_000}, {transitivity: 1_200, field: 25_000})
-    >>> estimate.whole, estimate.partial
-    (frozenset({'Field v Same'}), True)
-    >>> Estimate({field: 30_000}, {field: 25_000}).partial
-    False
-    """
-
-    sizes: Mapping[Hashable, int]
-    unmet: Mapping[Hashable, int]
-
-    @property
-    def whole(self) -> frozenset[Hashable]:
-        """The shapes that are better grounded as a whole."""
-        return frozenset(x for x, size in self.sizes.items() if size <= SMALL or self.unmet[x] > SHARE * size)
-
-    @property
-    def small(self) -> bool:
-        """Whether there is little to leave out."""
-        return sum(self.sizes.values()) <= SMALL * len(self.sizes)
-
-    @property
-    def partial(self) -> bool:
-        """Whether cutting planes are worth it: they would leave out more than half of the ground clauses."""
-        if self.small:
-            return False
-        left = sum(size - self.unmet[x] for x, size in self.sizes.items() if x not in self.whole)
-        return 2 * left > sum(self.sizes.values())
 
 
 def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> Estimate:
@@ -231,7 +182,7 @@ def flipped_by_rounds(
     changed = np.zeros(len(world), dtype=np.bool_)
     changed[atom] = True
     try:
-        complete = run.solve(changed, rounds)
+        complete = run.solve(changed, rounds=rounds)
     except UnsatisfiableError:
         return Other(world, np.inf, 0.0)
     other = run.growth.world
@@ -243,8 +194,8 @@ def flipped_by_rounds(
     return Other(other, behind, gap, complete)
 
 
-class _Run:
-    # A network that grows by what its best world does not meet, from the best world that it has, and where the time went.
+class _Run(Rounds):
+    # Rounds over a network that the oracle grounds, and where the time went.
 
     def __init__(
         self,
@@ -255,56 +206,20 @@ class _Run:
         limit: float | None,
         seed: int,
     ) -> None:
-        self.oracle, self.network, self.growth = oracle, network, growth
-        self.limit, self.seed = limit, seed
         self.soft = soft_weights(network, weights)
+        super().__init__(weigh(network, self.soft), growth, limit, seed)
+        self.oracle, self.network = oracle, network
         self.wanted = wanted(network, self.soft)
-        self.weighted = weigh(network, self.soft)
-        self.grounding, self.rounds = 0.0, 0
+        self.grounding = 0.0
+        self._solved = network
 
     @property
     def asked(self) -> BoolArray:
         """The clauses whose ground clauses fail where they are not there: their counts are the oracle's."""
         return np.asarray((self.wanted < 0) & ~self.oracle.complete, dtype=np.bool_)
 
-    def solve(self, changed: BoolArray, rounds: int | None = None) -> bool:
-        """Ground and solve in turn until the best world meets all that is not grounded, from the atoms whose components changed.
-
-        Returns False if the rounds were too few; then the world is the best one of a network that lacks what it does not meet.
-        """
-        # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
-        # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
-        # CP-SAT needs more, the pairs among the atoms that presolve leaves are grounded too.
-        patience = PATIENCE if self.limit is None else min(PATIENCE, self.limit)
-        options = quick = Options(deterministic_limit=patience, seed=self.seed, prove=False)
-        with Stage("rounds of cutting planes") as stage:
-            while True:
-                self._best(changed, options)
-                solved = self.network
-                changed = self._ground()
-                if changed.any():
-                    if self.rounds == rounds:
-                        self.network = solved
-                        return False
-                    options, self.rounds = quick, self.rounds + 1
-                    stage.advance(note=f"{len(self.network.row_clause):,} ground clauses")
-                elif self.growth.proved or options.prove:
-                    return True
-                else:
-                    changed = self.growth.unproved(self.weighted)
-                    options = replace(quick, deterministic_limit=self.limit, prove=True)
-
-    def _best(self, changed: BoolArray, options: Options) -> None:
-        try:
-            self.growth.solve(self.weighted, changed, options)
-        except UnsolvedError:
-            if options.deterministic_limit == self.limit:
-                raise
-            self._best(changed, replace(options, deterministic_limit=self.limit))
-
-    def _ground(self) -> BoolArray:
-        # Add what the world does not meet; the atoms of what was not there.
-        begun = time.perf_counter()
+    def _more(self) -> BoolArray:
+        begun, self._solved = time.perf_counter(), self.network
         self.network, changed = add_rows(self.network, self.oracle.unsatisfied(self.growth.world, self.wanted))
         if not self.growth.proved:
             pairs = self.oracle.among(self._undecided(), self.wanted)
@@ -315,10 +230,8 @@ class _Run:
         self.grounding += time.perf_counter() - begun
         return changed
 
-    def _undecided(self) -> BoolArray:
-        # The atoms that presolve leaves of the components without a proof.
-        value, _ = presolve(self.weighted)
-        return np.asarray((value == FREE) & self.growth.unproved(self.weighted), dtype=np.bool_)
+    def _undo(self) -> None:
+        self.network = self._solved
 
     def result(self, since: float) -> Cutting:
         """Return the world with its counts and score in the whole network."""
@@ -331,7 +244,7 @@ class _Run:
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
         reason = (
-            f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.rounds, 'round')}"
+            f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
         )
         choice = Choice("cutting plane", 0, atoms, rows, reason, self.grounding)
         precision = growth.rounding + weighted.rounding
@@ -350,7 +263,7 @@ class _Run:
             decided=weighted_score(self.soft, exact - self.network.base, network.prior, world),
             cost=violation_cost(self.network, self.soft, exact, network.prior, world, supposed=supposed),
         )
-        return Cutting(network, MPEResult(world, report), self.rounds)
+        return Cutting(network, MPEResult(world, report), self.count)
 
 
 def recounted(oracle: ClauseOracle, found: Cutting) -> Network:

@@ -18,7 +18,8 @@ class Growth:
 
     In `world`, of shape (n,), each component is as good as when it was last solved. `excess`, of shape (n,), is for one atom of
     each component how much better than that a world can be, beside rounding; `rounding` adds up over all that was ever solved.
-    `scale` is as in `Chooser`. It may begin with the best world of the network that will grow.
+    `scale` is as in `Chooser`. It may begin with the best world of the network that will grow, or with some worlds that are `known`, shape
+    (k, n), from the best of which solvers start.
 
     Examples
     --------
@@ -31,8 +32,9 @@ class Growth:
     ([True, True, True], [5])
     """
 
-    def __init__(self, atoms: int, world: BoolArray | None = None) -> None:
+    def __init__(self, atoms: int, world: BoolArray | None = None, *, known: BoolArray | None = None) -> None:
         self.world: BoolArray = np.zeros(atoms, dtype=np.bool_) if world is None else world
+        self._known = known
         self.excess = np.zeros(atoms)
         self.rounding = 0.0
         self.scale = np.inf
@@ -60,7 +62,7 @@ class Growth:
         """
         again = with_components(weighted, changed)
         part = select(weighted, again)
-        chooser = Chooser(part, replace(options, start=self.world) if self._solved else options)
+        chooser = Chooser(part, replace(options, start=self.world if self._solved else self._known))
         chooser.run()
         self._solved, self.world = True, self.world.copy()
         self.world[again], self.excess[again] = chooser.world, chooser.excess

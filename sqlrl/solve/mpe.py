@@ -14,10 +14,11 @@ from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.progress import at_stage
 from sqlrl.solve.counts import open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.forest import ForestProgram, compile_forest
-from sqlrl.solve.methods import Chooser, Method, Options
+from sqlrl.solve.methods import Method, Options
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
+from sqlrl.solve.rounds import solve_network
 from sqlrl.solve.structure import Structure, compile_network, sides_of
 from sqlrl.solve.weighted import EPSILON, atom_terms, weigh
 
@@ -156,14 +157,13 @@ class _Run:
             # Rows that blocks satisfy join no components, so that one of them may lie half inside.
             weighted = keep_rows(weighted, np.diff(sides_of(weighted, structure.variables).row_start) > 0)
         part = select(weighted, atoms)
-        chooser = Chooser(part, options)
-        chooser.run()
-        self.world[part.atoms] = chooser.world
-        self.gap += chooser.gap + weighted.rounding
-        self.precision += chooser.rounding + weighted.rounding
+        found = solve_network(part, options)
+        self.world[part.atoms] = found.world
+        self.gap += found.gap + weighted.rounding
+        self.precision += found.rounding + weighted.rounding
         self.magnitude += float(np.abs(part.linear).sum() + np.abs(part.cost[~part.hard]).sum())
-        self.scale = min(self.scale, chooser.scale)
-        self.choices += chooser.choices
+        self.scale = min(self.scale, found.scale)
+        self.choices += found.choices
 
     def result(self, compiling: float, solving: float) -> MPEResult:
         """Return the world with its report."""
@@ -208,7 +208,8 @@ def mpe(
     1. `describe` has words for a ground clause, (local clause, signed local atoms), for the error about conflicting hard
     clauses.
 
-    The method "auto" takes for each connected component the cheapest one that is exact for it: presolve, trees and components
+    The method "auto" solves large networks in rounds, where these leave out most ground clauses (`sqlrl.solve.rounds`), and takes for each
+    connected component the cheapest method that is exact for it: presolve, trees and components
     of small treewidth by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency, the linear
     relaxation where it proves its rounded world, and CP-SAT. With `prove` False it asks CP-SAT for no proof: what the cheaper
     methods leave open gets the world of the linear relaxation, rounded and improved by local search, and the report says how

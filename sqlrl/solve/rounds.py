@@ -1,0 +1,233 @@
+"""Best worlds in rounds: only the ground clauses that some best world so far does not meet are solved.
+
+A world meets a ground clause that earns in it the most that it can: one of positive cost holds, one of negative cost fails. What is left out
+and met by the best world of the rest makes no other world better, so that a proof for the rest is one for the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray
+from sqlrl.progress import Stage
+from sqlrl.solve.growth import Growth
+from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.presolve import keep_rows, presolve
+from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.result import Choice, UnsolvedError
+from sqlrl.solve.weighted import FREE, WeightedNetwork
+from sqlrl.wording import counted
+
+PATIENCE = 0.1
+"""Deterministic seconds that CP-SAT may spend on a component in a round, as long as rounds bring more."""
+
+# ---- whether it is worth it --------------------------------------------------------------------------
+
+SMALL = 20_000
+"""So many ground clauses of a shape are taken at once: rounds cost some milliseconds each, too."""
+
+SHARE = 0.25
+"""A shape of whose ground clauses the first world does not meet more than this share is taken as a whole: rounds would come
+to most of them, and solve what they have so far each time."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of a network before its best world: for each shape (or clause) how many ground clauses of two literals or more it has at
+    the most, and how many of them the first world does not meet, the best one of ground clauses of one literal alone.
+
+    Examples
+    --------
+    >>> transitivity, field = "Same v Same v Same", "Field v Same"
+    >>> estimate = Estimate({transitivity: 5_000_000, field: 30_000}, {transitivity: 1_200, field: 25_000})
+    >>> estimate.whole, estimate.partial
+    (frozenset({'Field v Same'}), True)
+    >>> Estimate({field: 30_000}, {field: 25_000}).partial
+    False
+    """
+
+    sizes: Mapping[Hashable, int]
+    unmet: Mapping[Hashable, int]
+
+    @property
+    def whole(self) -> frozenset[Hashable]:
+        """The shapes that are better taken as a whole."""
+        return frozenset(x for x, size in self.sizes.items() if size <= SMALL or self.unmet[x] > SHARE * size)
+
+    @property
+    def small(self) -> bool:
+        """Whether there is little to leave out."""
+        return sum(self.sizes.values()) <= SMALL * len(self.sizes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether rounds are worth it: they would leave out more than half of the ground clauses."""
+        if self.small:
+            return False
+        left = sum(size - self.unmet[x] for x, size in self.sizes.items() if x not in self.whole)
+        return 2 * left > sum(self.sizes.values())
+
+
+# ---- rounds ------------------------------------------------------------------------------------------
+
+
+class Rounds:
+    """Solves what there is of a network, and adds what the best world does not meet, in turn.
+
+    `weighted` is what there is so far, over all n atoms. `limit` is CP-SAT's deterministic time for each component, `count` how many rounds
+    brought more. A subclass adds ground clauses in `_more`.
+    """
+
+    def __init__(self, weighted: WeightedNetwork, growth: Growth, limit: float | None, seed: int) -> None:
+        self.weighted, self.growth, self.limit, self.seed = weighted, growth, limit, seed
+        self.count = 0
+
+    def _more(self) -> BoolArray:
+        """Add what the best world does not meet; return the atoms of what was added, shape (n,)."""
+        raise NotImplementedError
+
+    def _undo(self) -> None:
+        """Take back what was added last."""
+
+    def solve(self, changed: BoolArray, *, rounds: int | None = None, prove: bool = True) -> bool:
+        """Solve in rounds until the best world meets all that is not there, from the atoms whose components changed, shape (n,).
+
+        Returns False if the `rounds` were too few; then the world is the best one of a network that lacks what it does not meet. Without
+        `prove` nothing is proved that the linear relaxation does not prove.
+        """
+        # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
+        # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
+        # CP-SAT needs more, the pairs among the atoms that presolve leaves are added too.
+        patience = PATIENCE if self.limit is None else min(PATIENCE, self.limit)
+        options = quick = Options(deterministic_limit=patience, seed=self.seed, prove=False)
+        with Stage("rounds of cutting planes") as stage:
+            while True:
+                self._best(changed, options)
+                changed = self._more()
+                if changed.any():
+                    if self.count == rounds:
+                        self._undo()
+                        return False
+                    options, self.count = quick, self.count + 1
+                    stage.advance(note=f"{len(self.weighted.cost):,} ground clauses")
+                elif self.growth.proved or options.prove or not prove:
+                    return True
+                else:
+                    changed = self.growth.unproved(self.weighted)
+                    options = replace(quick, deterministic_limit=self.limit, prove=True)
+
+    def _best(self, changed: BoolArray, options: Options) -> None:
+        try:
+            self.growth.solve(self.weighted, changed, options)
+        except UnsolvedError:
+            if options.deterministic_limit == self.limit:
+                raise
+            self._best(changed, replace(options, deterministic_limit=self.limit))
+
+    def _undecided(self) -> BoolArray:
+        # The atoms that presolve leaves of the components without a proof.
+        value, _ = presolve(self.weighted)
+        return np.asarray((value == FREE) & self.growth.unproved(self.weighted), dtype=np.bool_)
+
+
+# ---- ground clauses that are there -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The best world of a weighted network, shape (n,), and what `sqlrl.solve.methods.Chooser` says of it."""
+
+    world: BoolArray
+    gap: float
+    rounding: float
+    scale: float
+    choices: tuple[Choice, ...]
+
+
+def solve_network(weighted: WeightedNetwork, options: Options) -> Solved:
+    """Solve a weighted network: in rounds where they leave out most of its ground clauses and no method is asked for, else at once.
+
+    Errors are those of `Chooser.run`.
+
+    Examples
+    --------
+    >>> found = solve_network(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 1.5]), Options())
+    >>> found.world.tolist(), found.gap == found.rounding
+    ([True, True], True)
+    """
+    if options.method == "auto" and len(weighted.cost) > SMALL:
+        kept = _kept_at_first(weighted, options)
+        if kept is not None:
+            return _in_rounds(weighted, kept, options)
+    chooser = Chooser(weighted, options)
+    chooser.run()
+    return Solved(chooser.world, chooser.gap, chooser.rounding, chooser.scale, tuple(chooser.choices))
+
+
+def _kept_at_first(weighted: WeightedNetwork, options: Options) -> BoolArray | None:
+    """Return which rows to begin with, shape (r,); None if rounds are not worth it."""
+    length = np.diff(weighted.indptr)
+    short = length == 1
+    clause = np.where(short, -1, weighted.clause - min(int(weighted.clause.min()), 0))
+    sizes = np.bincount(clause[~short], minlength=1)
+    if sizes.max() <= SMALL:
+        return None
+    first = Chooser(keep_rows(weighted, short), replace(options, start=None))
+    first.run()
+    unmet = np.bincount(clause[~short & _unmet(weighted, first.world)], minlength=len(sizes))
+    groups = np.flatnonzero(sizes).tolist()
+    known = Estimate({i: int(sizes[i]) for i in groups}, {i: int(unmet[i]) for i in groups})
+    if not known.partial:
+        return None
+    whole = np.zeros(len(sizes), dtype=np.bool_)
+    whole[[i for i in groups if i in known.whole]] = True
+    return np.asarray(short | whole[clause], dtype=np.bool_)
+
+
+def _unmet(weighted: WeightedNetwork, world: BoolArray) -> BoolArray:
+    """Return the rows that earn in a world less than they can, shape (r,)."""
+    return np.asarray(weighted.violated(world) == (weighted.cost > 0), dtype=np.bool_)
+
+
+def _in_rounds(weighted: WeightedNetwork, kept: BoolArray, options: Options) -> Solved:
+    """Solve a network from some of its rows on."""
+    # Growth has worlds of all atoms, whose numbers it takes for their places.
+    places = np.arange(len(weighted.atoms), dtype=np.int64)
+    known = None if options.start is None else np.atleast_2d(options.start)[:, weighted.atoms]
+    run = _Resident(replace(weighted, atoms=places, constant=0.0, rounding=0.0), kept, options, known)
+    try:
+        run.solve(np.ones(len(places), dtype=np.bool_), prove=options.prove)
+    except UnsatisfiableError as error:
+        raise UnsatisfiableError(int(weighted.atoms[error.atom])) from None
+    growth, rows = run.growth, int(run.kept.sum())
+    rounding = weighted.rounding + growth.rounding
+    reason = f"{rows:,} of {len(weighted.cost):,} ground clauses in {counted(run.count, 'round')}"
+    choices = (Choice("cutting plane", 0, len(places), rows, reason, 0.0), *growth.choices)
+    return Solved(growth.world, rounding + float(growth.excess.sum()), rounding, growth.scale, choices)
+
+
+class _Resident(Rounds):
+    # Rounds over rows that are all in memory, of which `kept`, shape (r,), are solved.
+
+    def __init__(self, whole: WeightedNetwork, kept: BoolArray, options: Options, known: BoolArray | None) -> None:
+        growth = Growth(len(whole.atoms), known=known)
+        super().__init__(keep_rows(whole, kept), growth, options.deterministic_limit, options.seed)
+        self.whole, self.kept = whole, kept
+        self._pair = np.diff(whole.indptr) == 2
+
+    def _more(self) -> BoolArray:
+        new = _unmet(self.whole, self.growth.world)
+        if not self.growth.proved:
+            undecided = self._undecided()
+            inside = np.logical_and.reduceat(undecided[np.abs(self.whole.literals) - 1], self.whole.indptr[:-1])
+            new |= inside & self._pair
+        new &= ~self.kept
+        changed = np.zeros(len(self.whole.atoms), dtype=np.bool_)
+        if new.any():
+            changed[np.abs(keep_rows(self.whole, new).literals) - 1] = True
+            self.kept = self.kept | new
+            self.weighted = keep_rows(self.whole, self.kept)
+        return changed

@@ -1,0 +1,132 @@
+"""Best worlds in rounds over ground clauses that are there, against enumeration and against solving all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sqlrl.ground.network import Network
+from sqlrl.solve import rounds
+from sqlrl.solve.alternatives import differing, flipped
+from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.mpe import mpe
+from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.result import Status
+from sqlrl.solve.rounds import Estimate, solve_network
+from sqlrl.solve.sample_networks import network
+from sqlrl.solve.weighted import weigh
+from tests.solve.networks import EXTREME, Problem, problems, worlds
+
+
+@pytest.fixture
+def eager() -> Iterator[None]:
+    """Rounds for every network, however small."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "SMALL", 0)
+        yield
+
+
+def check(problem: Problem) -> bool:
+    """Compare with enumeration; return whether there were rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "SMALL", 0)
+        patch.setattr(rounds, "SHARE", 1.0)
+        weighted = weigh(problem.network(), problem.weights)
+        best = max((problem.score(world) for world in worlds(problem)), default=None)
+        if best is None:
+            with pytest.raises(UnsatisfiableError):
+                solve_network(weighted, Options())
+            with pytest.raises(ConflictError):
+                mpe(problem.network(), problem.weights)
+            return False
+        found = solve_network(weighted, Options())
+        assert mpe(problem.network(), problem.weights).gap >= 0
+    score = problem.score(tuple(found.world.tolist()))
+    assert tuple(found.world.tolist()) in list(worlds(problem))
+    assert float(best - score) <= found.gap + 1e-12 * (1 + float(problem.magnitude()))
+    assert found.gap == found.rounding
+    return any(choice.method == "cutting plane" for choice in found.choices)
+
+
+def test_the_optimum_of_enumeration() -> None:
+    in_rounds = []
+
+    @settings(max_examples=300)
+    @given(st.one_of(problems(), problems(hardness=3)))
+    def run(problem: Problem) -> None:
+        in_rounds.append(check(problem))
+
+    run()
+    assert sum(in_rounds) > 10
+
+
+@given(problems(EXTREME, hardness=2))
+def test_extreme_weights(problem: Problem) -> None:
+    check(problem)
+
+
+def same(records: int, seed: int, *, soft: bool = False) -> Network:
+    """Records that are the same or not, as soft evidence says, under hard (or soft) symmetry and transitivity."""
+    rng = np.random.default_rng(seed)
+    pairs = [(a, b) for a in range(records) for b in range(records) if a != b]
+    atom = {pair: i + 1 for i, pair in enumerate(pairs)}
+    of = rng.integers(0, records // 2, records)
+    prior = [(2.0 if of[a] == of[b] else -2.0) + 1.5 * rng.standard_normal() for a, b in pairs]
+    ground = [(0, [-i, atom[b, a]]) for (a, b), i in atom.items()]
+    for (a, b), i in atom.items():
+        ground += [(1, [-i, -atom[b, c], atom[a, c]]) for c in range(records) if c not in (a, b)]
+    return network(len(pairs), ground, hard=[] if soft else [0, 1], prior=prior)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_transitive_relation_has_the_same_optimum_in_rounds(
+    seed: int, *, soft: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = same(14, seed, soft=soft)
+    at_once = mpe(whole, [1.5, 0.7])
+    monkeypatch.setattr(rounds, "SMALL", 500)
+    found = mpe(whole, [1.5, 0.7])
+    assert at_once.status is found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(at_once.objective, abs=1e-9)
+    first, *_ = found.report.choices
+    assert first.method == "cutting plane"
+    # Symmetry is taken as a whole, of transitivity what the worlds did not meet.
+    assert 182 < first.rows < len(whole.row_clause) / 2
+    assert "ground clauses in" in first.reason
+    again = mpe(whole, [1.5, 0.7], start=~found.world, deterministic_limit=5.0)
+    assert again.objective == pytest.approx(at_once.objective, abs=1e-9)
+
+
+@pytest.mark.usefixtures("eager")
+def test_other_worlds_are_found_in_rounds_too() -> None:
+    """Of each world that differs: against the scores of all worlds of eight atoms."""
+    weighted = weigh(same(3, 5, soft=True), [0.4, 0.9])
+    every = [np.array(bits, dtype=bool) for bits in np.ndindex(*(2,) * len(weighted.atoms))]
+    scores = [weighted.score(world) for world in every]
+    best = every[int(np.argmax(scores))]
+    other = differing(weighted, best, Options())
+    assert other.behind == pytest.approx(np.sort(scores)[-1] - np.sort(scores)[-2], abs=1e-9)
+    for atom in range(len(best)):
+        least = max(score for world, score in zip(every, scores, strict=True) if world[atom] != best[atom])
+        assert flipped(weighted, best, atom, Options()).behind == pytest.approx(max(scores) - least, abs=1e-9)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_method_that_is_asked_for_gets_the_whole_network() -> None:
+    weighted = weigh(same(5, 1), [0.0, 0.0])
+    asked = solve_network(weighted, Options("cpsat"))
+    assert [choice.method for choice in asked.choices][-1] == "cpsat"
+    chooser = Chooser(weighted, Options())
+    chooser.run()
+    assert weighted.score(asked.world) == pytest.approx(weighted.score(chooser.world))
+
+
+def test_nothing_is_left_out_where_it_is_little() -> None:
+    assert not Estimate({0: rounds.SMALL}, {0: 0}).partial
+    assert Estimate({0: 3 * rounds.SMALL}, {0: 0}).partial
