@@ -8,8 +8,8 @@ import pytest
 
 import sqlrl
 from sqlrl.solve import rounds
-from sqlrl.solve.rounds import Estimate
 from sqlrl.solve.result import Status
+from sqlrl.solve.rounds import Estimate
 
 HARD = "Same(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) ^ x != z => Same(x, z)."
 SOFT = "1.5 Same(x, y) => Same(y, x)\n0.4 Same(x, y) ^ Same(y, z) ^ x != z => Same(x, z)"
