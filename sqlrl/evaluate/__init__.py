@@ -2,17 +2,29 @@
 
 from sqlrl.evaluate.fields import score_fields
 from sqlrl.evaluate.metrics import Counts, ExampleScores, Scores, score
-from sqlrl.evaluate.probabilities import ProbabilityScores, auc_roc, score_probabilities
+from sqlrl.evaluate.probabilities import (
+    Calibration,
+    ProbabilityScores,
+    auc_roc,
+    average_precision,
+    calibration,
+    score_probabilities,
+)
+from sqlrl.evaluate.seen import Seen
 from sqlrl.evaluate.validation import Fold, MeanDeviation, k_fold, leave_one_group_out, mean_and_deviation
 
 __all__ = [
+    "Calibration",
     "Counts",
     "ExampleScores",
     "Fold",
     "MeanDeviation",
     "ProbabilityScores",
     "Scores",
+    "Seen",
     "auc_roc",
+    "average_precision",
+    "calibration",
     "k_fold",
     "leave_one_group_out",
     "mean_and_deviation",

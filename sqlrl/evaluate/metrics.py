@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import InputError
+from sqlrl.evaluate.seen import Seen
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -118,6 +119,8 @@ class Scores:
     examples : ExampleScores
     outside : int
         True labels outside the scope, which no prediction can find: they are among the false negatives. 0 if they are ignored.
+    seen : Seen or None
+        Whether the model was learned from some of the atoms, as far as the runs of the database tell.
 
     Examples
     --------
@@ -132,6 +135,7 @@ class Scores:
     predicates: dict[str, Counts]
     examples: ExampleScores
     outside: int = 0
+    seen: Seen | None = None
 
     @property
     def precision(self) -> float:
@@ -203,7 +207,7 @@ class Scores:
         right = f"; {exact} of {len(self.examples)} examples all right" if len(self.examples) > 1 else ""
         return (
             f"F1 {100 * self.f1:.2f} (precision {100 * self.precision:.2f}, recall {100 * self.recall:.2f})"
-            f"{right}{self._missed()}"
+            f"{right}{self._missed()}{'' if self.seen is None else f'; {self.seen}'}"
         )
 
     def _missed(self) -> str:
@@ -225,10 +229,19 @@ class Scores:
         return "\n".join([str(self), *each])
 
     def _repr_html_(self) -> str:
-        found = self.table()
-        rows = [[f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values()] for row in found.to_pylist()]
-        right = [name != "predicate" for name in found.column_names]
-        return markup.table([name.replace("_", " ") for name in found.column_names], rows, right, caption=str(self))
+        return scores_html(self.table(), str(self))
+
+
+def scores_html(scores: pa.Table, caption: str) -> str:
+    """Return a table of scores, a row for each predicate, as HTML; what is not defined is empty."""
+
+    def shown(value: object) -> str:
+        """Write a cell."""
+        return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+    rows = [[shown(value) for value in row.values()] for row in scores.to_pylist()]
+    right = [name != "predicate" for name in scores.column_names]
+    return markup.table([name.replace("_", " ") for name in scores.column_names], rows, right, caption=caption)
 
 
 def score(
@@ -239,12 +252,13 @@ def score(
     predicate: npt.ArrayLike | None = None,
     names: Sequence[str] = (),
     outside: int = 0,
+    seen: Seen | None = None,
 ) -> Scores:
     """Compare predicted truth values with labels.
 
     All arrays have shape (n,): for each atom its label and its prediction (bool), its example and the index of its predicate in
     `names` (int); without `predicate`, `names` has at most one. `outside` is how many of the atoms are labels outside the
-    scope; it is only reported.
+    scope; it and `seen` are only reported.
 
     Examples
     --------
@@ -270,6 +284,7 @@ def score(
         predicates={names[k]: _counts(label[kind == k], guess[kind == k]) for k in _sorted_indices(names)},
         examples=_example_scores(label, guess, group),
         outside=outside,
+        seen=seen,
     )
 
 

@@ -1,23 +1,99 @@
-"""How good probabilities of atoms are: area under the ROC curve, accuracy, log-likelihood."""
+"""How good probabilities of atoms are: areas under curves, log-likelihood, Brier score, calibration."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sqlrl.errors import InputError
+from sqlrl.evaluate.metrics import scores_html
+from sqlrl.evaluate.seen import Seen
 from sqlrl.wording import counted
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+BINS = 10
+"""Bins of equal width in which probabilities are compared with what is true."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Calibration:
+    """How far probabilities are from shares of true atoms, in bins of equal width.
+
+    Bin k of n has the atoms with a probability above k / n and up to (k + 1) / n; the first one also those with probability 0. What is
+    empty counts as nothing.
+
+    Parameters
+    ----------
+    atoms : int64 array, shape (n,)
+        Atoms of each bin.
+    true : int64 array, shape (n,)
+        How many of them are true.
+    probability : float64 array, shape (n,)
+        The mean of their probabilities; NaN where there is no atom.
+
+    Examples
+    --------
+    >>> found = calibration([True, False, True, True], [0.9, 0.4, 0.4, 1.0], bins=2)
+    >>> round(found.error, 6), found.table().select(["atoms", "true", "share"]).to_pylist()
+    (0.075, [{'atoms': 2, 'true': 1, 'share': 0.5}, {'atoms': 2, 'true': 2, 'share': 1.0}])
+    """
+
+    atoms: IntArray
+    true: IntArray
+    probability: FloatArray
+
+    @property
+    def share(self) -> FloatArray:
+        """The share of true atoms in each bin; NaN where there is no atom."""
+        return np.divide(self.true, self.atoms, out=np.full(len(self.atoms), np.nan), where=self.atoms > 0)
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: the mean of |share - probability| over the bins, each as heavy as its atoms; NaN without atoms."""
+        some = self.atoms > 0
+        total = int(self.atoms.sum())
+        off = np.abs(self.share - self.probability)[some] * self.atoms[some]
+        return math.fsum(off.tolist()) / total if total else math.nan
+
+    def table(self) -> pa.Table:
+        """Return a row for each bin.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `above`, `up_to` (the ends of the bin), `atoms`, `true`, `probability` (mean), `share` (of true atoms); the last
+            two are NULL where there is no atom.
+        """
+        size = len(self.atoms)
+        none = self.atoms == 0
+        return pa.table(
+            {
+                "above": np.arange(size) / size,
+                "up_to": np.arange(1, size + 1) / size,
+                "atoms": self.atoms,
+                "true": self.true,
+                "probability": pa.array(self.probability, mask=none),
+                "share": pa.array(self.share, mask=none),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Calibration(expected error {self.error:.3f}, {counted(int(self.atoms.sum()), 'atom')} in {counted(len(self.atoms), 'bin')})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProbabilityScores:
-    """The scores of some probabilities. `str()` gives one line.
+    """The scores of some probabilities. `str()` gives one line, `table()` a row for each predicate.
+
+    Nothing is clipped: a label whose probability is 0 makes the log-likelihood minus infinity, and is counted in `impossible`.
 
     Parameters
     ----------
@@ -30,37 +106,120 @@ class ProbabilityScores:
         without atoms.
     auc_roc : float
         The chance that a true atom is more probable than a false one, ties counted half; NaN unless there are both.
+    average_precision : float
+        The precision at each true atom's probability, on the average over the true atoms: the area under the curve of precision
+        and recall, without interpolation. NaN without a true atom.
     log_likelihood : float
         The sum of the logarithms of the labels' probabilities, minus infinity if one of them is 0.
+    possible_log_likelihood : float
+        The sum over the labels whose probability is not 0.
+    impossible : int
+        Labels whose probability is 0: true atoms with probability 0, and false ones with probability 1.
+    brier : float
+        The mean of the squared differences of label and probability; NaN without atoms.
+    calibration : Calibration
+    predicates : dict of str to ProbabilityScores
+        Of each predicate alone, sorted by name; empty if the atoms were given without predicates.
+    outside : int
+        True labels outside the scope: they have no probability, and are not scored.
+    seen : Seen or None
+        Whether the model was learned from some of the atoms, as far as the runs of the database tell.
 
     Examples
     --------
     >>> print(score_probabilities([True, False, True, False], [0.9, 0.4, 0.4, 0.1]))
-    accuracy 75.00, AUC-ROC 0.875, log-likelihood -0.409 per atom (4 atoms, 2 true)
+    AUC-ROC 0.875, average precision 0.833, log-likelihood -0.409 per atom, calibration error 0.100, accuracy 75.00 (4 atoms, 2 true)
     """
 
     atoms: int
     true: int
     accuracy: float
     auc_roc: float
+    average_precision: float
     log_likelihood: float
+    possible_log_likelihood: float
+    impossible: int
+    brier: float
+    calibration: Calibration
+    predicates: Mapping[str, ProbabilityScores] = field(default_factory=dict)
+    outside: int = 0
+    seen: Seen | None = None
 
     @property
     def mean_log_likelihood(self) -> float:
         """Log-likelihood per atom; NaN without atoms."""
         return self.log_likelihood / self.atoms if self.atoms else math.nan
 
-    def __str__(self) -> str:
-        if not self.atoms:
-            return "no atoms to score"
-        area = f"{self.auc_roc:.3f}" if 0 < self.true < self.atoms else "undefined where labels are of one kind"
-        return (
-            f"accuracy {100 * self.accuracy:.2f}, AUC-ROC {area}, log-likelihood {self.mean_log_likelihood:.3f} per atom "
-            f"({counted(self.atoms, 'atom')}, {self.true:,} true)"
+    @property
+    def calibration_error(self) -> float:
+        """The expected calibration error; NaN without atoms."""
+        return self.calibration.error
+
+    def table(self) -> pa.Table:
+        """Return a row for each predicate and, if there are several, a last one named `(all)`.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns predicate, auc_roc, average_precision, log_likelihood (per atom), calibration_error, brier, accuracy, atoms,
+            true, impossible. What is not defined is NULL.
+        """
+        rows = [*self.predicates.items()]
+        if len(rows) != 1:
+            rows.append(("(all)", self))
+        numbers = {
+            "auc_roc": [s.auc_roc for _, s in rows],
+            "average_precision": [s.average_precision for _, s in rows],
+            "log_likelihood": [s.mean_log_likelihood for _, s in rows],
+            "calibration_error": [s.calibration_error for _, s in rows],
+            "brier": [s.brier for _, s in rows],
+            "accuracy": [s.accuracy for _, s in rows],
+        }
+        whole = {"atoms": [s.atoms for _, s in rows], "true": [s.true for _, s in rows]}
+        whole["impossible"] = [s.impossible for _, s in rows]
+        return pa.table(
+            {
+                "predicate": pa.array([name for name, _ in rows], pa.string()),
+                **{name: pa.array(values, pa.float64(), from_pandas=True) for name, values in numbers.items()},
+                **{name: pa.array(values, pa.int64()) for name, values in whole.items()},
+            }
         )
 
+    def __str__(self) -> str:
+        if not self.atoms:
+            return f"no atoms to score{self._beside()}"
+        one_kind = "undefined where labels are of one kind"
+        area = f"{self.auc_roc:.3f}" if 0 < self.true < self.atoms else one_kind
+        precision = f"{self.average_precision:.3f}" if self.true else "undefined where no label is true"
+        return (
+            f"AUC-ROC {area}, average precision {precision}, log-likelihood {self._likelihood()}, calibration error "
+            f"{self.calibration_error:.3f}, accuracy {100 * self.accuracy:.2f} ({counted(self.atoms, 'atom')}, {self.true:,} true)"
+            f"{self._beside()}"
+        )
+
+    def _likelihood(self) -> str:
+        """What `str` says of the log-likelihood."""
+        if not self.impossible:
+            return f"{self.mean_log_likelihood:.3f} per atom"
+        rest = self.atoms - self.impossible
+        others = f"; {self.possible_log_likelihood / rest:.3f} per atom over the other {rest:,}" if rest else ""
+        has = "label has" if self.impossible == 1 else "labels have"
+        return f"-inf ({self.impossible:,} {has} probability 0{others})"
+
+    def _beside(self) -> str:
+        """What `str` says of labels without a probability, and of what the model was learned from."""
+        out = ""
+        if self.outside:
+            lies = "lies" if self.outside == 1 else "lie"
+            out = f"; {counted(self.outside, 'label')} {lies} outside the scope, without a probability"
+        return out if self.seen is None else f"{out}; {self.seen}"
+
     def __repr__(self) -> str:
-        return f"ProbabilityScores({self})"
+        lines = [f"ProbabilityScores({self})", *(f"  {name}: {scores}" for name, scores in self.predicates.items())]
+        return "\n".join(lines if len(self.predicates) > 1 else lines[:1])
+
+    def _repr_html_(self) -> str:
+        return scores_html(self.table(), str(self))
 
 
 def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
@@ -91,20 +250,109 @@ def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
     return doubled / (2 * true * false)
 
 
+def average_precision(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
+    """Return the precision at the score of each true atom, on the average over the true atoms.
+
+    `truth` and `score` are as in `auc_roc`. Precision at a score is the share of true atoms among those that score as high or higher, so
+    that atoms with one score count together. NaN without a true atom.
+
+    Notes
+    -----
+    The sum over scores s of (recall(s) - recall(s')) precision(s), where s' is the next higher score: no interpolation, as in
+    `sklearn.metrics.average_precision_score`.
+
+    Examples
+    --------
+    >>> round(average_precision([True, False, True, False], [0.9, 0.4, 0.4, 0.1]), 6)
+    0.833333
+    """
+    label, value = _checked(truth, score)
+    true = int(label.sum())
+    if true == 0:
+        return math.nan
+    _, group, size = np.unique(value, return_inverse=True, return_counts=True)
+    hits = np.bincount(group.reshape(-1)[label], minlength=len(size))
+    above, found = np.cumsum(size[::-1]), np.cumsum(hits[::-1])
+    return math.fsum((hits[::-1] * (found / above)).tolist()) / true
+
+
+def calibration(truth: npt.ArrayLike, probability: npt.ArrayLike, *, bins: int = BINS) -> Calibration:
+    """Compare probabilities with shares of true atoms in bins of equal width.
+
+    `truth` and `probability` are as in `score_probabilities`; `bins` is 1 or more.
+
+    Examples
+    --------
+    >>> calibration([True, False], [0.75, 0.25])
+    Calibration(expected error 0.250, 2 atoms in 10 bins)
+    """
+    label, chance = _chances(truth, probability)
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise InputError(f"bins={bins!r} must be a whole number of bins, 1 or more.")
+    place = np.searchsorted(np.arange(1, bins) / bins, chance, side="left")
+    atoms = np.bincount(place, minlength=bins).astype(np.int64)
+    true = np.bincount(place[label], minlength=bins).astype(np.int64)
+    sums = np.array([math.fsum(chance[place == k].tolist()) if atoms[k] else math.nan for k in range(bins)])
+    return Calibration(atoms, true, sums / np.maximum(atoms, 1))
+
+
 def score_probabilities(
-    truth: npt.ArrayLike, probability: npt.ArrayLike, *, threshold: float = 0.5
+    truth: npt.ArrayLike,
+    probability: npt.ArrayLike,
+    *,
+    threshold: float = 0.5,
+    bins: int = BINS,
+    predicate: npt.ArrayLike | None = None,
+    names: Sequence[str] = (),
+    outside: int = 0,
+    seen: Seen | None = None,
 ) -> ProbabilityScores:
     """Compare probabilities with labels; an atom whose probability exceeds the threshold counts as predicted true.
 
     `truth` (bool) and `probability` (float, from 0 to 1) have shape (n,): such as the column `probability` of
-    `Marginals.probabilities()`.
+    `Marginals.probabilities()`. `bins` are those of the calibration; `predicate` has the index of each atom's predicate in `names` (int),
+    of which each is scored by itself, too; `outside` and `seen` are only reported.
 
     Examples
     --------
     >>> scores = score_probabilities([True, False], [0.5, 0.25])
     >>> scores.accuracy, scores.auc_roc, round(scores.log_likelihood, 6)
     (0.5, 1.0, -0.980829)
+    >>> scores = score_probabilities([True, True], [0.5, 0.0])
+    >>> scores.log_likelihood, scores.impossible, round(scores.possible_log_likelihood, 6)
+    (-inf, 1, -0.693147)
     """
+    label, chance = _chances(truth, probability)
+    right = np.where(label, chance, 1.0 - chance)
+    possible = math.fsum(np.log(right[right > 0]).tolist())
+    impossible = int((right == 0).sum())
+    parts: dict[str, ProbabilityScores] = {}
+    if predicate is not None:
+        kind = np.asarray(predicate)
+        if kind.shape != label.shape:
+            raise InputError(f"`predicate` must have the shape of the labels, {label.shape}, not {kind.shape}")
+        for k in sorted(range(len(names)), key=lambda k: names[k]):
+            mine = kind == k
+            parts[names[k]] = score_probabilities(label[mine], chance[mine], threshold=threshold, bins=bins)
+    return ProbabilityScores(
+        atoms=len(label),
+        true=int(label.sum()),
+        accuracy=float(((chance > threshold) == label).mean()) if len(label) else math.nan,
+        auc_roc=auc_roc(label, chance),
+        average_precision=average_precision(label, chance),
+        log_likelihood=-math.inf if impossible else possible,
+        possible_log_likelihood=possible,
+        impossible=impossible,
+        brier=math.fsum(((chance - label) ** 2).tolist()) / len(label) if len(label) else math.nan,
+        calibration=calibration(label, chance, bins=bins),
+        predicates=parts,
+        outside=outside,
+        seen=seen,
+    )
+
+
+def _chances(truth: npt.ArrayLike, probability: npt.ArrayLike) -> tuple[BoolArray, FloatArray]:
+    """Return labels and probabilities, which lie between 0 and 1."""
     label, chance = _checked(truth, probability)
     outside = np.flatnonzero((chance < 0) | (chance > 1))
     if len(outside):
@@ -112,15 +360,7 @@ def score_probabilities(
             f"{counted(len(outside), 'probability', 'probabilities')} of {len(chance):,} outside 0 to 1, the first "
             f"{chance[outside[0]]:g} at position {outside[0]}: give probabilities, or use auc_roc, which takes any score"
         )
-    with np.errstate(divide="ignore"):
-        logarithm = np.log(np.where(label, chance, 1.0 - chance))
-    return ProbabilityScores(
-        atoms=len(label),
-        true=int(label.sum()),
-        accuracy=float(((chance > threshold) == label).mean()) if len(label) else math.nan,
-        auc_roc=auc_roc(label, chance),
-        log_likelihood=math.fsum(logarithm.tolist()),
-    )
+    return label, chance
 
 
 def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[BoolArray, FloatArray]:
