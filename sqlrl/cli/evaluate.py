@@ -12,6 +12,7 @@ from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
 from sqlrl.cli.predicting import Solver
+from sqlrl.cli.sampling import Probabilities
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,14 @@ class Outside(StrEnum):
 
 
 ByExample = Annotated[bool, typer.Option("--by-example", metavar=FLAG, help="A row for each example, the worst first.")]
+ByBin = Annotated[
+    bool,
+    typer.Option(
+        "--calibration",
+        metavar=FLAG,
+        help="With --marginals: a row for each bin of probabilities, with the share of true atoms in it.",
+    ),
+]
 InOutside = Annotated[Outside, typer.Option("--outside", help="True labels outside the scope.")]
 
 
@@ -35,17 +44,35 @@ InOutside = Annotated[Outside, typer.Option("--outside", help="True labels outsi
 def evaluate(
     inputs: Inputs,
     solver: Solver,
+    sampler: Probabilities,
     output: Output,
     examples: Examples = None,
     by_example: ByExample = False,
+    calibration: ByBin = False,
     outside: InOutside = Outside.missed,
     read_only: ReadOnly = False,
 ) -> None:
-    """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels.
+    """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels. With --marginals
+    probabilities are compared: AUC-ROC, average precision, log-likelihood, calibration.
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test"
+
+    sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test" --marginals
     """
+    sampler.check(solver)
+    if sampler.marginals and by_example:
+        raise typer.BadParameter("--by-example is about a most probable world: leave out --marginals or --by-example")
+    if calibration and not sampler.marginals:
+        raise typer.BadParameter("--calibration is about probabilities: add --marginals")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only, rules=False) as job:
+        if sampler.marginals:
+            chances = job.db.evaluate(sampler.infer(job, solver), outside=outside.value)
+            if calibration:
+                job.run.show(chances.calibration.table(), title="calibration")
+            else:
+                job.run.show(chances.table(), title="scores")
+            job.run.message(str(chances))
+            return
         prediction = solver.predict(job)
         scores = job.db.evaluate(prediction, outside=outside.value)
         if by_example:

@@ -80,7 +80,7 @@ class Solver:
 
         if self.method in (Method.exact, Method.gibbs, Method.mcsat):
             raise typer.BadParameter(
-                f"--method {self.method.value} finds probabilities, for `sqlrl infer --marginals`: choose another one"
+                f"--method {self.method.value} finds probabilities: add --marginals, or choose another one"
             )
         with job.run.working("predicting"):
             prediction = job.db.predict(

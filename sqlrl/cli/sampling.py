@@ -1,4 +1,4 @@
-"""What `infer --marginals` adds: how probabilities are found, and where samples go."""
+"""What `--marginals` adds to `infer` and `evaluate`: how probabilities are found, and where samples go."""
 
 from __future__ import annotations
 
@@ -90,24 +90,24 @@ MeansInto = Annotated[
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """How probabilities are found; None for the library's own choice.
-
-    `marginals` says whether they are wanted; `samples_into` and `means_into` are tables for what is drawn.
-    """
+class Probabilities:
+    """How probabilities are found; None for the library's own choice. `marginals` says whether they are wanted."""
 
     marginals: Wanted = False
     samples: Samples = None
     burn_in: BurnIn = None
     chains: Chains = None
     time_limit: TimeLimit = None
-    samples_into: SamplesInto = None
-    means_into: MeansInto = None
+
+    @property
+    def streamed(self) -> dict[str, str | None]:
+        """The tables for what is drawn, by the option of the library."""
+        return {}
 
     @property
     def tables(self) -> list[str]:
-        """The tables for what is drawn."""
-        return [name for name in (self.samples_into, self.means_into) if name is not None]
+        """The tables for what is drawn that were asked for."""
+        return [name for name in self.streamed.values() if name is not None]
 
     def check(self, solver: Solver) -> None:
         """Refuse options that do not go together."""
@@ -143,8 +143,7 @@ class Sampler:
                 seed=solver.seed,
                 limit=solver.limit,
                 into=into,
-                samples_into=self.samples_into,
-                means_into=self.means_into,
+                **self.streamed,
                 replace=replace,
                 keep=keep,
                 **{name: value for name, value in given.items() if value is not None},
@@ -154,3 +153,16 @@ class Sampler:
         for text in found.warnings:
             job.run.console.warning(in_options(text))
         return found
+
+
+@dataclass(frozen=True)
+class Sampler(Probabilities):
+    """How probabilities are found, and tables for what is drawn."""
+
+    samples_into: SamplesInto = None
+    means_into: MeansInto = None
+
+    @property
+    def streamed(self) -> dict[str, str | None]:
+        """The tables for what is drawn, by the option of the library."""
+        return {"samples_into": self.samples_into, "means_into": self.means_into}

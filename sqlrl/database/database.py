@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace as with_values
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,8 @@ from sqlrl.database.session import Query, Session
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError
-from sqlrl.evaluate import Scores
+from sqlrl.evaluate import ProbabilityScores, Scores
+from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import GROUNDING_LIMIT, Network
@@ -1374,25 +1375,36 @@ class Database:
             path, format=format, exported=exported, bound=bound,
         )  # fmt: skip
 
-    def evaluate(self, prediction: Prediction, *, outside: str = "missed") -> Scores:
-        r"""Compare a prediction with the labels.
+    @overload
+    def evaluate(self, prediction: Prediction, *, outside: str = ..., bins: int = ...) -> Scores: ...
+
+    @overload
+    def evaluate(self, prediction: Marginals, *, outside: str = ..., bins: int = ...) -> ProbabilityScores: ...
+
+    def evaluate(
+        self, prediction: Prediction | Marginals, *, outside: str = "missed", bins: int = BINS
+    ) -> Scores | ProbabilityScores:
+        r"""Compare a prediction, or probabilities, with the labels.
 
         Parameters
         ----------
-        prediction : Prediction
+        prediction : Prediction or Marginals
         outside : {"missed", "ignore"}
             What a true label outside the scope counts as, which has no query atom: as missed, or not at all, as where a scope splits one
-            network into a part to learn from and a part to predict.
+            network into a part to learn from and a part to predict. It has no probability: of probabilities it is counted beside the scores.
+        bins : int
+            Bins of equal width in which probabilities are compared with shares of true atoms.
 
         Returns
         -------
-        Scores
-            Over atoms that have a label.
+        Scores or ProbabilityScores
+            Over atoms that have a label: precision, recall and F1 of a prediction; of probabilities the area under the ROC curve, average
+            precision, log-likelihood, Brier score and calibration.
 
         Raises
         ------
         InputError
-            No predicted atom has a label, `outside` is another word, or the prediction was made in another database.
+            No atom has a label, an option is another word, or `prediction` was made in another database, or is neither of the two.
 
         Examples
         --------
@@ -1403,6 +1415,8 @@ class Database:
         >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
         >>> print(db.evaluate(db.predict(rules)))
         F1 100.00 (precision 100.00, recall 100.00); 2 of 2 examples all right
+        >>> print(db.evaluate(db.marginals(rules)))
+        AUC-ROC 1.000, average precision 1.000, log-likelihood -0.474 per atom, calibration error 0.378, accuracy 100.00 (2 atoms, 1 true)
         >>> import warnings
         >>> db.scope("Liked", [("d2",)])
         >>> with warnings.catch_warnings(action="ignore"):
@@ -1412,6 +1426,8 @@ class Database:
         """
         with self.session.verb():
             prediction.check_current(self.engine)
+            if isinstance(prediction, Marginals):
+                return prediction.evaluate(outside=outside, bins=bins)
             return prediction.evaluate(outside=outside)
 
     def clusters(self, prediction: Prediction, predicate: str | None = None, *, closure: bool = False) -> Table:

@@ -17,6 +17,7 @@ from sqlrl import markup
 from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
 from sqlrl.database.session import Query, Session, verb
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.evaluate.probabilities import BINS, ProbabilityScores
 from sqlrl.ground.clauses import atom_texts, clause_table, describer, shape_table, stated_model
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Program
@@ -159,6 +160,41 @@ class Marginals(Inferred):
             The table exists and may not be replaced, or the database can only be read.
         """
         self._write(into, self.probabilities, replace=replace)
+
+    def evaluate(self, *, outside: str = "missed", bins: int = BINS) -> ProbabilityScores:
+        r"""Compare with the labels.
+
+        Parameters
+        ----------
+        outside : {"missed", "ignore"}
+            Whether true labels outside the scope are counted: they have no probability, and are scored in no case.
+        bins : int
+            Bins of equal width in which probabilities are compared with shares of true atoms.
+
+        Returns
+        -------
+        ProbabilityScores
+            Over atoms that have a label.
+
+        Raises
+        ------
+        InputError
+            No atom has one, or an option is none of those above.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+        >>> scores = db.marginals(rules).evaluate(bins=2)
+        >>> scores.auc_roc, scores.calibration.table()["share"].to_pylist()
+        (1.0, [0.0, 1.0])
+        """
+        from sqlrl.database.evaluation import evaluate_probabilities
+
+        return evaluate_probabilities(self, outside, bins)
 
     @property
     def _atoms(self) -> IntArray:

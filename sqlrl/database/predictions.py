@@ -12,15 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.catalog.checks import labels_outside
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
 from sqlrl.database.session import Query, Session, verb
-from sqlrl.database.statistics import Counts, add_observed, by_evidence, statistics_table
+from sqlrl.database.statistics import Counts, by_evidence, statistics_table
 from sqlrl.errors import InputError
-from sqlrl.evaluate import Scores, score
-from sqlrl.ground.atoms import read_labels
+from sqlrl.evaluate import Scores
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
@@ -265,41 +263,9 @@ class Prediction(Inferred):
         InputError
             No atom has one.
         """
-        if outside not in ("missed", "ignore"):
-            raise InputError(f"outside={outside!r} must be 'missed' or 'ignore'.")
-        with self.session.console.progress("evaluating"):
-            return self._scores(outside)
+        from sqlrl.database.evaluation import evaluate_world
 
-    def _scores(self, counted: str) -> Scores:
-        """Do what `evaluate` does."""
-        self.check_current()
-        real = self.reported
-        atoms = self.network_atoms.ids[real]
-        truth, labelled = read_labels(self.engine, self.layout, atoms, None)
-        names = self.open_predicates
-        examples = self.examples if counted == "missed" else np.zeros(0, np.int64)
-        missed = [labels_outside(self.engine, self.layout, name, examples) for name in names]
-        outside = np.concatenate(missed) if missed else np.zeros(0, np.int64)
-        if not labelled.any() and not len(outside):
-            raise InputError(
-                "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
-                "that have them"
-            )
-        kind = np.full(len(atoms), -1, np.int64)
-        for i, name in enumerate(names):
-            kind[self.of_predicate(name)[real]] = i
-        if self.run is not None and labelled.all():
-            with self.held() as (program, chosen):
-                add_observed(self.session.records, self.run, Extent(program, chosen, self.asked.limit))
-        none = np.zeros(len(outside), bool)
-        return score(
-            np.concatenate([truth[labelled], ~none]),
-            np.concatenate([self.result.world[real][labelled], none]),
-            np.concatenate([self.network_atoms.example[real][labelled], outside]),
-            predicate=np.concatenate([kind[labelled], np.repeat(np.arange(len(names)), [len(m) for m in missed])]),
-            names=names,
-            outside=len(outside),
-        )
+        return evaluate_world(self, outside)
 
     @contextmanager
     def held(self) -> Iterator[tuple[Program, TableName]]:

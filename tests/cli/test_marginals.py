@@ -54,7 +54,7 @@ def test_tables_of_a_database(run: Run, project: Project) -> None:
     [
         (["--samples", "5"], "--samples is about probabilities: add --marginals"),
         (["--chains", "5", "--burn-in", "1"], "--burn-in, --chains are about probabilities"),
-        (["--method", "gibbs"], "finds probabilities, for `sqlrl infer --marginals`"),
+        (["--method", "gibbs"], "finds probabilities: add --marginals"),
         (["--marginals", "--method", "cpsat"], "--method cpsat finds a most probable world"),
         (["--marginals", "--all"], "--all is about a most probable world"),
         (["--marginals", "--deterministic-limit", "3"], "--deterministic-limit is about a most probable world"),
@@ -64,6 +64,38 @@ def test_tables_of_a_database(run: Run, project: Project) -> None:
 )
 def test_options_that_do_not_go_together(run: Run, project: Project, arguments: list[str], message: str) -> None:
     done = run("infer", *options(project), *arguments)
+    assert done.code == 2
+    assert message in " ".join(done.err.replace("│", " ").split())
+
+
+def test_evaluate_scores_probabilities_as_the_library_does(run: Run, project: Project) -> None:
+    arguments = ["evaluate", project / "cite.duckdb", "--model", project / "learned.json", "--marginals"]
+    arguments += ["--examples", project / "test.txt"]
+    done = run(*arguments, "--json")
+    assert done.code == 0, done.err
+    with sqlrl.connect(project / "cite.duckdb") as db:
+        examples = (project / "test.txt").read_text(encoding="utf-8").split()
+        scores = db.evaluate(db.marginals(sqlrl.read_model(project / "learned.json"), examples=examples))
+    assert done.rows() == scores.table().to_pylist()
+    assert str(scores) in done.err
+    bins = run(*arguments, "--calibration", "--json").rows()
+    assert bins == scores.calibration.table().to_pylist()
+    assert len(bins) == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--marginals", "--by-example"], "--by-example is about a most probable world"),
+        (["--calibration"], "--calibration is about probabilities: add --marginals"),
+        (["--samples", "5"], "--samples is about probabilities: add --marginals"),
+        (["--method", "mcsat"], "--method mcsat finds probabilities: add --marginals"),
+    ],
+)
+def test_options_of_evaluate_that_do_not_go_together(
+    run: Run, project: Project, arguments: list[str], message: str
+) -> None:
+    done = run("evaluate", *options(project), *arguments)
     assert done.code == 2
     assert message in " ".join(done.err.replace("│", " ").split())
 

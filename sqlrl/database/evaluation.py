@@ -1,0 +1,102 @@
+"""Predictions and probabilities held against the labels: what is compared, and how it is scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sqlrl.catalog.checks import labels_outside
+from sqlrl.database.inference import Inferred
+from sqlrl.database.statistics import add_observed
+from sqlrl.errors import InputError
+from sqlrl.evaluate import ProbabilityScores, Scores, score, score_probabilities
+from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.program import Extent
+
+if TYPE_CHECKING:
+    from sqlrl.database.marginals import Marginals
+    from sqlrl.database.predictions import Prediction
+
+OUTSIDE = ("missed", "ignore")
+"""What a true label outside the scope, which has no query atom, may count as."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The query atoms of what was inferred, and their labels.
+
+    `names` are the k predicates that are reported. Of the n query atoms `truth` and `labelled` (bool) say the label and whether there is
+    one, `kind` (int64) which of the predicates they are of, `example` (int64) their example; `missed` has for each predicate the examples of
+    the true labels outside its scope.
+    """
+
+    names: list[str]
+    truth: BoolArray
+    labelled: BoolArray
+    kind: IntArray
+    example: IntArray
+    missed: list[IntArray]
+
+
+def compared(found: Inferred, outside: str) -> Compared:
+    """Read the labels of the query atoms, and with `outside` "missed" also the labels that have none; an error if there are no labels."""
+    if outside not in OUTSIDE:
+        raise InputError(f"outside={outside!r} must be 'missed' or 'ignore'.")
+    found.check_current()
+    real = found.reported
+    atoms = found.network_atoms.ids[real]
+    truth, labelled = read_labels(found.engine, found.layout, atoms, None)
+    names = found.open_predicates
+    examples = found.examples if outside == "missed" else np.zeros(0, np.int64)
+    missed = [labels_outside(found.engine, found.layout, name, examples) for name in names]
+    if not labelled.any() and not any(map(len, missed)):
+        raise InputError(
+            "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
+            "that have them"
+        )
+    kind = np.full(len(atoms), -1, np.int64)
+    for i, name in enumerate(names):
+        kind[found.of_predicate(name)[real]] = i
+    return Compared(names, truth, labelled, kind, found.network_atoms.example[real], missed)
+
+
+def evaluate_world(prediction: Prediction, outside: str) -> Scores:
+    """Compare a predicted world with the labels; `Prediction.evaluate` explains it."""
+    with prediction.session.console.progress("evaluating"):
+        known = compared(prediction, outside)
+        labelled = known.labelled
+        if prediction.run is not None and labelled.all():
+            with prediction.held() as (program, chosen):
+                add_observed(
+                    prediction.session.records, prediction.run, Extent(program, chosen, prediction.asked.limit)
+                )
+        beside = np.concatenate([np.zeros(0, np.int64), *known.missed])
+        none = np.zeros(len(beside), bool)
+        return score(
+            np.concatenate([known.truth[labelled], ~none]),
+            np.concatenate([prediction.result.world[prediction.reported][labelled], none]),
+            np.concatenate([known.example[labelled], beside]),
+            predicate=np.concatenate(
+                [known.kind[labelled], np.repeat(np.arange(len(known.names)), [len(m) for m in known.missed])]
+            ),
+            names=known.names,
+            outside=len(beside),
+        )
+
+
+def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> ProbabilityScores:
+    """Compare probabilities with the labels; `Marginals.evaluate` explains it."""
+    with marginals.session.console.progress("evaluating"):
+        known = compared(marginals, outside)
+        labelled = known.labelled
+        return score_probabilities(
+            known.truth[labelled],
+            marginals.visible.probability[labelled],
+            bins=bins,
+            predicate=known.kind[labelled],
+            names=known.names,
+            outside=sum(map(len, known.missed)),
+        )
