@@ -23,11 +23,12 @@ from sqlrl.catalog.loading import Sources, Types, chosen_sources
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
-from sqlrl.database import counting, exports, marginals, predictions
+from sqlrl.database import counting, exports, holdout, marginals, predictions
 from sqlrl.database.constraints import clause_costs, cost_table
 from sqlrl.database.definitions import define, follow, read_definitions
 from sqlrl.database.explanations import Explanations, explain
 from sqlrl.database.exports import Exported
+from sqlrl.database.holdout import Split
 from sqlrl.database.inference import Destination
 from sqlrl.database.learning import Learning
 from sqlrl.database.marginals import Marginals
@@ -1576,6 +1577,58 @@ class Database:
         sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
         """
         check_atoms(self.session, Query(model, examples, Choices(drop, query, hidden, empty)), atoms, example)
+
+    def split(
+        self,
+        fraction: float = 0.2,
+        *,
+        by: str | Sequence[str] | None = None,
+        predicate: str | None = None,
+        model: Model | None = None,
+        random_state: int = 0,
+    ) -> Split:
+        r"""Hold a part of the data out for testing: whole examples, or query atoms of a target where all data are one network.
+
+        Parameters
+        ----------
+        fraction : float
+            The share that is held out, between 0 and 1: of the examples, of the query atoms, or with `by` of the constants of that type.
+        by : str or list of str, optional
+            Types whose constants are on one side only, such as "person". Examples or query atoms that join constants of both sides are in
+            neither part, and are counted. What is connected stays together as far as possible, so that few of them are lost.
+        predicate : str, optional
+            Split the query atoms of this target, also where there are several examples; required where there is one example and several
+            targets. The atoms of a block stay together.
+        model : Model, optional
+            Needed where only the model's declarations say what the types of the data are.
+        random_state : int
+            The same data and number give the same parts, in whatever order the data were loaded.
+
+        Returns
+        -------
+        Split
+            `train` and `test`: names of examples, for `examples=`, or rows of a scope, for `scope`.
+
+        Raises
+        ------
+        InputError
+            There is nothing to split, no such type, or a part would be empty.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> pairs = [(a, b) for a in range(12) for b in range(12) if a != b and a // 3 == b // 3]
+        >>> db.load("Alike", pairs, types=["record", "record"])
+        >>> db.load("Same", pairs[::2], types=["record", "record"], target=True)
+        >>> db.scope("Same", pairs)
+        >>> split = db.split(0.25, by="record")
+        >>> split
+        Split: 18 query atoms of Same to learn from, 6 to test on, with no record in common
+        >>> db.scope("Same", split.train)  # and then learn
+        >>> db.scope("Same", split.test)  # and then predict, and evaluate(prediction, outside="ignore")
+        """
+        return holdout.split(self.session, fraction, by=by, predicate=predicate, model=model, random_state=random_state)
 
     # ---- opening, closing and showing -----------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_mo
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network, NetworkAtoms
-from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
 from sqlrl.report.console import Progress

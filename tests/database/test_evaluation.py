@@ -39,9 +39,7 @@ def test_scores_are_those_of_the_atoms_one_by_one() -> None:
         true, false = ([p for t, p in rows if t is side] for side in (True, False))
         wins = [1.0 if a > b + 1e-12 else 0.5 if abs(a - b) <= 1e-12 else 0.0 for a, b in product(true, false)]
         assert row["auc_roc"] == pytest.approx(sum(wins) / len(wins))
-        precision = [
-            sum(t for t, q in rows if q >= p - 1e-12) / sum(q >= p - 1e-12 for _, q in rows) for p in true
-        ]
+        precision = [sum(t for t, q in rows if q >= p - 1e-12) / sum(q >= p - 1e-12 for _, q in rows) for p in true]
         assert row["average_precision"] == pytest.approx(sum(precision) / len(precision))
         right = [math.log(p if t else 1 - p) for t, p in rows]
         assert row["log_likelihood"] == pytest.approx(sum(right) / len(rows))

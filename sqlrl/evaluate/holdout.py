@@ -1,0 +1,100 @@
+"""A part that is held out for testing, as plain arrays: single items, or entities that are on one side only."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sqlrl.errors import InputError
+
+IntArray = npt.NDArray[np.int64]
+SideArray = npt.NDArray[np.int8]
+
+TRAIN, TEST, NEITHER = 0, 1, 2
+"""The sides: what is learned from, what is held out, and what joins both."""
+
+_FEW = 0.5
+"""Less than this share of what was asked for, held out by whole components, is too few: one component is cut then."""
+
+
+def check_fraction(fraction: object) -> None:
+    """Refuse what is no share between 0 and 1.
+
+    Examples
+    --------
+    >>> check_fraction(20)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: fraction=20 must be a share between 0 and 1 that is held out, such as 0.2 (not 20 for percent).
+    """
+    number = isinstance(fraction, int | float | np.integer | np.floating) and not isinstance(fraction, bool)
+    if not number or not 0 < float(fraction) < 1:  # type: ignore[arg-type]
+        percent = " (not 20 for percent)" if number and float(fraction) >= 1 else ""  # type: ignore[arg-type]
+        raise InputError(
+            f"fraction={fraction!r} must be a share between 0 and 1 that is held out, such as 0.2{percent}."
+        )
+
+
+def hold_out(size: int, fraction: float, *, seed: int = 0) -> SideArray:
+    """Hold out a share of single items, of which there are two or more; the side of each, shape (size,).
+
+    At least one item is on each side.
+
+    Examples
+    --------
+    >>> hold_out(10, 0.3).tolist().count(TEST), (hold_out(10, 0.3) == hold_out(10, 0.3)).all()
+    (3, np.True_)
+    """
+    side = np.full(size, TRAIN, np.int8)
+    side[np.random.default_rng(seed).permutation(size)[: _held(size, fraction)]] = TEST
+    return side
+
+
+def hold_out_entities(item: IntArray, entity: IntArray, items: int, fraction: float, *, seed: int = 0) -> SideArray:
+    """Hold out a share of entities, and with them the items that have no other ones; the side of each item, shape (items,).
+
+    Row r says that `item[r]` has the entity `entity[r]`, both from 0; an item without one counts as an entity of its own. Entities that are
+    connected by items stay together as far as that goes: components are held out whole until no more of them fit. Where that is less
+    than half of what is asked for, as where all are connected, entities of the largest other component are held out at random, and the items
+    that join them with the rest are on neither side.
+
+    Examples
+    --------
+    >>> hold_out_entities(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 2, 3, 3, 4]), 3, 0.4).tolist()
+    [1, 0, 0]
+    >>> every = np.array([(i, j) for i in range(4) for j in range(4)])
+    >>> side = hold_out_entities(np.repeat(np.arange(16), 2), every.reshape(-1), 16, 0.5)
+    >>> [int((side == which).sum()) for which in (TRAIN, TEST, NEITHER)]
+    [4, 4, 8]
+    """
+    known = int(entity.max(initial=-1)) + 1
+    lonely = np.setdiff1d(np.arange(items), item)
+    item, entity = np.concatenate([item, lonely]), np.concatenate([entity, known + np.arange(len(lonely))])
+    count = known + len(lonely)
+    ones = np.ones(len(item), np.int8)
+    graph = coo_array((ones, (entity, count + item)), shape=(count + items, count + items))
+    _, component = connected_components(graph, directed=False)
+    # Numbered by their first entity, so that what scipy calls the first does not matter.
+    _, first, component = np.unique(component[:count], return_index=True, return_inverse=True)
+    component = np.argsort(np.argsort(first))[component.reshape(-1)]
+    size = np.bincount(component)
+    random, wanted = np.random.default_rng(seed), _held(count, fraction)
+    held, out = np.zeros(len(size), bool), 0
+    for each in random.permutation(len(size)).tolist():
+        if out + size[each] <= wanted:
+            held[each] = True
+            out += int(size[each])
+    tested = held[component]
+    if out < _FEW * wanted:
+        largest = int(np.argmax(np.where(held, 0, size)))
+        members = np.flatnonzero(component == largest)
+        tested[random.permutation(members)[: wanted - out]] = True
+    some = np.bincount(item[tested[entity]], minlength=items) > 0
+    every = np.bincount(item[~tested[entity]], minlength=items) == 0
+    return np.where(some & every, TEST, np.where(some, NEITHER, TRAIN)).astype(np.int8)
+
+
+def _held(size: int, fraction: float) -> int:
+    """Return how many of some are held out, at least one and not all."""
+    return min(max(round(fraction * size), 1), size - 1)
