@@ -33,6 +33,8 @@ _PHRASES = {
     "Without strict=True": "Without --missing error",
     "call refresh()": "run `sqlrl load --refresh`",
     "header=False": "--no-header",
+    "say which one to split, predicate=": "name the one to split, --query ",
+    "choose another fraction, another random_state": "choose another --holdout, another --seed",
     "load_evidence(": "sqlrl load --evidence (",
     "load_evidence": "--evidence",
     "predict(into=...)": "`sqlrl infer --into`",
@@ -59,6 +61,8 @@ _OPTIONS = {
     "hidden": "--open",
     "random_state": "--seed",
     "other": "--against",
+    "fraction": "--holdout",
+    "by": "--holdout-by",
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (

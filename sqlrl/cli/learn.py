@@ -12,6 +12,7 @@ import typer
 
 import sqlrl
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
 from sqlrl.cli.learning import BATCHES, FEW, ONLINE, ByName, Common, Out, Training
@@ -19,6 +20,7 @@ from sqlrl.cli.options import Examples, Output
 from sqlrl.cli.results import show_batch, show_online
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
+from sqlrl.learn.settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +52,17 @@ GroupsBy = Annotated[
     ),
 ]
 
+HoldoutBy = Annotated[
+    str | None,
+    typer.Option(
+        "--holdout-by",
+        metavar="TYPE,...",
+        help="No constant of these types is both in what is held out and in what is learned from.",
+        show_default=False,
+        rich_help_panel=RUN,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Running(Common):
@@ -57,6 +70,7 @@ class Running(Common):
 
     constraints: Constrained = None
     groups: GroupsBy = None
+    holdout_by: HoldoutBy = None
 
     def fitting(self) -> dict[str, Any]:
         """Return the options of `fit` that all learners have, as far as they were given."""
@@ -66,6 +80,10 @@ class Running(Common):
         """Refuse what a learner does not have, with a typer.BadParameter."""
         if self.groups is not None and word != "likelihood":
             raise typer.BadParameter(f"--groups is an option of likelihood: {word} holds out whole examples, or none")
+        if self.holdout is not None and word == "ilp":
+            raise typer.BadParameter(
+                "--holdout is an option of learners of weights: ilp learns clauses alone, which predict nothing"
+            )
         if self.constraints is not None and word == "ilp":
             raise typer.BadParameter("--constraints is an option of learners of weights: ilp learns clauses alone")
         for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
@@ -88,6 +106,7 @@ def learn(
     that matter most.
     """
     check_out(out, output.as_json)
+    check(running.holdout, running.holdout_by)
     words: Sequence[str] = _suiting(given, running) if learner is None else [learner.value]
     own = {word: _parameters(word, given, running) for word in words}
     if "ilp" in own:
@@ -106,14 +125,18 @@ def learn(
     if inputs.evidence and (running.checkpoint or running.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
     with inputs.open(output, examples=examples, labels=True, reads=False) as job:
-        training: Any
-        word, training = _chosen(job, own) if learner is None else (words[0], LEARNERS[words[0]](**own[words[0]]))
-        if running.constraints is not None:
-            training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
-        if word in BATCHES:
-            learn_batch(job, training, running, out)
-        else:
-            learn_online(job, training, running, out)
+        seed = own[words[0]]["random_state"] or 0
+        with held_out(job, running.holdout, running.holdout_by, seed) as part:
+            training: Any
+            if learner is None:
+                word, training = _chosen(part.job, own)
+            else:
+                word, training = words[0], LEARNERS[words[0]](**own[words[0]])
+            if running.constraints is not None:
+                training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
+            learn_weights = learn_batch if word in BATCHES else learn_online
+            learn_weights(part.job, training, running, out)
+            part.score(training.model_)
 
 
 def _parameters(word: str, given: Any, running: Running) -> dict[str, Any]:

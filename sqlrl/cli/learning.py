@@ -111,6 +111,17 @@ Resume = Annotated[
         rich_help_panel=RUN,
     ),
 ]
+Holdout = Annotated[
+    float | None,
+    typer.Option(
+        "--holdout",
+        metavar="SHARE",
+        help="Hold out this share, such as 0.2, of the examples, or of the query atoms where all data are one example; learn from the "
+        "rest, predict what was held out, and say how well. --seed chooses.",
+        show_default=False,
+        rich_help_panel=RUN,
+    ),
+]
 
 
 def _declared(name: str, parameter: object, default: str) -> Any:
@@ -140,6 +151,7 @@ class Common:
     checkpoint: Checkpoint = False
     resume: Resume = None
     limit: Limit = None
+    holdout: Holdout = None
 
 
 @grouped

@@ -100,7 +100,7 @@ class Probabilities:
     time_limit: TimeLimit = None
 
     @property
-    def streamed(self) -> dict[str, str | None]:
+    def streamed(self) -> dict[str, Any]:
         """The tables for what is drawn, by the option of the library."""
         return {}
 
@@ -163,6 +163,6 @@ class Sampler(Probabilities):
     means_into: MeansInto = None
 
     @property
-    def streamed(self) -> dict[str, str | None]:
+    def streamed(self) -> dict[str, Any]:
         """The tables for what is drawn, by the option of the library."""
         return {"samples_into": self.samples_into, "means_into": self.means_into}

@@ -1585,6 +1585,7 @@ class Database:
         by: str | Sequence[str] | None = None,
         predicate: str | None = None,
         model: Model | None = None,
+        examples: Any = None,
         random_state: int = 0,
     ) -> Split:
         r"""Hold a part of the data out for testing: whole examples, or query atoms of a target where all data are one network.
@@ -1601,6 +1602,8 @@ class Database:
             targets. The atoms of a block stay together.
         model : Model, optional
             Needed where only the model's declarations say what the types of the data are.
+        examples : list of names, query, relation or frame, optional
+            Those that are split; all by default.
         random_state : int
             The same data and number give the same parts, in whatever order the data were loaded.
 
@@ -1628,7 +1631,15 @@ class Database:
         >>> db.scope("Same", split.train)  # and then learn
         >>> db.scope("Same", split.test)  # and then predict, and evaluate(prediction, outside="ignore")
         """
-        return holdout.split(self.session, fraction, by=by, predicate=predicate, model=model, random_state=random_state)
+        return holdout.split(
+            self.session,
+            fraction,
+            by=by,
+            predicate=predicate,
+            model=model,
+            examples=examples,
+            random_state=random_state,
+        )
 
     # ---- opening, closing and showing -----------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,7 @@ def split(
     by: str | Sequence[str] | None,
     predicate: str | None,
     model: Model | None,
+    examples: Any,
     random_state: int,
 ) -> Split:
     """Hold a part of the data out; `Database.split` explains it."""
@@ -94,9 +96,9 @@ def split(
         check_model(model)
     with session.console.progress("splitting the data"):
         layout = None if model is None else session.layout(model, growing=True)
-        count = session.catalog.store.count(session.catalog.store.table("example"), "count the examples")
-        if predicate is None and (layout.example_count if layout else count) > 1:
-            return _examples(session, fraction, types, random_state)
+        chosen = session.example_ids(examples)
+        if predicate is None and len(chosen) > 1:
+            return _examples(session, chosen, fraction, types, random_state)
         layout = layout or _bound(session, predicate)
         return _atoms(session, layout, predicate, fraction, types, random_state)
 
@@ -121,20 +123,20 @@ def _types(by: object) -> tuple[str, ...]:
 # ---- examples ----------------------------------------------------------------------------------------
 
 
-def _examples(session: Session, fraction: float, types: tuple[str, ...], seed: int) -> Split:
+def _examples(session: Session, chosen: IntArray, fraction: float, types: tuple[str, ...], seed: int) -> Split:
     """Split whole examples; with types, so that no constant of them is in examples of both sides."""
     store = session.catalog.store
-    query = exp.select(column("example"), column("name")).from_(store.table("example")).order_by(column("ordinal"))
-    data = session.engine.fetch(query, step="read the examples")
-    names: list[str] = data.column("name").to_pylist()
+    query = exp.select(column("example"), column("name")).from_(store.table("example"))
+    rows = session.engine.fetch(query, step="read the names of examples").to_pylist()
+    known: dict[int, str] = {row["example"]: row["name"] for row in rows}
+    names = [known[example] for example in chosen.tolist()]
     # By their names, so that the order in which they were loaded does not matter.
     rank = _ranks(names)
     if types:
-        place = {example: i for i, example in enumerate(data.column("example").to_pylist())}
-        pairs = _constants_of_examples(session, types)
-        item = rank[np.array([place[e] for e in pairs.column("example").to_pylist()], dtype=np.int64)]
-        kinds, ids = pairs.column("kind").to_pylist(), pairs.column("name").to_pylist()
-        entity = _ranks(list(zip(kinds, ids, strict=True)))
+        place = {example: i for i, example in enumerate(chosen.tolist())}
+        found = [row for row in _constants_of_examples(session, types).to_pylist() if row["example"] in place]
+        item = rank[np.array([place[row["example"]] for row in found], dtype=np.int64)]
+        entity = _ranks([(row["kind"], row["name"]) for row in found])
         side = hold_out_entities(item, entity, len(names), fraction, seed=seed)[rank]
     else:
         side = hold_out(len(names), fraction, seed=seed)[rank]
@@ -272,6 +274,23 @@ def _names(session: Session, layout: Layout, kind: str) -> list[str]:
     query = exp.select(column("name")).from_(table(layout.types[kind].dictionary)).order_by(column("id"))
     names: list[str] = session.engine.fetch(query, step=f"read the names of {kind}").column(0).to_pylist()
     return names
+
+
+@contextmanager
+def scoped(session: Session, predicate: str, rows: Table) -> Iterator[None]:
+    """Give a predicate another scope while the context is open; the one before comes back then."""
+    store = session.catalog.store
+    record = store.predicates().get(predicate)
+    before = None
+    if record is not None and record.scope is not None:
+        before = session.engine.fetch(
+            exp.select("*").from_(store.table(record.scope)), step=f"read the scope of {predicate}"
+        )
+    session.catalog.scope(predicate, rows)
+    try:
+        yield
+    finally:
+        session.catalog.scope(predicate, before)
 
 
 # ---- both --------------------------------------------------------------------------------------------

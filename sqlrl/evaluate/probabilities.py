@@ -53,7 +53,9 @@ class Calibration:
     @property
     def share(self) -> FloatArray:
         """The share of true atoms in each bin; NaN where there is no atom."""
-        return np.divide(self.true, self.atoms, out=np.full(len(self.atoms), np.nan), where=self.atoms > 0)
+        none = np.full(len(self.atoms), np.nan)
+        share: FloatArray = np.divide(self.true, self.atoms, out=none, where=self.atoms > 0)
+        return share
 
     @property
     def error(self) -> float:
@@ -287,7 +289,8 @@ def calibration(truth: npt.ArrayLike, probability: npt.ArrayLike, *, bins: int =
     Calibration(expected error 0.250, 2 atoms in 10 bins)
     """
     label, chance = _chances(truth, probability)
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+    asked: object = bins
+    if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or asked < 1:
         raise InputError(f"bins={bins!r} must be a whole number of bins, 1 or more.")
     place = np.searchsorted(np.arange(1, bins) / bins, chance, side="left")
     atoms = np.bincount(place, minlength=bins).astype(np.int64)
