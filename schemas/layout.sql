@@ -1,4 +1,4 @@
--- Layout 1: what the catalog, the models and the runs keep in the database.
+-- Layout 2: what the catalog, the models and the runs keep in the database.
 --
 -- Names are unqualified: the script runs inside the schema that holds them (`sqlrl`). Tables have no primary keys because
 -- DuckDB refuses to delete and insert one key in one transaction. One dictionary for each type, one table for each
@@ -192,6 +192,20 @@ COMMENT ON COLUMN "run"."fingerprint" IS 'Fingerprint of the data: facts, query 
 COMMENT ON COLUMN "run"."timings" IS 'Seconds of each stage as JSON.';
 COMMENT ON COLUMN "run"."started" IS 'When it started.';
 COMMENT ON COLUMN "run"."status" IS 'running, done, interrupted or failed.';
+
+CREATE TABLE "learned_from" (
+    "run" INTEGER NOT NULL,
+    "example" INTEGER NOT NULL,
+    "example_name" VARCHAR NOT NULL,
+    "predicate" VARCHAR NOT NULL,
+    "constants" VARCHAR[]
+);
+COMMENT ON TABLE "learned_from" IS 'What a run of a learner learned from: whole examples, or query atoms where there is a scope or all data are one example.';
+COMMENT ON COLUMN "learned_from"."run" IS 'Run.';
+COMMENT ON COLUMN "learned_from"."example" IS 'Example, by its id in the data of the run.';
+COMMENT ON COLUMN "learned_from"."example_name" IS 'Its name.';
+COMMENT ON COLUMN "learned_from"."predicate" IS 'Predicate whose query atoms were learned from.';
+COMMENT ON COLUMN "learned_from"."constants" IS 'Constants of the query atom; NULL for all query atoms of the predicate in the example.';
 
 CREATE TABLE "clause_statistics" (
     "run" INTEGER NOT NULL,

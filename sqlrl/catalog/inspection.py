@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import cache
 
-from sqlglot import exp, parse_one
+from sqlglot import exp, parse, parse_one
 from sqlglot.errors import SqlglotError
 
-from sqlrl.catalog.migrations import layout_script
+from sqlrl.catalog.migrations import layout_script, shipped_migrations
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column
 from sqlrl.engine.trust import REMEDY, Item
 from sqlrl.errors import UntrustedError
 
@@ -45,7 +46,8 @@ VIEWS = ("named_", "bound_")
 def inspect(engine: DuckDBEngine) -> None:
     """Refuse a file whose schema `sqlrl` has what sqlrl does not make there, or lacks what it makes; one without it may be used.
 
-    Tables and views of the layout must be defined as the layout of this version defines them. Of other tables columns may have
+    Tables and views of the layout must be defined as the layout of this version defines them; a file of an earlier layout may lack those
+    that migrations make. Of other tables columns may have
     nothing but a name and a type; other views have names of those that sqlrl makes, so that none stands in place of a table, may join
     tables of this schema, and call no function. Nothing of the file is run.
     """
@@ -57,7 +59,8 @@ def inspect(engine: DuckDBEngine) -> None:
     others = [item for item in found if item.name.casefold() not in names]
     copied = _copies([item for item in others if item.kind == "table"])
     # What is there says more than what is missing.
-    faults = sorted(_of_layout(found, layout), key=lambda fault: fault.endswith("missing"))
+    later = _made_later(engine, found, layout)
+    faults = sorted(_of_layout(found, layout, later), key=lambda fault: fault.endswith("missing"))
     tables = {item.name for item in found if item.kind == "table"}
     for item in others:
         if item.kind == "table":
@@ -95,8 +98,24 @@ def _copies(tables: Iterable[Item]) -> set[str]:
         engine.close()
 
 
-def _of_layout(found: Collection[Item], layout: Iterable[Item]) -> Iterable[str]:
-    """Say what tables and views of the layout are instead."""
+def _made_later(engine: DuckDBEngine, found: Collection[Item], layout: Iterable[Item]) -> set[str]:
+    """Return which tables and views of the layout migrations make that a file of an earlier one has yet to go through."""
+    name = "layout"
+    wanted = next(item for item in layout if item.name == name)
+    if not any((item.kind, item.name, item.sql) == (wanted.kind, wanted.name, wanted.sql) for item in found):
+        return set()
+    # It is a plain table: to read it runs nothing of the file.
+    query = exp.select(column("version")).from_(exp.table_(name, db=_SCHEMA, quoted=True))
+    version = engine.fetch(query, step="read the layout").column(0).to_pylist()
+    steps = [step for step in shipped_migrations() if len(version) == 1 and step.layout > version[0]]
+    made = [
+        node for step in steps for node in parse(step.script, dialect=engine.dialect) if isinstance(node, exp.Create)
+    ]
+    return {table.name for node in made if (table := node.find(exp.Table)) is not None}
+
+
+def _of_layout(found: Collection[Item], layout: Iterable[Item], later: Collection[str]) -> Iterable[str]:
+    """Say what tables and views of the layout are instead; those that are made `later` may be missing."""
     there = {(item.kind, item.name.casefold()): item for item in found}
     kinds = {item.name.casefold(): item.kind for item in found}
     for wanted in layout:
@@ -106,7 +125,7 @@ def _of_layout(found: Collection[Item], layout: Iterable[Item]) -> Iterable[str]
             yield f"the {wanted.kind} {name} is defined otherwise"
         if wanted.name in kinds and (item is None or kinds[wanted.name] != wanted.kind):
             yield f"{name} is {_an(kinds[wanted.name])}, not {_an(wanted.kind)}"
-        elif item is None:
+        elif item is None and wanted.name not in later:
             yield f"the {wanted.kind} {name} is missing"
 
 

@@ -25,7 +25,7 @@ from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows
 from sqlrl.catalog.integrity import damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, union_all
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, ModelError
 from sqlrl.logic.files import model_from_json
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import model_to_json
@@ -257,6 +257,11 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _written(model: Model) -> str:
+    """Return a model as `model.json` has it."""
+    return json.dumps(model_to_json(model), ensure_ascii=False, allow_nan=False)
+
+
 class Records:
     """Writes models, runs and what they produce."""
 
@@ -278,7 +283,7 @@ class Records:
         """
         with self.together():
             number = self._next("model", "model")
-            written = json.dumps(model_to_json(model), ensure_ascii=False, allow_nan=False)
+            written = _written(model)
             plain = model.with_rules(tuple(replace(rule, expansions=None) for rule in model.rules))
             row = {"model": number, "name": name, "text": str(plain), "json": written}
             self._store.put("model", [row], "keep a model")
@@ -449,6 +454,44 @@ class Records:
             same = column("example", "e").eq(column("example", "new"))
             query = query.join(self._store.table("example", "e"), on=same, join_type="left")
             self._store.insert(table, query, [*columns, "example_name"], step)
+
+    def insert(self, table: str, rows: exp.Query, columns: list[str]) -> None:
+        """Append the rows of a query to a table of runs."""
+        self._store.insert(table, rows, columns, f"append to {table}")
+
+    def table(self, table: str) -> exp.Table:
+        """Return a table of runs, for a query."""
+        return self._store.table(table)
+
+    def learned(self, model: Model, table: str) -> int | None:
+        """Return the newest run that learned a model and has rows in a table; None if there is none."""
+        try:
+            written = _written(model)
+        except ModelError:
+            return None
+        kept = exp.select(column("model")).from_(self._store.table("model")).where(column("json").eq(written))
+        rows = exp.select(column("run")).from_(self._store.table(table))
+        query = (
+            exp.select(named(exp.Max(this=column("run")), "run"))
+            .from_(self._store.table("run"))
+            .where(
+                exp.In(this=column("model"), query=kept.subquery()), exp.In(this=column("run"), query=rows.subquery())
+            )
+        )
+        run = self._store.rows(query, "look for the run that learned a model")[0]["run"]
+        return None if run is None else int(run)
+
+    def predicates_of(self, table: str, run: int) -> dict[str, bool]:
+        """Return the predicates of which a run has rows, and whether these list constants."""
+        listed = exp.Count(this=column("constants"))
+        query = exp.select(column("predicate"), named(listed, "listed")).from_(self._store.table(table))
+        query = query.where(column("run").eq(exp.convert(run))).group_by(column("predicate"))
+        return {row["predicate"]: row["listed"] > 0 for row in self._store.rows(query, f"read {table}")}
+
+    def same_data_of(self, run: int) -> bool:
+        """Return True if the data are those with which a run began, as far as can be told."""
+        row = self.run(run)
+        return row is not None and bool(_same_contents(self._store, row["fingerprint"]))
 
     def replace(self, table: str, run: int, data: pa.Table, *, key: str, value: int) -> None:
         """Put rows of a run in place of those that have a value in a column."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from sqlrl.catalog.checks import labels_outside
 from sqlrl.database.inference import Inferred
+from sqlrl.database.provenance import seen
 from sqlrl.database.statistics import add_observed
 from sqlrl.errors import InputError
 from sqlrl.evaluate import ProbabilityScores, Scores, score, score_probabilities
@@ -28,12 +29,13 @@ OUTSIDE = ("missed", "ignore")
 class Compared:
     """The query atoms of what was inferred, and their labels.
 
-    `names` are the k predicates that are reported. Of the n query atoms `truth` and `labelled` (bool) say the label and whether there is
+    `names` are the k predicates that are reported. Of the n query `atoms` (int64 ids) `truth` and `labelled` (bool) say the label and whether there is
     one, `kind` (int64) which of the predicates they are of, `example` (int64) their example; `missed` has for each predicate the examples of
     the true labels outside its scope.
     """
 
     names: list[str]
+    atoms: IntArray
     truth: BoolArray
     labelled: BoolArray
     kind: IntArray
@@ -60,7 +62,7 @@ def compared(found: Inferred, outside: str) -> Compared:
     kind = np.full(len(atoms), -1, np.int64)
     for i, name in enumerate(names):
         kind[found.of_predicate(name)[real]] = i
-    return Compared(names, truth, labelled, kind, found.network_atoms.example[real], missed)
+    return Compared(names, atoms, truth, labelled, kind, found.network_atoms.example[real], missed)
 
 
 def evaluate_world(prediction: Prediction, outside: str) -> Scores:
@@ -84,6 +86,7 @@ def evaluate_world(prediction: Prediction, outside: str) -> Scores:
             ),
             names=known.names,
             outside=len(beside),
+            seen=seen(prediction, known.atoms[labelled]),
         )
 
 
@@ -99,4 +102,5 @@ def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> Pro
             predicate=known.kind[labelled],
             names=known.names,
             outside=sum(map(len, known.missed)),
+            seen=seen(marginals, known.atoms[labelled]),
         )

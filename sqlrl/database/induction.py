@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
+from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run
 from sqlrl.database.session import Session, check_limit_option, verb
 from sqlrl.engine.nodes import column
@@ -86,7 +87,7 @@ class TargetSource:
 class InductionSession:
     """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`.
 
-    The rules of `model` come before those that are found.
+    The rules of `model` come before those that are found; `examples` (int64) are the ids of those that are learned from.
     """
 
     def __init__(
@@ -96,9 +97,11 @@ class InductionSession:
         components: Components,
         model: Model,
         session: Session,
+        examples: IntArray,
     ) -> None:
         self.source, self.components = source, components
-        self._program, self._model, self._console, self.run = program, model, session.console, Run(session.records)
+        self._program, self._model, self._console, self._records = program, model, session.console, session.records
+        self._examples, self.run = examples, Run(session.records)
         self._words: dict[str, list[str]] = {}
 
     @property
@@ -137,7 +140,9 @@ class InductionSession:
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        return self.run.begin(learner, parameters, seed)
+        run = self.run.begin(learner, parameters, seed)
+        keep_learned_from(self._records, self._program, self._examples, run)
+        return run
 
     def keep(
         self, rules: Sequence[Rule], candidates: pa.Table, coverage: pa.Table, seconds: Mapping[str, float], status: str
@@ -193,7 +198,7 @@ def induction(
         session.only(examples) as chosen,
     ):
         source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
-        opened = InductionSession(program, source, components, model, session)
+        opened = InductionSession(program, source, components, model, session, session.ids(chosen))
         with source.coverage, opened.run.ending():
             yield opened
 

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.sources import Source, open_source
+from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
 from sqlrl.database.session import Session
 from sqlrl.database.statistics import learned_statistics, window_statistics
@@ -139,7 +140,8 @@ class TrainingStream:
         provisional: Provisional | None = None,
     ) -> None:
         self._extent = Extent(program, limit=limit)
-        self._program, self._console, self.run = program, session.console, Run(session.records, provisional)
+        self._program, self._console, self._records = program, session.console, session.records
+        self.run = Run(session.records, provisional)
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
         self.drawing = ExitStack()
         self._windows = Windows(self._extent, passes, size, ground=grounded)
@@ -230,11 +232,16 @@ class TrainingStream:
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
         parameters = self._parameters(parameters)
-        return self.run.begin(learner, parameters, seed, self._key(learner, parameters))
+        run = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
+        keep_learned_from(self._records, self._program, self.examples, run)
+        return run
 
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved; see `learn.protocols.TrainingStream`."""
         checkpoint, stream = self.run.resume(run, self._key(learner, self._parameters(parameters)))
+        if not self._records.predicates_of(TABLE, run):
+            # An earlier version of sqlrl began it.
+            keep_learned_from(self._records, self._program, self.examples, run)
         self._open, self._done = np.array(stream["open"], dtype=object), checkpoint.windows
         self._windows.first, self._windows.later = stream["first"], stream["window"]
         return checkpoint

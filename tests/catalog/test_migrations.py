@@ -8,12 +8,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import sqlrl
 from sqlrl.catalog import migrations
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.migrations import open_layout, read_migrations
 from sqlrl.catalog.store import Store
 from sqlrl.engine.connection import connect
-from sqlrl.errors import EngineError, MigrationError
+from sqlrl.errors import EngineError, MigrationError, UntrustedError
 from sqlrl.logic.mln import parse_mln
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "layout_1.duckdb"
@@ -81,7 +82,7 @@ def test_a_newer_file_names_the_version_that_reads_it(old: Path) -> None:
     with duckdb.connect(str(old)) as connection:
         connection.execute("update sqlrl.layout set version = 9, sqlrl = '7.2'")
     with pytest.raises(
-        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 1\. Use sqlrl 7\.2 or newer"
+        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 2\. Use sqlrl 7\.2 or newer"
     ):
         Catalog(connect(old))
 
@@ -98,7 +99,43 @@ def test_a_file_that_is_not_ours_gets_a_schema_and_keeps_its_tables(tmp_path: Pa
         connection.execute("create table layout as select 1 as mine")
     catalog = Catalog(connect(path))
     assert catalog.engine.connection.sql("select mine from main.layout").fetchall() == [(1,)]
-    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(1,)]
+    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(2,)]
+
+
+@pytest.mark.usefixtures("comments")
+def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) -> None:
+    """By their definitions, whichever way they came to be; what migrations make has its comments, too."""
+    found = []
+    for path in (old, tmp_path / "new.duckdb"):
+        Catalog(connect(path)).engine.close()
+        with duckdb.connect(str(path)) as connection:
+            ours = "where schema_name = 'sqlrl' and table_name not similar to '(fact|label|atom|dictionary|domain|named)_.*'"
+            tables = f"select table_name, sql, comment from duckdb_tables() {ours} order by 1"
+            columns = "select column_name, comment from duckdb_columns() where table_name = 'learned_from' order by column_index"
+            found.append([connection.sql(query).fetchall() for query in (tables, columns)])
+    assert found[0] == found[1]
+    assert "learned_from" in {name for name, *_ in found[0][0]}
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_released_database_goes_to_the_newest_layout(old: Path, trusted: bool) -> None:
+    with sqlrl.connect(old, trusted=trusted) as db:
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(2,)]
+        model = sqlrl.parse_mln(
+            "Word(bib, position, word)\nField(bib, field!, position)\nWord(b, p, +w) => Field(b, +f, p)"
+        )
+        sqlrl.MIRA().fit(db, model)
+        rows = db.sql("select run, example_name, predicate, constants from sqlrl.learned_from order by all").fetchall()
+        assert rows == [(1, "b1", "Field", None), (1, "b2", "Field", None)]
+
+
+def test_an_older_file_of_a_stranger_lacks_only_what_is_made_later(old: Path) -> None:
+    with duckdb.connect(str(old)) as connection:
+        connection.execute("drop table sqlrl.tuning")
+    with pytest.raises(
+        UntrustedError, match=r"^((?!learned_from).)*the table sqlrl\.tuning is missing((?!learned_from).)*$"
+    ):
+        sqlrl.connect(old, trusted=False)
 
 
 def test_a_damaged_layout_is_refused(old: Path) -> None:
