@@ -31,7 +31,8 @@ CREATE TABLE "type" (
     "domain" VARCHAR,
     "declared" BOOLEAN NOT NULL,
     "numeric" BOOLEAN NOT NULL,
-    "size" BIGINT NOT NULL
+    "size" BIGINT NOT NULL,
+    "edges" VARCHAR
 );
 COMMENT ON TABLE "type" IS 'Types of constants.';
 COMMENT ON COLUMN "type"."type" IS 'Name of the type.';
@@ -42,6 +43,7 @@ COMMENT ON COLUMN "type"."domain" IS 'Table (example, id) of a local type.';
 COMMENT ON COLUMN "type"."declared" IS 'True if a model lists its constants.';
 COMMENT ON COLUMN "type"."numeric" IS 'True if its constants are numbers: 1 and 1.0 are one constant.';
 COMMENT ON COLUMN "type"."size" IS 'Number of constants.';
+COMMENT ON COLUMN "type"."edges" IS 'Where its numbers are cut into pieces, ascending, as a JSON list; NULL if they are not.';
 
 CREATE TABLE "predicate" (
     "predicate" VARCHAR NOT NULL,
@@ -98,7 +100,7 @@ CREATE TABLE "source" (
     "options" VARCHAR NOT NULL,
     "rows" BIGINT NOT NULL
 );
-COMMENT ON TABLE "source" IS 'What was loaded, one row for each predicate and role.';
+COMMENT ON TABLE "source" IS 'What was loaded, one row for each predicate and role; "part" has what was appended to it and removed from it since.';
 COMMENT ON COLUMN "source"."predicate" IS 'Name of the predicate.';
 COMMENT ON COLUMN "source"."role" IS 'What its rows say: fact, label, given or soft.';
 COMMENT ON COLUMN "source"."storage" IS 'Table of its rows.';
@@ -109,7 +111,29 @@ COMMENT ON COLUMN "source"."kind" IS 'How it can be read again: file, table, vie
 COMMENT ON COLUMN "source"."source" IS 'File, table or query; the rules of a definition; a description of an object.';
 COMMENT ON COLUMN "source"."fingerprint" IS 'Fingerprint of the source.';
 COMMENT ON COLUMN "source"."options" IS 'Options of the load as JSON.';
-COMMENT ON COLUMN "source"."rows" IS 'Number of rows.';
+COMMENT ON COLUMN "source"."rows" IS 'Number of rows, with those that were appended and without those that were removed.';
+
+CREATE TABLE "part" (
+    "predicate" VARCHAR NOT NULL,
+    "role" VARCHAR NOT NULL,
+    "part" INTEGER NOT NULL,
+    "storage" VARCHAR NOT NULL,
+    "kind" VARCHAR NOT NULL,
+    "source" VARCHAR NOT NULL,
+    "fingerprint" VARCHAR NOT NULL,
+    "options" VARCHAR NOT NULL,
+    "rows" BIGINT NOT NULL
+);
+COMMENT ON TABLE "part" IS 'What was appended to a load, and removed from it, in order; refresh does it again after the load.';
+COMMENT ON COLUMN "part"."predicate" IS 'Name of the predicate.';
+COMMENT ON COLUMN "part"."role" IS 'What its rows say: fact, label, given or soft.';
+COMMENT ON COLUMN "part"."part" IS 'Number of the part, from 1, in the order in which they were made.';
+COMMENT ON COLUMN "part"."storage" IS 'Table of its rows: ids of what was appended, names of what was removed.';
+COMMENT ON COLUMN "part"."kind" IS 'How it can be read again: file, table, view, query; an object or a relation cannot be; removal for rows that were removed.';
+COMMENT ON COLUMN "part"."source" IS 'File, table or query; a description of an object.';
+COMMENT ON COLUMN "part"."fingerprint" IS 'Fingerprint of the source.';
+COMMENT ON COLUMN "part"."options" IS 'Options of the load as JSON.';
+COMMENT ON COLUMN "part"."rows" IS 'Number of rows.';
 
 CREATE TABLE "example" (
     "example" INTEGER NOT NULL,

@@ -302,7 +302,9 @@ def _counts(store: Store, tables: Sequence[str]) -> list[int]:
 def _type_info(store: Store, record: TypeRecord, of_rules: int) -> TypeInfo:
     """Return what the layout says of a type, of whose constants rules alone name the last ones."""
     domain = store.name(record.domain) if record.domain is not None else None
-    return TypeInfo(record.type, store.name(record.dictionary), record.size, record.local, domain, of_rules)
+    return TypeInfo(
+        record.type, store.name(record.dictionary), record.size, record.local, domain, of_rules, record.bins
+    )
 
 
 def _predicate_info(

@@ -143,6 +143,10 @@ class Catalog:
             record = self.store.type_record(type_name, self.store.types())
             if record.size and not record.numeric:
                 raise CatalogError(f"{type_name!r} has {record.size} constants: declare it numeric before loading.")
+            if record.edges is not None:
+                raise CatalogError(
+                    f"{type_name!r} is cut into pieces (bins=), which are no numbers: name another type."
+                )
             self.store.save_type(replace(record, numeric=True))
 
     def bind(

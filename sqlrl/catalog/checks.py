@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening, atom_name
+from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.columns import map_columns, raw_query
 from sqlrl.catalog.dictionary import (
     clause_constants,
@@ -21,7 +22,6 @@ from sqlrl.catalog.dictionary import (
     missing_constants,
     nearest_constants,
     nearest_names,
-    numeric_name,
 )
 from sqlrl.catalog.domains import NamedConstants
 from sqlrl.catalog.encoding import key_columns
@@ -380,7 +380,7 @@ def _read_fact(
             mapped = map_columns(predicate.predicate, opened, options, predicate.types)
             number = named(exp.Window(this=exp.RowNumber()), "row")
             rows = exp.select("*", number).from_(raw_query(opened, mapped, options).subquery("raw")).subquery("rows")
-            values = [numeric_name(column(f"a{i}")) if record.numeric else column(f"a{i}") for i in places]
+            values = [constant_name(column(f"a{i}"), record) for i in places]
             names = [column(name) for name in argument_columns(len(mapped.arguments))]
             query = exp.select(*names, column("row")).from_(rows).order_by(column("row")).limit(1)
             query = query.where(exp.or_(*(exp.EQ(this=v, expression=exp.convert(constant)) for v in values)))

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlrl.catalog.bins import declare_bins
 from sqlrl.catalog.checks import check_types
 from sqlrl.catalog.dictionary import add_constants, nearest_names
 from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, with_types
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, LoadError
+from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Predicate
 
@@ -24,7 +26,9 @@ def declare(store: Store, model: Model) -> None:
     If declarations and data disagree, the error has all disagreements together.
     """
     check_types(model)
-    faults: list[str] = []
+    kinds = {t for p in model.predicates.values() for t in p.types}
+    # Before what waits for its types is encoded.
+    faults = declare_bins(store, model)
     known, sources = store.predicates(), store.sources()
     loaded = {name for name, _ in sources}
     waiting = {name for (name, _), s in sources.items() if s.staged}
@@ -48,7 +52,7 @@ def declare(store: Store, model: Model) -> None:
     if faults:
         raise CatalogError("\n".join(faults))
     known_types = store.types()
-    for name in sorted({t for p in model.predicates.values() for t in p.types} | set(model.types)):
+    for name in sorted(kinds | set(model.types)):
         store.type_record(name, known_types)
     _mark_declared(store, model)
 
@@ -116,12 +120,15 @@ def list_constants(store: Store, address: str, listed: Mapping[str, Sequence[str
 def _kept_without_facts(store: Store) -> dict[str, list[str]]:
     """Return the constants by type that stay in dictionaries though no fact may have them.
 
-    Data list them; or a model does, since an earlier version of sqlrl added those.
+    Data list them, a type is cut into them; or a model lists them, since an earlier version of sqlrl added those.
     """
     found: dict[str, list[str]] = json.loads(store.state("declared") or "{}")
     for listed in json.loads(store.state("listed") or "{}").values():
         for name, constants in listed.items():
             found[name] = [*found.get(name, ()), *constants]
+    for name, record in store.types().items():
+        if record.edges is not None:
+            found[name] = [*found.get(name, ()), *piece_names(name, record.bins)]
     return found
 
 

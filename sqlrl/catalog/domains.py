@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening
+from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.dictionary import Constants, check_numbers, clause_constants, missing_constants
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
@@ -58,6 +59,8 @@ def named_constants(store: Store, model: Model) -> NamedConstants:
         missing = set(missing_constants(store, types[name], [*listed, *rules]))
         if types[name].numeric:
             check_numbers(store, types[name], missing, "the model names")
+        elif types[name].edges is not None:
+            check_pieces(types[name], missing, "the model names")
         if lacking := [constant for constant in listed if constant in missing]:
             declared[name] = lacking
         if others := {c: rule for c, rule in rules.items() if c in missing and c not in listed}:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import extend, no_number, numeric_name, warn_of_points
+from sqlrl.catalog.bins import constant_name, is_number, no_constant
+from sqlrl.catalog.dictionary import extend, warn_of_points
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import LoadError
@@ -15,6 +17,8 @@ from sqlrl.wording import counted
 
 ROW = "row"
 """The column of rows whose duplicates were dropped that says where in the source each stood, from 1."""
+
+NOTHING: Mapping[str, TypeRecord] = MappingProxyType({})
 
 _SHOWN = 5
 _WIDTH = 60
@@ -51,22 +55,17 @@ def encode(
     by_type: dict[str, list[exp.Query]] = {}
     for i, name in enumerate(types):
         record = store.type_record(name, records)
-        text = _name(column(f"a{i}"), record)
+        text = constant_name(column(f"a{i}"), record)
         by_type.setdefault(name, []).append(exp.select(named(text, "name")).from_(raw.subquery("raw")))
     for name, queries in by_type.items():
         places = [i for i, t in enumerate(types) if t == name]
-        seen = _first_seen(raw, places) if name == example_type and not records[name].numeric else None
+        seen = _first_seen(raw, places) if name == example_type and not is_number(records[name]) else None
         before, records[name] = records[name].size, extend(store, records[name], queries, first_seen=seen)
-        if before < records[name].size and not records[name].numeric:
+        if before < records[name].size and not is_number(records[name]):
             warn_of_points(store, records[name], before)
     if example_column:
         _extend_examples(store, raw)
     _write(store, raw, storage, types, records, extra, example_column)
-
-
-def _name(value: exp.Expr, record: TypeRecord) -> exp.Expr:
-    """Return the name under which a constant stands in its dictionary."""
-    return numeric_name(value) if record.numeric else value
 
 
 def _first_seen(raw: exp.Query, positions: Sequence[int]) -> exp.Query:
@@ -122,7 +121,7 @@ def _write(
         )
     for i, name in enumerate(types):
         outputs.append(named(column("id", f"d{i}"), f"a{i}"))
-        on = column("name", f"d{i}").eq(_name(column(f"a{i}", "raw"), records[name]))
+        on = column("name", f"d{i}").eq(constant_name(column(f"a{i}", "raw"), records[name]))
         query = query.join(store.table(records[name].dictionary, f"d{i}"), on=on, join_type="left")
     outputs += [named(column(c, "raw"), c) for c in extra]
     if not outputs:
@@ -140,7 +139,7 @@ def check_rows(
     soft: bool,
     raw: exp.Query | None,
     sizes: Sequence[int] = (),
-    numeric: Collection[str] = (),
+    numeric: Mapping[str, TypeRecord] = NOTHING,
     null: str = "NULL",
     numbered: bool = False,
 ) -> int:
@@ -160,8 +159,8 @@ def check_rows(
         The rows as text in the order of the source, from which messages take row numbers.
     sizes : sequence of int
         Number of ids of each key, if the keys are ids: then a row's key packs into one integer.
-    numeric : collection of str
-        Keys whose constants are numbers.
+    numeric : mapping of str to TypeRecord
+        The types of keys whose constants are numbers, or pieces of them.
     null : str
         What messages call NULL.
     numbered : bool
@@ -179,7 +178,7 @@ def check_rows(
     (row,) = store.rows(query, f"check {where}")
     for key in keys:
         if row[key] < row["all rows"]:
-            faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric=key in numeric)
+            faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric.get(key))
     if extra is not None and row["faulty values"]:
         what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
         number = _count_rows(store, raw, extra) or row["faulty values"]
@@ -194,13 +193,15 @@ def check_rows(
     return int(row["all rows"])
 
 
-def _missing(store: Store, raw: exp.Query | None, key: str, number: int, null: str, *, numeric: bool) -> list[str]:
-    """Describe the rows without a constant: those with NULL and, of a numeric type, those with what is no number."""
+def _missing(
+    store: Store, raw: exp.Query | None, key: str, number: int, null: str, kind: TypeRecord | None
+) -> list[str]:
+    """Describe the rows without a constant: those with NULL and, of a type `kind` of numbers, those with what is no number."""
     empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
     texts: list[str] = []
     nulls = _count_rows(store, raw, empty)
-    if numeric and raw is not None:
-        strange = no_number(column(key))
+    if kind is not None and raw is not None:
+        strange = no_constant(column(key), kind)
         others = _count_rows(store, raw, strange)
         if others:
             query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
@@ -300,13 +301,15 @@ def _repetitions(
     *,
     signed: bool,
     soft: bool,
-    numeric: Collection[str],
+    numeric: Mapping[str, TypeRecord],
 ) -> list[str]:
     """Describe the first facts that contradict each other, and the first that occur more than once."""
     source = raw if raw is not None else number_rows(exp.select("*").from_(table))
     values = [*(["truth"] if signed else []), *(["prior"] if soft else [])]
-    # Numbers are equal by what they say: 1 and 1.0 are one constant.
-    names = [named(numeric_name(column(k)) if raw is not None and k in numeric else column(k), k) for k in keys]
+    # Numbers are equal by what they say, 1 and 1.0, and by the piece in which they lie.
+    names = [
+        named(constant_name(column(k), numeric[k]) if raw is not None and k in numeric else column(k), k) for k in keys
+    ]
     numbered = exp.select(*names, *map(column, values), column(ROW)).from_(source.subquery("raw")).subquery("numbered")
     faults = _contradictions(store, numbered, keys, soft=soft) if values else []
     rows = store.count(table, "count the rows")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.declarations import declare, list_constants
 from sqlrl.catalog.dictionary import check_numbers, did_you_mean, nearest_names
@@ -284,6 +285,8 @@ def _list_constants(store: Store, files: Sequence[_File]) -> None:
     for kind, constants in listed.items():
         if types[kind].numeric:
             check_numbers(store, types[kind], constants, "evidence lists")
+        elif types[kind].edges is not None:
+            check_pieces(types[kind], constants, "evidence lists")
     list_constants(store, _address(files), listed)
 
 

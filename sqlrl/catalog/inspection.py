@@ -8,7 +8,7 @@ from functools import cache
 from sqlglot import exp, parse, parse_one
 from sqlglot.errors import SqlglotError
 
-from sqlrl.catalog.migrations import layout_script, shipped_migrations
+from sqlrl.catalog.migrations import Migration, layout_script, shipped_migrations
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
@@ -54,7 +54,7 @@ def inspect(engine: DuckDBEngine) -> None:
     found = [item for item in engine.contents() if item.schema.casefold() == _SCHEMA]
     if not found:
         return
-    layout = _layout(layout_script())
+    layout = _layout(layout_script(), tuple(step.script for step in _steps_since(engine, found)))
     names = {item.name for item in layout}
     others = [item for item in found if item.name.casefold() not in names]
     copied = _copies([item for item in others if item.kind == "table"])
@@ -76,15 +76,41 @@ def inspect(engine: DuckDBEngine) -> None:
         raise UntrustedError(f"{engine.path} is not as sqlrl makes it: {'; '.join(faults[:_SHOWN])}{more}: {REMEDY}.")
 
 
+def _steps_since(engine: DuckDBEngine, found: Iterable[Item]) -> list[Migration]:
+    """Return the steps that a file of an older layout lacks: it is held against its own layout before they are made."""
+    as_made = {item.sql for item in _layout(layout_script()) if item.name == "layout"}
+    if not any(item.kind == "table" and item.name == "layout" and item.sql in as_made for item in found):
+        return []
+    numbers = exp.select(column("version")).from_(exp.table_("layout", db=_SCHEMA, quoted=True))
+    versions = engine.fetch_rows(numbers, step="read the layout")[1]
+    return [step for step in shipped_migrations() if len(versions) == 1 and step.layout > int(versions[0][0])]
+
+
 @cache
-def _layout(script: str) -> tuple[Item, ...]:
-    """Return the tables and views that a script creates, as DuckDB defines them."""
+def _layout(script: str, steps: tuple[str, ...] = ()) -> tuple[Item, ...]:
+    """Return the tables and views that a script creates, as DuckDB defines them, before some of the last steps to it."""
     engine = connect(":memory:")
     try:
         engine.run_script(script, step="create the layout")
+        for step in reversed(steps):
+            for statement in reversed(parse(step, dialect=engine.dialect)):
+                _undo(engine, statement)
         return tuple(engine.contents())
     finally:
         engine.close()
+
+
+def _undo(engine: DuckDBEngine, statement: exp.Expr | None) -> None:
+    """Take back a statement of a migration: the table that it creates, or the columns that it adds."""
+    target = exp.table_("", db=_SCHEMA, quoted=True)
+    if isinstance(statement, exp.Create) and isinstance(statement.this, exp.Schema):
+        target.set("this", statement.this.this.this.copy())
+        engine.execute(exp.Drop(tables=[target], kind="TABLE"), step="undo a migration")
+    elif isinstance(statement, exp.Alter):
+        target.set("this", statement.this.this.copy())
+        for added in statement.args["actions"]:
+            drop = exp.Drop(tables=[exp.Column(this=exp.to_identifier(added.name, quoted=True))], kind="COLUMN")
+            engine.execute(exp.Alter(this=target, kind="TABLE", actions=[drop]), step="undo a migration")
 
 
 def _copies(tables: Iterable[Item]) -> set[str]:

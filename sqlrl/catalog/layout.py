@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.engine.base import TableName
+from sqlrl.logic.bins import Edges
 
 __all__ = ["Layout", "PredicateInfo", "TableName", "TypeInfo"]
 
@@ -42,6 +43,8 @@ class TypeInfo:
         The table (example, id) of a local type.
     of_rules : int
         How many constants, the last ones, only rules of the model name.
+    edges : tuple of float
+        Where its numbers are cut into pieces; none if they are not.
     """
 
     name: str
@@ -50,6 +53,7 @@ class TypeInfo:
     local: bool = False
     domain: TableName | None = None
     of_rules: int = 0
+    edges: Edges = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlrl.catalog.bins import cut_types, is_number
 from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.delimited import is_delimited
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
@@ -18,11 +19,12 @@ from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import PARQUET, Source, open_source
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord, with_types
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError, LoadError
 from sqlrl.logic.bias import Bias
+from sqlrl.logic.model import Model
 from sqlrl.wording import counted, shortened
 
 Sources = str | Path | Mapping[str, Any]
@@ -95,6 +97,27 @@ def _bias_types(bias: Bias) -> dict[str, tuple[str, ...]]:
                 f"({', '.join(types)}): give types= as a mapping"
             )
     return known
+
+
+def shared_bins(chosen: Mapping[str, Chosen], bins: Any) -> dict[str, dict[str | int, Any] | None]:
+    """Return for each predicate where it cuts types: the first one that has a type chooses the edges, which the others share."""
+    if isinstance(bins, Model):
+        bins = dict(bins.bins)
+    if not isinstance(bins, Mapping | None):
+        raise LoadError(
+            f"bins={shortened(repr(bins), 80)} must be a mapping from types to numbers of pieces or edges, or a model."
+        )
+    left: dict[str, Any] = dict(bins or {})
+    kinds = {kind for _, types in chosen.values() for kind in types or ()}
+    for name in left:
+        if name not in kinds:
+            raise LoadError(
+                f"bins= names {name!r}, which is no type of the predicates{did_you_mean(nearest_names(str(name), kinds))}"
+            )
+    return {
+        predicate: {kind: left.pop(kind) for kind in dict.fromkeys(types or ()) if kind in left} or None
+        for predicate, (_, types) in chosen.items()
+    }
 
 
 # ---- one predicate -----------------------------------------------------------------------------------
@@ -236,6 +259,7 @@ def write_rows(
     numbered = options.nulls == "drop" and bool(keys)
     if numbered:
         raw = _present(store, raw, keys, where)
+    options = cut_types(store, record, raw, source, options, role, where)
     if known:
         _encode(store, raw, storage, record, extra, example)
     elif options.duplicates == "drop" or numbered:
@@ -305,10 +329,10 @@ def _sizes(store: Store, record: PredicateRecord, example: bool) -> list[int]:
     return [store.count(store.table("example"), "count the examples"), *sizes] if example else sizes
 
 
-def _numeric(store: Store, record: PredicateRecord) -> set[str]:
-    """Return the argument columns that hold numbers."""
-    numbers = {name for name, known in store.types().items() if known.numeric}
-    return {f"a{i}" for i, name in enumerate(record.types) if name in numbers}
+def _numeric(store: Store, record: PredicateRecord) -> dict[str, TypeRecord]:
+    """Return the types of the argument columns that hold numbers, or pieces of them."""
+    numbers = {name: known for name, known in store.types().items() if is_number(known)}
+    return {f"a{i}": numbers[name] for i, name in enumerate(record.types) if name in numbers}
 
 
 def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped: Mapped) -> None:

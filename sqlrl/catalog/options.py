@@ -15,14 +15,19 @@ from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.integrity import is_object, kept_json
 from sqlrl.catalog.store import SourceRecord
 from sqlrl.errors import LoadError
+from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier
+from sqlrl.wording import shortened
 
 _WHOLE = (int, np.integer)
 
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The options of `sqlrl.Database.load`, which explains them; `files` are those that `load_evidence` read together."""
+    """The options of `sqlrl.Database.load`, which explains them; `files` are those that `load_evidence` read together.
+
+    What is kept of `bins` are edges by type.
+    """
 
     columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
     types: Sequence[str] | None = None
@@ -40,6 +45,8 @@ class LoadOptions:
     quote: str = '"'
     nulls: str = "error"
     files: Sequence[str] = ()
+    bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None
+    bins_from: Any = None
 
     @classmethod
     def from_json(cls, text: str) -> LoadOptions:
@@ -171,7 +178,33 @@ def _plain(predicate: str, options: LoadOptions) -> LoadOptions:
         types = _ordered(predicate, "types", options.types)
         plain["types"] = tuple(str(t) if isinstance(t, str) else t for t in types)
     plain["constants"] = _renames(predicate, options.constants)
+    plain["bins"] = _bins(predicate, options.bins)
     return replace(options, **plain)
+
+
+def _bins(predicate: str, bins: Any) -> dict[str | int, int | tuple[float, ...] | Model] | Model | None:
+    """Return numbers of pieces, edges and models by what names their type, with plain numbers."""
+    if bins is None or isinstance(bins, Model):
+        return bins
+    if not isinstance(bins, Mapping):
+        raise LoadError(
+            f"{predicate}: bins={shortened(repr(bins), 80)} must be a mapping from types to numbers of pieces or edges, such as "
+            "{'price': 10}, or a model."
+        )
+    return {_column(predicate, "bins", key): _pieces(predicate, key, value) for key, value in bins.items()}
+
+
+def _pieces(predicate: str, key: object, value: Any) -> int | tuple[float, ...] | Model:
+    """Return a number of pieces, edges or a model as plain values."""
+    if isinstance(value, Model):
+        return value
+    if isinstance(value, _WHOLE) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set):
+        return tuple(x.item() if isinstance(x, np.generic) else x for x in value)
+    raise LoadError(
+        f"{predicate}: bins={{{key!r}: {shortened(repr(value), 80)}}} must be a whole number of pieces, a list of edges, or a model."
+    )
 
 
 def _column(predicate: str, option: str, value: object) -> str | int:
@@ -180,7 +213,7 @@ def _column(predicate: str, option: str, value: object) -> str | int:
         return str(value)
     if isinstance(value, _WHOLE) and not isinstance(value, bool):
         return int(value)
-    where = f"{option}={value!r}" if option != "columns" else f"columns= has {value!r}, which"
+    where = f"{option}= has {value!r}, which" if option in ("columns", "bins") else f"{option}={value!r}"
     raise LoadError(f"{predicate}: {where} names no column: give its name, or its position (an int from 0).")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import no_number
+from sqlrl.catalog.bins import is_number, no_constant
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.options import check_name
 from sqlrl.catalog.sizes import check_scope
@@ -70,14 +70,14 @@ def no_numbers(store: Store, record: PredicateRecord, table: str, source: exp.Qu
     """
     types = store.types()
     for output, name in zip(argument_columns(len(record.types)), record.types, strict=True):
-        if name is None or name not in types or not types[name].numeric:
+        if name is None or name not in types or not is_number(types[name]):
             continue
-        strange = no_number(column(output))
+        strange = no_constant(column(output), types[name])
         query = exp.select(column(output)).from_(store.table(table)).where(strange).order_by(column(output)).limit(1)
         found = store.rows(query, "look for what is no number")
         if found:
             return (
-                f"the scope of {record.predicate} has constants of the numeric type {name} that are no numbers, such as "
+                f"the scope of {record.predicate} has constants of {name}, a type of numbers, that are no numbers, such as "
                 f"{shortened(found[0][output])!r}{row_numbers(store, source, strange)}: correct those rows or leave them out."
             )
     return None

@@ -16,6 +16,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
+from sqlrl.logic.bins import Edges, edges_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ class TypeRecord:
     declared: bool = False
     numeric: bool = False
     size: int = 0
+    edges: str | None = None
+
+    @property
+    def bins(self) -> Edges:
+        """Where its numbers are cut into pieces; none if they are not."""
+        return () if self.edges is None else tuple(map(float, json.loads(self.edges)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,21 @@ class SourceRecord:
     staged: bool
     signed: bool
     example: bool
+    kind: str
+    source: str
+    fingerprint: str
+    options: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartRecord:
+    """A row of `sqlrl.part`."""
+
+    predicate: str
+    role: str
+    part: int
+    storage: str
     kind: str
     source: str
     fingerprint: str
@@ -102,16 +124,17 @@ def equal_columns(names: Iterable[str], left: str, right: str) -> exp.Condition:
 
 @dataclass
 class Image:
-    """The records as their tables hold them, by name; of sources by predicate and role."""
+    """The records as their tables hold them, by name; sources by predicate and role, parts by these and their number."""
 
     types: dict[str, TypeRecord] = field(default_factory=dict)
     predicates: dict[str, PredicateRecord] = field(default_factory=dict)
     sources: dict[tuple[str, str], SourceRecord] = field(default_factory=dict)
     state: dict[str, str] = field(default_factory=dict)
+    parts: dict[tuple[str, str, int], PartRecord] = field(default_factory=dict)
 
     def copy(self) -> Image:
         """Return an image that changes by itself; records are frozen."""
-        return Image(dict(self.types), dict(self.predicates), dict(self.sources), dict(self.state))
+        return Image(dict(self.types), dict(self.predicates), dict(self.sources), dict(self.state), dict(self.parts))
 
 
 _COLUMNS = {
@@ -120,6 +143,7 @@ _COLUMNS = {
     "argument": ["predicate", "position", *(f.name for f in fields(ArgumentRecord))],
     "source": [f.name for f in fields(SourceRecord)],
     "state": ["key", "value"],
+    "part": [f.name for f in fields(PartRecord)],
 }
 """The tables of records and their columns."""
 
@@ -151,12 +175,19 @@ def read_image(rows: Iterable[tuple[str, str]]) -> Image:
         },
         {(row["predicate"], row["role"]): SourceRecord(**row) for row in tables["source"]},
         {row["key"]: row["value"] for row in tables["state"]},
+        {(row["predicate"], row["role"], row["part"]): PartRecord(**row) for row in tables["part"]},
     )
     _check_image(image, {name: len(found) for name, found in tables.items()}, arguments)
     return image
 
 
-_NAMED_BY = {"type": "type", "predicate": "predicate", "source": "predicate and role", "state": "key"}
+_NAMED_BY = {
+    "type": "type",
+    "predicate": "predicate",
+    "source": "predicate and role",
+    "state": "key",
+    "part": "predicate, role and part",
+}
 
 
 def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, list[ArgumentRecord]]) -> None:
@@ -166,6 +197,7 @@ def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, 
         "predicate": image.predicates,
         "source": image.sources,
         "state": image.state,
+        "part": image.parts,
     }
     for table, records in parts.items():
         if len(records) < rows[table]:
@@ -184,6 +216,12 @@ def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, 
     for name, _ in image.sources:
         if name not in image.predicates:
             raise damaged(f"sqlrl.source has the predicate {name!r}, which sqlrl.predicate lacks")
+    for name, role, _ in image.parts:
+        if (name, role) not in image.sources:
+            raise damaged(f"sqlrl.part has the predicate {name!r} with the role {role!r}, which sqlrl.source lacks")
+    for name, kind in image.types.items():
+        if kind.edges is not None:
+            kept_json(kind.edges, f"the edges of {name} in sqlrl.type", lambda value: edges_fault(value) is None)
     for name in kept_json(image.state.get("named") or "{}", "the entry 'named' of sqlrl.state", is_object):
         if name not in image.types:
             raise damaged(f"the entry 'named' of sqlrl.state has the type {name!r}, which sqlrl.type lacks")
@@ -197,7 +235,7 @@ def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, 
         raise damaged(f"the type of examples is {example!r}, which sqlrl.type lacks")
 
 
-def _table_rows(image: Image) -> dict[str, dict[tuple[str, ...], list[dict[str, Any]]]]:
+def _table_rows(image: Image) -> dict[str, dict[tuple[str | int, ...], list[dict[str, Any]]]]:
     """Return the rows of each table of records by the values of the columns that name the record, which come first."""
 
     def row(table: str, record: object, **more: Any) -> dict[str, Any]:
@@ -212,6 +250,7 @@ def _table_rows(image: Image) -> dict[str, dict[tuple[str, ...], list[dict[str, 
         },
         "source": {key: [row("source", record)] for key, record in image.sources.items()},
         "state": {(key,): [{"key": key, "value": value}] for key, value in image.state.items()},
+        "part": {(*key,): [row("part", record)] for key, record in image.parts.items()},
     }
 
 
@@ -520,7 +559,23 @@ class Store:
 
     def forget_source(self, predicate: str, role: str) -> None:
         """Keep nothing of what was loaded."""
+        self.forget_parts(predicate, role)
         self._change().sources.pop((predicate, role), None)
+
+    def parts(self, predicate: str, role: str) -> list[PartRecord]:
+        """Return what was appended to a load and removed from it, in order."""
+        found = self._records().parts
+        return [found[key] for key in sorted(found) if key[:2] == (predicate, role)]
+
+    def save_part(self, record: PartRecord) -> None:
+        """Keep a part of a load."""
+        self._change().parts[record.predicate, record.role, record.part] = record
+
+    def forget_parts(self, predicate: str, role: str) -> None:
+        """Keep nothing of what was appended to a load and removed from it."""
+        for record in self.parts(predicate, role):
+            self.drop(record.storage)
+            del self._change().parts[predicate, role, record.part]
 
     def save_type(self, record: TypeRecord) -> None:
         """Keep a type."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.database.database import Database
+    from sqlrl.logic.model import Model
 
 
 class Duplicates(StrEnum):
@@ -97,6 +99,26 @@ Quote = Annotated[
 ]
 
 
+InBins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        metavar="TYPE=N",
+        help="Cut the numbers of a type into N pieces of equally many rows, or at edges (price=10:25:40), or as a model file says; repeatable.",
+        show_default=False,
+    ),
+]
+BinsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--bins-from",
+        metavar="QUERY",
+        help="The examples whose rows choose the edges: a query, a table or a file; all rows by default.",
+        show_default=False,
+    ),
+]
+
+
 class Written(TypedDict, total=False):
     """How a CSV file is written; see `Database.load`."""
 
@@ -122,6 +144,8 @@ class Facts:
     no_header: NoHeader = False
     delimiter: Delimiter = None
     quote: Quote = '"'
+    bins: InBins = None
+    bins_from: BinsFrom = None
 
     def written(self) -> Written:
         """Return how CSV files are written."""
@@ -134,6 +158,20 @@ class Facts:
             if self.types is not None and name not in (types := split_names([self.types])):
                 raise typer.BadParameter(f"--numeric {name}: the types that --types names are {', '.join(types)}")
             db.set_numeric(name)
+
+    def _bins(self, *, trusted: bool) -> Mapping[Any, int | Sequence[float] | Model] | Model | None:
+        """Return where types are cut into pieces."""
+        found: dict[str, int | Sequence[float] | Model] = {}
+        for text in self.bins or ():
+            name, sign, wanted = text.partition("=")
+            if not sign:
+                from sqlrl.cli.inputs import read_model
+
+                if len(self.bins or ()) > 1:
+                    raise typer.BadParameter(f"--bins {text}: a model says all edges, leave the others out")
+                return read_model(text, trusted=trusted)
+            found[name] = _pieces(text, wanted)
+        return found or None
 
     def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:
         """Load the files of a folder."""
@@ -148,6 +186,7 @@ class Facts:
             empty=empty.value,
             fold_case=self.fold_case,
             constants=renamed(self.rename or []),
+            bins=self._bins(trusted=db.engine.trusted),
             **self.written(),
         )
 
@@ -185,10 +224,24 @@ class Facts:
                 empty=empty.value,
                 fold_case=self.fold_case,
                 constants=renamed(self.rename or []),
+                bins=self._bins(trusted=db.engine.trusted),
+                bins_from=self.bins_from,
                 **written,
             )
             if self.scope is not None:
                 db.scope(predicate, self.scope)
+
+
+def _pieces(text: str, wanted: str) -> int | list[float]:
+    """Return a number of pieces, or edges between colons."""
+    try:
+        if ":" not in wanted:
+            return int(wanted)
+        return [float(edge) for edge in wanted.split(":") if edge]
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"--bins takes TYPE=N for a number of pieces, TYPE=10:25:40 for edges (10: for one), or the file of a model, not {text!r}"
+        ) from error
 
 
 def _place(name: str | None) -> str | int | None:

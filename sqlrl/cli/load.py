@@ -123,6 +123,8 @@ def load(
 
     sqlrl load drugs.duckdb less_toxic toxic.csv --columns drug1,drug2 --truth label --target --scope "select drug1, drug2 from 'toxic.csv'"
 
+    sqlrl load shop.duckdb Price prices.csv --types item,price --bins price=10
+
     sqlrl load drugs.duckdb --folder background --bias toxic.modes
 
     sqlrl load uw.duckdb --evidence uw.db --model uw.mln
@@ -186,11 +188,11 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
         raise typer.BadParameter("--bias says which files of a folder to load: give --folder DIRECTORY too")
     if folder is None:
         return
-    own = (facts.types, facts.columns, facts.example, facts.truth, facts.probability, facts.scope)
+    own = (facts.types, facts.columns, facts.example, facts.truth, facts.probability, facts.scope, facts.bins_from)
     if others or any(x is not None for x in own):
         raise typer.BadParameter(
-            "--folder loads closed predicates: it takes --bias, --numeric, --duplicates, --nulls, --empty, --fold-case, --rename, "
-            "--no-header, --delimiter and --quote; load a predicate that needs more by itself"
+            "--folder loads closed predicates: it takes --bias, --numeric, --bins, --duplicates, --nulls, --empty, --fold-case, "
+            "--rename, --no-header, --delimiter and --quote; load a predicate that needs more by itself"
         )
 
 
@@ -210,7 +212,7 @@ def check_usage(
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
             "(--types, --numeric, --columns, --example, --truth, --probability, --scope, --fold-case, --rename, --nulls, "
-            "--no-header, --delimiter, --quote)"
+            "--no-header, --delimiter, --quote, --bins, --bins-from)"
         )
     if replace and not files:
         raise typer.BadParameter(

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.predictions import Prediction
@@ -271,8 +271,7 @@ class Worlds:
         query = exp.select(*(column(c, "r") for c in (s.alias for s in rows.selects)), column("atom", "a"))
         query = query.from_(subquery(rows, "r"))
         for i, kind in enumerate(info.types):
-            text: exp.Expr = column(f"c{i}", "r")
-            text = numeric_name(text) if types[kind].numeric else text
+            text = constant_name(column(f"c{i}", "r"), types[kind])
             on = exp.EQ(this=column("name", f"d{i}"), expression=text)
             query = query.join(table(self.program.layout.types[kind].dictionary, f"d{i}"), on=on, join_type="left")
         if "example" in keys:

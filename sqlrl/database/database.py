@@ -19,7 +19,7 @@ from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.inspection import inspect
 from sqlrl.catalog.layout import Layout
-from sqlrl.catalog.loading import Sources, Types, chosen_sources
+from sqlrl.catalog.loading import Sources, Types, chosen_sources, shared_bins
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
@@ -215,6 +215,8 @@ class Database:
         header: bool = True,
         delimiter: str | None = None,
         quote: str = '"',
+        bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None,
+        bins_from: Any = None,
     ) -> None:
         """Load the facts of a predicate, in place of those loaded before in the same role (fact, label, given, soft).
 
@@ -259,16 +261,34 @@ class Database:
             What separates the fields of a CSV file, one character; by default a tab in .tsv files, else a comma.
         quote : str
             What encloses fields of a CSV file that hold a delimiter, one character; "" if there is none.
+        bins : mapping or Model, optional
+            Types of numbers to cut into pieces, each by its name, or a column or position (from 0) of an argument that has it. A whole
+            number is how many pieces: each has equally many of the rows, as far as equal numbers allow. A list has the edges between the
+            pieces; a model, here or for a type, those that it was learned with. The constants are the pieces, named as in `price[10,25)`,
+            `price(-inf,10)` and `price[90,inf)`, which hold whatever lies outside. A type stays cut: all data of it are, also those of
+            other predicates, scopes and evidence, and models that are learned from them have its edges. To cut otherwise, load again
+            all its facts with `bins`.
+        bins_from : list of names, query, relation or frame, optional
+            The examples whose rows alone choose edges, such as those to train on; by default all rows do.
 
         Raises
         ------
         LoadError
             With all faults, the rows and the remedy; nothing has changed then.
 
+        Warns
+        -----
+        LoadWarning
+            A type has fewer pieces than asked for, since equal numbers are not parted; rows of a type have names such as `2.0` beside
+            `2`.
+
         Examples
         --------
         >>> import sqlrl
         >>> db = sqlrl.connect()
+        >>> db.load("Price", [("a", 5), ("b", 17.5), ("c", 30), ("d", 99)], types=["item", "price"], bins={"price": 2})
+        >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
+        [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]
         >>> db.load("Friends", [("Anna", "Bob"), ("Bob", None)], types=["person", "person"], nulls="drop")
         >>> db.load("Smokes", [("Anna", 0.8), ("Bob", 0.5)], types=["person"], probability=1)
         >>> db.predicates()["predicate"], db.predicates()["facts"]
@@ -296,6 +316,8 @@ class Database:
                 header=header,
                 delimiter=delimiter,
                 quote=quote,
+                bins=bins,
+                bins_from=bins_from,
             )
 
     def load_evidence(
@@ -379,6 +401,7 @@ class Database:
         header: bool = True,
         delimiter: str | None = None,
         quote: str = '"',
+        bins: Mapping[str, int | Sequence[float] | Model] | Model | None = None,
     ) -> list[str]:
         """Load the facts of several closed predicates, all or nothing.
 
@@ -391,6 +414,8 @@ class Database:
             modes; with a mapping those that it leaves out wait for a model to say their types, as with `load`.
         duplicates, nulls, empty, fold_case, constants, header, delimiter, quote
             For all of them, as for `load`.
+        bins : mapping or Model, optional
+            As for `load`, by type: the first predicate that has a type chooses its edges, and the others are cut there.
 
         Returns
         -------
@@ -414,6 +439,7 @@ class Database:
         """
         with self.session.verb(), self.console.progress("loading") as task, self.catalog.store.writing():
             chosen = chosen_sources(sources, types)
+            cuts = shared_bins(chosen, bins)
             for predicate, (source, known) in chosen.items():
                 task.advance(0, note=predicate)
                 self.load(
@@ -428,6 +454,7 @@ class Database:
                     header=header,
                     delimiter=delimiter,
                     quote=quote,
+                    bins=cuts[predicate],
                 )
                 task.advance()
         return list(chosen)

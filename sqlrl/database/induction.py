@@ -242,9 +242,11 @@ def _declared(session: Session, target: Model | str, bias: Bias) -> Model:
         )
         for name in (bias.head.predicate, *bias.predicates())
     }
-    if isinstance(target, str):
-        return Model(found)
-    return replace(target, predicates={**found, **target.predicates})
+    model = Model(found) if isinstance(target, str) else replace(target, predicates={**found, **target.predicates})
+    kinds = {kind for predicate in model.predicates.values() for kind in predicate.types}
+    types = session.catalog.types()
+    cut = {name: types[name].bins for name in sorted(kinds & types.keys()) if types[name].bins}
+    return replace(model, bins={**model.bins, **cut})
 
 
 _NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from sqlglot import exp
 
+from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names, numeric_name
+from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.base import QueryEngine
@@ -146,8 +147,7 @@ def _with_constants(
     """Keep the rows of the alias `a` whose arguments are some constants."""
     known = catalog.store.types()
     for i, (kind, name) in enumerate(zip(info.types, constants, strict=True)):
-        text: exp.Expr = exp.convert(name)
-        text = numeric_name(text) if known[kind].numeric else text
+        text = constant_name(exp.convert(name), known[kind])
         on = exp.EQ(this=column("id", f"d{i}"), expression=column(f"a{i}", "a"))
         query = query.join(table(layout.types[kind].dictionary, f"d{i}"), on=on)
         query = query.where(exp.EQ(this=column("name", f"d{i}"), expression=text))
@@ -160,8 +160,7 @@ def _absent(
     """Return why there is no query atom with these arguments."""
     known = catalog.store.types()
     for kind, name in zip(info.types, constants, strict=True):
-        text: exp.Expr = exp.convert(name)
-        text = numeric_name(text) if known[kind].numeric else text
+        text = constant_name(exp.convert(name), known[kind])
         query = exp.select(column("id")).from_(table(layout.types[kind].dictionary, "d"))
         query = query.where(exp.EQ(this=column("name", "d"), expression=text))
         if not catalog.engine.fetch(query, step=f"look up a constant of {kind}").num_rows:

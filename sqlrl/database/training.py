@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sqlrl.catalog.bins import piece_name
 from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.sources import Source, open_source
@@ -102,7 +103,9 @@ def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
     ids = []
     for i, kind in enumerate(info.types):
         # As it is written; else, since a type of numbers knows 1.0 as 1, by its value.
-        for alias, text in ((f"d{i}", column(f"t{i}", "g")), (f"n{i}", numeric_name(column(f"t{i}", "g")))):
+        written, edges = column(f"t{i}", "g"), program.layout.types[kind].edges
+        number = piece_name(written, kind, edges) if edges else numeric_name(written)
+        for alias, text in ((f"d{i}", written), (f"n{i}", number)):
             on = exp.EQ(this=column("name", alias), expression=text)
             query = query.join(table(program.layout.types[kind].dictionary, alias), on=on, join_type="left")
         ids.append(exp.func("coalesce", column("id", f"d{i}"), column("id", f"n{i}")))

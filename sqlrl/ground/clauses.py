@@ -174,7 +174,10 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
             continue
         feature, bound = of_rule[id(rule)]
         rules.append(_weighted(program, rule, feature, bound, first, weights))
-    return replace(program.model.with_rules(tuple(rules)), types=_declared(program, rules), learned=True)
+    model = replace(program.model.with_rules(tuple(rules)), types=_declared(program, rules), learned=True)
+    kinds = {kind for predicate in model.predicates.values() for kind in predicate.types}
+    cut = {name: info.edges for name, info in program.public_layout.types.items() if info.edges and name in kinds}
+    return replace(model, bins={**model.bins, **cut})
 
 
 def _declared(program: Program, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,8 @@
 
 JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
 itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
-what the language cannot say (the query predicates, the semantics, that it was learned, and its templates).
+what the language cannot say (the query predicates, the semantics, that it was learned, where numbers are cut into pieces, and its
+templates).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlrl.errors import ModelError, ParseError
+from sqlrl.logic.bins import checked_bins
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.json_text import parse_json
@@ -140,7 +142,10 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
         for p in value["predicates"]
     }
     types = {name: tuple(constants) for name, constants in value["types"].items()}
-    model = Model(predicates, types, (), frozenset(value["query"]), value["semantics"], value.get("learned", False))
+    bins = checked_bins(value.get("bins", {}), {t for p in predicates.values() for t in p.types}, path)
+    model = Model(
+        predicates, types, (), frozenset(value["query"]), value["semantics"], value.get("learned", False), bins=bins
+    )
     return model.with_rules(tuple(_rule_from_json(rule, model, path) for rule in value["rules"]))
 
 
@@ -259,4 +264,5 @@ def models_equal(left: Model, right: Model) -> bool:
         and left.rules == right.rules
         and left.query == right.query
         and left.semantics == right.semantics
+        and left.bins == right.bins
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlrl.errors import ModelError, ParseError, SqlrlError, UnsupportedError
+from sqlrl.logic.bins import Edges, checked_bins, show_edges
 from sqlrl.logic.expansions import fill, rename_variables
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check, parse_formula
 from sqlrl.logic.json_text import parse_json
@@ -175,9 +176,24 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
     "query": _named,
     "semantics": lambda value: isinstance(value, str),
     "learned": lambda value: isinstance(value, bool),
+    "bins": lambda value: isinstance(value, dict),
     "templates": _listed,
 }
 """What values of the first line are like."""
+
+
+def _header_bins(program: Program) -> dict[str, Edges]:
+    """Return the edges by type that first lines say; ModelError if two differ, or one has none that a model can have."""
+    found: dict[str, Edges] = {}
+    kinds = {kind for predicate in program.predicates.values() for kind in predicate.types}
+    for path, header in program.headers:
+        for name, edges in checked_bins(header.get("bins", {}), kinds, path).items():
+            if found.setdefault(name, edges) != edges:
+                raise ModelError(
+                    f"{path} cuts {name} at {show_edges(edges)}, and another file of the model at {show_edges(found[name])}: data can be "
+                    "cut in one way only"
+                )
+    return found
 
 
 def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | None) -> str | None:
@@ -787,6 +803,7 @@ def _read(
         meaning = _header_semantics(header, path, meaning)
         names += header.get("query", ())
         learned = learned or header.get("learned", False)
-    model = replace(program.model(names, meaning or "exact"), learned=learned)
+    model = program.model(names, meaning or "exact")
+    model = replace(model, learned=learned, bins=_header_bins(program))
     listed = program.headers[0][1].get("templates")
     return with_templates(model, listed, source.path) if listed and not (fold_case or constants) else model

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from sqlrl import markup
+from sqlrl.logic.bins import Bins
 from sqlrl.logic.printer import format_model
 from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.saving import save_model
@@ -36,6 +37,8 @@ class Model:
         True if a learner chose the weights: then the constants of `types` are no closed lists on other data. Not part of equality.
     strict : bool
         True if constants of the rules that neither data nor `types` have are an error. Not part of equality, and not saved.
+    bins : mapping of str to tuple of float
+        Edges between the pieces of types of numbers, ascending; data of these types are cut there.
     """
 
     predicates: Mapping[str, Predicate]
@@ -45,6 +48,7 @@ class Model:
     semantics: str = "exact"
     learned: bool = field(default=False, compare=False)
     strict: bool = field(default=False, compare=False)
+    bins: Bins = field(default_factory=dict)
 
     def save(self, path: str | Path) -> None:
         """Save as `.mln` (templates written out clause by clause, named in the first line) or `.json`, by the ending of the path.

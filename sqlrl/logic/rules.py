@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
+from sqlrl.logic.bins import Bins
 from sqlrl.logic.terms import Formula, Predicate
 
 
@@ -88,6 +89,11 @@ class RuleSet(Protocol):
     @property
     def learned(self) -> bool:
         """Whether a learner chose the weights."""
+        ...
+
+    @property
+    def bins(self) -> Bins:
+        """Edges between the pieces of types of numbers."""
         ...
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Self:

@@ -2,7 +2,8 @@
 
 JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
 itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
-what the language cannot say (the query predicates, the semantics, that it was learned, and its templates).
+what the language cannot say (the query predicates, the semantics, that it was learned, where numbers are cut into pieces, and its
+templates).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
 from sqlrl.paths import expanded
 
-VERSION = 1
-"""Version of the JSON layout."""
+VERSION = 2
+"""Version of the JSON layout; a model without pieces of numbers is one of version 1, which earlier sqlrl read as well."""
 
 
 def save_model(model: RuleSet, path: str | Path) -> None:
@@ -88,11 +89,13 @@ def _write(path: Path, text: str) -> None:
 
 def _header(model: RuleSet) -> str:
     templates = listed_templates(model)
-    if not model.query and model.semantics == "exact" and not model.learned and not templates:
+    if not model.query and model.semantics == "exact" and not model.learned and not model.bins and not templates:
         return ""
     header: dict[str, Any] = {"query": sorted(model.query), "semantics": model.semantics}
     if model.learned:
         header["learned"] = True
+    if model.bins:
+        header["bins"] = _bins_to_json(model)
     if templates:
         header["templates"] = templates
     return f"// sqlrl {json.dumps(header)}\n"
@@ -138,14 +141,20 @@ def model_to_json(model: RuleSet) -> dict[str, Any]:
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the name {name!r}: rename it")
     return {
-        "version": VERSION,
+        "version": VERSION if model.bins else 1,
         "semantics": model.semantics,
         **({"learned": True} if model.learned else {}),
+        **({"bins": _bins_to_json(model)} if model.bins else {}),
         "query": sorted(model.query),
         "types": {name: list(constants) for name, constants in model.types.items()},
         "predicates": [_predicate_to_json(p) for p in model.predicates.values()],
         "rules": [_rule_to_json(rule) for rule in model.rules],
     }
+
+
+def _bins_to_json(model: RuleSet) -> dict[str, list[float]]:
+    """Return the edges by type, sorted by its name."""
+    return {name: list(edges) for name, edges in sorted(model.bins.items())}
 
 
 def _predicate_to_json(predicate: Predicate) -> dict[str, Any]:

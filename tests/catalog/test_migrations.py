@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import sqlrl
-from sqlrl.catalog import migrations
+from sqlrl.catalog import inspection, migrations
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.migrations import open_layout, read_migrations
 from sqlrl.catalog.store import Store
@@ -38,6 +38,38 @@ def test_a_released_database_still_opens_and_binds(old: Path) -> None:
     rows = catalog.engine.connection.sql("select clause, weight from sqlrl.strongest_clauses").fetchall()
     assert rows == [("Word(b, p, rules) => Field(b, title, p)", 1.5)]
     catalog.engine.close()
+
+
+@pytest.mark.usefixtures("comments")
+def test_a_migrated_layout_is_the_one_that_new_files_have(old: Path, tmp_path: Path) -> None:
+    found = []
+    for path in (old, tmp_path / "new.duckdb"):
+        catalog = Catalog(connect(path))
+        names = {item.name for item in inspection._layout(migrations.layout_script())}
+        listed = catalog.engine.connection.sql(
+            "select table_name, column_name, data_type, is_nullable, comment from duckdb_columns() where schema_name = 'sqlrl' "
+            "union all select table_name, '', '', false, comment from duckdb_tables() where schema_name = 'sqlrl' order by all"
+        ).fetchall()
+        found.append([row for row in listed if row[0] in names])
+        found.append(sorted((i.name, i.sql) for i in catalog.engine.contents() if i.name in names))
+        catalog.engine.close()
+    assert (set(found[0]) ^ set(found[2]), set(found[1]) ^ set(found[3])) == (set(), set())
+    assert ("part", "options", "VARCHAR", False, "Options of the load as JSON.") in found[0]
+
+
+def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
+    for change in (None, "alter table sqlrl.type add column edges VARCHAR", "drop table sqlrl.step"):
+        path = Path(shutil.copy(old, old.with_name("other.duckdb")))
+        if change is not None:
+            with duckdb.connect(str(path)) as connection:
+                connection.execute(change)
+            with pytest.raises(UntrustedError, match=r"defined otherwise|missing"):
+                sqlrl.connect(path, trusted=False)
+            continue
+        db = sqlrl.connect(path, trusted=False)
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(2,)]
+        db.engine.close()
+        sqlrl.connect(path, trusted=False).engine.close()
 
 
 @pytest.mark.usefixtures("comments")

@@ -1,0 +1,374 @@
+"""Types of numbers that are cut into pieces: edges at quantiles of rows, or as the user or a model gives them, and texts to pieces."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.dictionary import add_constants, no_number, numeric_name
+from sqlrl.catalog.options import LoadOptions
+from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.engine.nodes import column, integer, named, star_count, union_all
+from sqlrl.errors import CatalogError, LoadError, LoadWarning, warn
+from sqlrl.logic.bins import Edges, as_edges, edges_fault, piece_names, piece_of, show_edges
+from sqlrl.logic.model import Model
+from sqlrl.wording import counted, shortened
+
+_MOST = 1000
+"""More pieces are no pieces: each is a constant that clauses are about."""
+
+
+# ---- texts to constants ------------------------------------------------------------------------------
+
+
+def constant_name(value: exp.Expr, record: TypeRecord) -> exp.Expr:
+    """Return the name under which a text stands in the dictionary of a type; NULL if it is no constant of it."""
+    if record.numeric:
+        return numeric_name(value)
+    return piece_name(value, record.type, record.bins) if record.edges is not None else value
+
+
+def no_constant(value: exp.Expr, record: TypeRecord) -> exp.Condition:
+    """Return the condition under which a text is no constant of a type of numbers; NULL is none of those texts."""
+    if record.edges is None:
+        return no_number(value)
+    missing = exp.Is(this=value.copy(), expression=exp.null())
+    return exp.and_(exp.Not(this=missing), exp.Is(this=constant_name(value, record), expression=exp.null()))
+
+
+def is_number(record: TypeRecord) -> bool:
+    """Return True if the constants of a type are numbers, or pieces of them."""
+    return record.numeric or record.edges is not None
+
+
+def piece_name(value: exp.Expr, kind: str, edges: Edges) -> exp.Expr:
+    """Return the piece in which a number lies that a text says; the name of a piece stays, and what is neither becomes NULL."""
+    names = exp.Array(expressions=[exp.convert(name) for name in piece_names(kind, edges)])
+    # As texts they are the floats that they were: decimals would be rounded twice.
+    listed = exp.cast(exp.Array(expressions=[exp.convert(repr(edge)) for edge in edges]), "double[]")
+    number = _number(value)
+    edge = exp.to_identifier("edge", quoted=True)
+    below = exp.Lambda(this=exp.LTE(this=exp.Column(this=edge), expression=number.copy()), expressions=[edge.copy()])
+    place = exp.Anonymous(this="len", expressions=[exp.Anonymous(this="list_filter", expressions=[listed, below])])
+    piece = exp.Anonymous(this="list_extract", expressions=[names, exp.Add(this=place, expression=integer(1))])
+    known = exp.Anonymous(this="list_contains", expressions=[names.copy(), value.copy()])
+    case = exp.Case().when(
+        exp.Is(this=number.copy(), expression=exp.null()), exp.Case().when(known, value.copy()).else_(exp.null())
+    )
+    return case.when(exp.IsNan(this=number.copy()), exp.null()).else_(piece)
+
+
+def _number(value: exp.Expr) -> exp.Expr:
+    return exp.TryCast(this=value.copy(), to=exp.DataType.build("double"))
+
+
+# ---- what a load asks for ----------------------------------------------------------------------------
+
+
+def cut_types(
+    store: Store, record: PredicateRecord, raw: exp.Query, source: Source, options: LoadOptions, role: str, where: str
+) -> LoadOptions:
+    """Choose the edges of the types that a load cuts, and return its options with the edges in place of numbers of pieces.
+
+    `raw` are the rows of the source as text: a0, a1, ..., and `example`. The load replaces what its predicate has in its role; other
+    facts of the types stay as they are, so that those can be cut in one way only.
+    """
+    if not options.bins:
+        if options.bins_from is not None:
+            raise LoadError(
+                f"{where}: bins_from= says which rows choose the edges of bins=, which is not given: leave it out."
+            )
+        return options
+    bins, rows, examples = _by_type(record, options.bins, where), raw, None
+    if options.bins_from is not None:
+        if not any(isinstance(wanted, int) for wanted in bins.values()):
+            raise LoadError(
+                f"{where}: bins_from= says which rows choose edges, and bins= gives them all: leave it out."
+            )
+        examples = _listed_examples(store, record.predicate, options.bins_from, where)
+        rows = _of_examples(store, record, raw, examples, where)
+    types = store.types()
+    chosen: dict[str, Edges] = {}
+    changed: list[TypeRecord] = []
+    for name, wanted in bins.items():
+        kind = store.type_record(name, types)
+        if kind.numeric:
+            raise LoadError(
+                f"{where}: {name} is a type of numbers (set_numeric), of which pieces are none: name another type for the pieces."
+            )
+        if name == store.state("example_type") or any(a.example and a.type == name for a in record.arguments):
+            raise LoadError(f"{where}: the constants of {name} are the examples, which cannot be cut into pieces.")
+        places = [i for i, t in enumerate(record.types) if t == name]
+        for i in places:
+            _check_kind(record.arguments[i].name, source, where)
+        if isinstance(wanted, int):
+            chosen[name] = _quantiles(store, rows, places, name, wanted, where)
+        else:
+            chosen[name] = wanted
+        if kind.bins != chosen[name]:
+            _set_edges(store, kind, chosen[name])
+            changed.append(kind)
+    store.drop(examples)
+    _check_others(store, changed, record.predicate, role, where)
+    return replace(options, bins={name: list(edges) for name, edges in chosen.items()}, bins_from=None)
+
+
+def _set_edges(store: Store, record: TypeRecord, edges: Edges) -> None:
+    """Cut a type; all its pieces are constants of it, whether data lie in them or not."""
+    if record.size:
+        store.set_state("stale", "1")
+    record = replace(record, edges=json.dumps(edges))
+    store.save_type(record)
+    add_constants(store, record, piece_names(record.type, edges))
+    store.touch()
+
+
+def _check_kind(name: str, source: Source, where: str) -> None:
+    """Refuse a column of dates, times or booleans: whether 2024 or 19723 is meant, the user must say."""
+    kind = source.columns.get(name, "VARCHAR")
+    if kind.startswith(("DATE", "TIME", "INTERVAL", "BOOLEAN", "UUID", "ENUM")):
+        raise LoadError(
+            f"{where}: the column {name!r} has type {kind}, which bins= does not cut: load a query that makes numbers of it, such as "
+            f"{_remedy(kind, name)}."
+        )
+
+
+def _remedy(kind: str, name: str) -> str:
+    function = "year" if kind.startswith(("DATE", "TIMESTAMP")) else "epoch"
+    return f"{name}::INTEGER" if kind.startswith(("BOOLEAN", "UUID", "ENUM")) else f"{function}({name})"
+
+
+def _check_others(store: Store, changed: Sequence[TypeRecord], predicate: str, role: str, where: str) -> None:
+    """Refuse to cut a type in another way than facts that stay as they are; `changed` are the types as they were."""
+    for old in changed:
+        now = store.types()[old.type].bins
+        others = _holders(store, old.type, predicate, role)
+        if others and not (old.edges is None and _all_pieces(store, old, now)):
+            cut = f"are cut at {show_edges(old.bins)}" if old.edges is not None else "were loaded uncut"
+            raise LoadError(
+                f"{where}: {old.type} would be cut at {show_edges(now)}, but facts of {' and '.join(others)} {cut}: "
+                + (
+                    "leave bins= out, which cuts at the edges that there are, or load into another database."
+                    if old.edges is not None
+                    else "load those into another database after these, or name another type in types=."
+                )
+            )
+
+
+def _holders(store: Store, kind: str, predicate: str = "", role: str = "") -> list[str]:
+    """Return the predicates with facts of a type that a load of a predicate and role leaves as they are."""
+    records = store.predicates()
+    others = [key[0] for key, source in store.sources().items() if key != (predicate, role) and not source.staged]
+    return sorted({name for name in others if kind in records[name].types})
+
+
+def _all_pieces(store: Store, record: TypeRecord, edges: Edges) -> bool:
+    """Return whether all constants of a type are names of pieces."""
+    pieces = [exp.convert(name) for name in piece_names(record.type, edges)]
+    query = exp.select(column("name")).from_(store.table(record.dictionary))
+    query = query.where(exp.Not(this=exp.In(this=column("name"), expressions=pieces)))
+    return not store.count(query.subquery("others"), f"look for constants of {record.type} that are no pieces")
+
+
+def _by_type(record: PredicateRecord, bins: Any, where: str) -> dict[str, int | Edges]:
+    """Return numbers of pieces or edges by type."""
+    if None in record.types:
+        raise LoadError(f"{where}: bins= cuts types, and those of the arguments are not known: pass types= as well.")
+    if isinstance(bins, Model):
+        found: dict[str, int | Edges] = {t: bins.bins[t] for t in record.known_types() if t in bins.bins}
+        if not found:
+            cut = f"cuts {', '.join(sorted(bins.bins))}" if bins.bins else "cuts no type into pieces"
+            raise LoadError(f"{where}: the model of bins= {cut}, and the types here are {_types(record)}.")
+        return found
+    found = {}
+    for key, wanted in bins.items():
+        name = _type_of(record, key, where)
+        value = _wanted(name, wanted, where)
+        if found.setdefault(name, value) != value:
+            raise LoadError(
+                f"{where}: bins= names the type {name} twice: once is enough, its arguments share the edges."
+            )
+    return found
+
+
+def _types(record: PredicateRecord) -> str:
+    return ", ".join(record.known_types())
+
+
+def _type_of(record: PredicateRecord, key: str | int, where: str) -> str:
+    """Return the type that a key of `bins=` names: itself, or by the position or the column of an argument."""
+    types = record.known_types()
+    if isinstance(key, int):
+        if 0 <= key < len(types):
+            return types[key]
+        raise LoadError(f"{where}: bins= names argument {key}, positions run from 0 to {len(types) - 1}.")
+    if key in types:
+        return key
+    found = [t for t, a in zip(types, record.arguments, strict=True) if a.name.casefold() == key.casefold()]
+    if len(found) != 1:
+        columns = ", ".join(a.name for a in record.arguments)
+        raise LoadError(
+            f"{where}: bins= names {key!r}, which is neither a type ({_types(record)}) nor the column of an argument ({columns})."
+        )
+    return found[0]
+
+
+def _wanted(name: str, wanted: Any, where: str) -> int | Edges:
+    """Return a number of pieces or edges, checked."""
+    if isinstance(wanted, Model):
+        if name not in wanted.bins:
+            raise LoadError(f"{where}: the model of bins= cuts no type {name} into pieces.")
+        return wanted.bins[name]
+    if isinstance(wanted, int):
+        if 2 <= wanted <= _MOST:
+            return wanted
+        raise LoadError(
+            f"{where}: bins={{{name!r}: {wanted}}} must be a number of pieces from 2 to {_MOST:,}, or edges."
+        )
+    fault = edges_fault(wanted)
+    if fault is not None:
+        raise LoadError(
+            f"{where}: bins={{{name!r}: {shortened(repr(wanted), 80)}}} must be a number of pieces, ascending edges or a model: {fault}."
+        )
+    return as_edges(wanted)
+
+
+# ---- quantiles ---------------------------------------------------------------------------------------
+
+
+def _of_examples(store: Store, record: PredicateRecord, raw: exp.Query, examples: str, where: str) -> exp.Select:
+    """Return the query of the rows that belong to the examples that a table names."""
+    places = [i for i, a in enumerate(record.arguments) if a.example]
+    kind = store.state("example_type")
+    if not places and kind in record.types:
+        places = [record.types.index(kind)]
+    if "example" in raw.named_selects or _has_column(store, raw, "example"):
+        key = column("example")
+    elif places:
+        key = column(f"a{places[0]}")
+    else:
+        raise LoadError(
+            f"{where}: bins_from= names examples, and these rows have none: give the edges as numbers, bins={{type: [10, 25]}}."
+        )
+    chosen = exp.select(column("name")).from_(store.table(examples))
+    return exp.select("*").from_(raw.subquery("every_row")).where(exp.In(this=key, query=chosen.subquery()))
+
+
+def _listed_examples(store: Store, predicate: str, examples: Any, where: str) -> str:
+    """Write the examples of `bins_from=` into a table, and return its name."""
+    with open_source(store.engine, _as_table(examples)) as opened:
+        if len(opened.columns) != 1:
+            raise LoadError(
+                f"{where}: bins_from= takes one column, the names of examples, and {opened.label} has {len(opened.columns)}."
+            )
+        names = exp.select(named(opened.text(next(iter(opened.columns))), "name")).from_(opened.table)
+        table = store.free_name("bins", predicate)
+        store.create(table, names, f"read the examples that choose edges of {where}")
+    return table
+
+
+def _has_column(store: Store, raw: exp.Query, name: str) -> bool:
+    return name in store.columns(raw, "describe the rows")
+
+
+def _as_table(names: Any) -> Any:
+    """Return a list of names as a table, so that one without names is one, too."""
+    if isinstance(names, Sequence) and not isinstance(names, str) and all(isinstance(name, str) for name in names):
+        return pa.table({"name": pa.array(list(names), pa.string())})
+    return names
+
+
+def _quantiles(store: Store, rows: exp.Query, places: Sequence[int], kind: str, pieces: int, where: str) -> Edges:
+    """Return edges at the quantiles of the numbers in some columns: equally many rows lie between two, as far as ties allow.
+
+    An edge is a number of the data: the one before which the k-th part of the rows lies.
+    """
+    parts: list[exp.Query] = [
+        exp.select(named(_number(column(f"a{i}")), "number")).from_(rows.subquery("rows")) for i in places
+    ]
+    finite = exp.Anonymous(this="isfinite", expressions=[column("number")])
+    numbers = exp.select(column("number")).from_(union_all(parts).subquery("cells")).where(finite)
+    total = store.count(numbers.subquery("numbers"), f"count the numbers of {where}")
+    if not total:
+        raise LoadError(f"{where}: {kind} has no numbers that could be cut into pieces: give the edges as numbers.")
+    wanted = sorted({0, *(k * total // pieces for k in range(1, pieces))})
+    order = exp.Order(expressions=[exp.Ordered(this=column("number"))])
+    place = exp.Sub(this=exp.Window(this=exp.RowNumber(), order=order), expression=integer(1))
+    ranked = exp.select(column("number"), named(place, "place")).from_(numbers.subquery("numbers"))
+    at = exp.In(this=column("place"), expressions=[integer(k) for k in wanted])
+    query = exp.select(column("number"), named(star_count(), "times")).from_(ranked.subquery("ranked")).where(at)
+    found = [float(row["number"]) for row in store.rows(query.group_by(column("number")), f"find quantiles of {where}")]
+    # Nothing lies below the least number.
+    edges = as_edges(sorted(found)[1:])
+    if not edges:
+        raise LoadError(
+            f"{where}: {kind} would have one piece, as the rows that choose its edges have {piece_text(found[0])} alone, or nearly so: give "
+            "the edges as numbers, or leave bins= out."
+        )
+    if len(edges) + 1 < pieces:
+        warn(
+            f"{where}: {kind} has {counted(len(edges) + 1, 'piece')}, not {pieces}: equal numbers are not parted, and several quantiles are "
+            "the same number.",
+            LoadWarning,
+        )
+    return edges
+
+
+def piece_text(number: float) -> str:
+    """Return a number as messages have it."""
+    return show_edges((number,))
+
+
+# ---- what models declare -----------------------------------------------------------------------------
+
+
+def declare_bins(store: Store, model: Model) -> list[str]:
+    """Take over where a model cuts types of which facts wait for their types, and return how other data disagree with it.
+
+    Types without data are left alone: what is loaded of them later is cut if `bins=` says so, and disagrees if not.
+    """
+    faults = []
+    waiting = {name for (name, _), source in store.sources().items() if source.staged}
+    kinds = {t for p in model.predicates.values() if p.name in waiting for t in p.types}
+    types = store.types()
+    for name, edges in sorted(model.bins.items()):
+        record, holders = types.get(name), _holders(store, name)
+        if record is None and name not in kinds:
+            continue
+        record = store.type_record(name, types)
+        if record.bins == edges or not (holders or name in kinds or record.edges is not None):
+            continue
+        if holders and record.edges is not None:
+            faults.append(
+                f"the model cuts {name} at {show_edges(edges)}, and the data of {' and '.join(holders)} are cut at {show_edges(record.bins)}: "
+                "load them again with bins=model"
+            )
+        elif record.numeric or (holders and not _all_pieces(store, record, edges)):
+            faults.append(
+                f"the model cuts {name} into pieces at {show_edges(edges)}, and the data of {' and '.join(holders) or name} are not cut: load "
+                "them again with bins=model"
+            )
+        else:
+            _set_edges(store, record, edges)
+    return faults
+
+
+def check_pieces(record: TypeRecord, constants: Iterable[str], who: str) -> None:
+    """Refuse constants of a type that is cut which are no names of pieces; `who` begins the error."""
+    names = set(piece_names(record.type, record.bins))
+    for constant in sorted(constants):
+        if constant in names:
+            continue
+        try:
+            number = float(constant)
+            remedy = "correct it" if math.isnan(number) else f'write "{piece_of(record.type, record.bins, number)}"'
+        except ValueError:
+            remedy = f"its pieces are {shortened(', '.join(piece_names(record.type, record.bins)), 120)}"
+        raise CatalogError(f"{who} {constant!r} of {record.type}, whose numbers are cut into pieces: {remedy}.")
