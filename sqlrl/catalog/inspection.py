@@ -46,9 +46,8 @@ VIEWS = ("named_", "bound_")
 def inspect(engine: DuckDBEngine) -> None:
     """Refuse a file whose schema `sqlrl` has what sqlrl does not make there, or lacks what it makes; one without it may be used.
 
-    Tables and views of the layout must be defined as the layout of this version defines them; a file of an earlier layout may lack those
-    that migrations make. Of other tables columns may have
-    nothing but a name and a type; other views have names of those that sqlrl makes, so that none stands in place of a table, may join
+    Tables and views of the layout must be defined as the layout of this version defines them, those of a file of an earlier one without
+    what migrations make. Of other tables columns may have nothing but a name and a type; other views have names of those that sqlrl makes, so that none stands in place of a table, may join
     tables of this schema, and call no function. Nothing of the file is run.
     """
     found = [item for item in engine.contents() if item.schema.casefold() == _SCHEMA]
@@ -59,8 +58,7 @@ def inspect(engine: DuckDBEngine) -> None:
     others = [item for item in found if item.name.casefold() not in names]
     copied = _copies([item for item in others if item.kind == "table"])
     # What is there says more than what is missing.
-    later = _made_later(engine, found, layout)
-    faults = sorted(_of_layout(found, layout, later), key=lambda fault: fault.endswith("missing"))
+    faults = sorted(_of_layout(found, layout), key=lambda fault: fault.endswith("missing"))
     tables = {item.name for item in found if item.kind == "table"}
     for item in others:
         if item.kind == "table":
@@ -124,24 +122,8 @@ def _copies(tables: Iterable[Item]) -> set[str]:
         engine.close()
 
 
-def _made_later(engine: DuckDBEngine, found: Collection[Item], layout: Iterable[Item]) -> set[str]:
-    """Return which tables and views of the layout migrations make that a file of an earlier one has yet to go through."""
-    name = "layout"
-    wanted = next(item for item in layout if item.name == name)
-    if not any((item.kind, item.name, item.sql) == (wanted.kind, wanted.name, wanted.sql) for item in found):
-        return set()
-    # It is a plain table: to read it runs nothing of the file.
-    query = exp.select(column("version")).from_(exp.table_(name, db=_SCHEMA, quoted=True))
-    version = engine.fetch(query, step="read the layout").column(0).to_pylist()
-    steps = [step for step in shipped_migrations() if len(version) == 1 and step.layout > version[0]]
-    made = [
-        node for step in steps for node in parse(step.script, dialect=engine.dialect) if isinstance(node, exp.Create)
-    ]
-    return {table.name for node in made if (table := node.find(exp.Table)) is not None}
-
-
-def _of_layout(found: Collection[Item], layout: Iterable[Item], later: Collection[str]) -> Iterable[str]:
-    """Say what tables and views of the layout are instead; those that are made `later` may be missing."""
+def _of_layout(found: Collection[Item], layout: Iterable[Item]) -> Iterable[str]:
+    """Say what tables and views of the layout are instead."""
     there = {(item.kind, item.name.casefold()): item for item in found}
     kinds = {item.name.casefold(): item.kind for item in found}
     for wanted in layout:
@@ -151,7 +133,7 @@ def _of_layout(found: Collection[Item], layout: Iterable[Item], later: Collectio
             yield f"the {wanted.kind} {name} is defined otherwise"
         if wanted.name in kinds and (item is None or kinds[wanted.name] != wanted.kind):
             yield f"{name} is {_an(kinds[wanted.name])}, not {_an(wanted.kind)}"
-        elif item is None and wanted.name not in later:
+        elif item is None:
             yield f"the {wanted.kind} {name} is missing"
 
 
