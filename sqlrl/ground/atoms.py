@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.rows import ROWS_PER_BATCH, compact, joined, repeated
 from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, table, true_atoms
 
 
@@ -57,53 +59,64 @@ def read_atoms(extent: Extent) -> Atoms:
     """
     program, helpers = extent.program, extent.program.helper_names
     rule_of = {rule.predicate: rule for rule in reversed(program.blocks)}
-    parts, exact = [], [np.zeros(0, bool)]
+    parts, exact = [(*_NONE, np.zeros(0, bool))], [np.zeros(0, bool)]
     for info in _open(program.layout):
         rule = rule_of.get(info.name)
-        query = _atoms_query(info, rule, extent.examples)
-        data = program.engine.fetch(query, step=f"read the query atoms of {info.name}")
-        block, decided, count = _blocks(data, rule, sum(map(len, exact)))
-        exact.append(np.full(count, rule is not None and rule.exact))
-        prior = data.column("prior").fill_null(0.0).to_numpy()
-        helper = np.full(data.num_rows, info.name in helpers)
-        parts.append((_numpy(data, "atom"), _numpy(data, "example"), prior, block, decided, helper))
-    if not parts:
-        empty = np.zeros(0, np.int64)
-        return Atoms(empty, empty, np.zeros(0), empty, np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, bool))
-    arrays = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-    ids = arrays[0]
-    if not (ids[1:] > ids[:-1]).all():
-        order = np.argsort(ids)
+        pieces = [_NONE, *_read(extent, info, rule)]
+        ids, example, prior, block, decided = (joined([piece[i] for piece in pieces]) for i in range(len(_NONE)))
+        del pieces  # all of it twice is more than anything later takes
+        if rule is not None:
+            block, count = _blocks(block, decided, sum(map(len, exact)))
+            exact.append(np.full(count, rule.exact))
+        parts.append((ids, example, prior, block, decided, np.broadcast_to(np.bool_(info.name in helpers), len(ids))))
+    arrays = [joined(columns) for columns in zip(*parts, strict=True)]
+    del parts
+    if not (arrays[0][1:] > arrays[0][:-1]).all():
+        order = np.argsort(arrays[0])
         arrays = [values[order] for values in arrays]
     ids, example, prior, block, decided, helper = arrays
-    return Atoms(
-        ids.astype(np.int64, copy=False),
-        example.astype(np.int64),
-        prior.astype(np.float64, copy=False),
-        block,
-        np.concatenate(exact),
-        decided,
-        helper,
-    )
+    return Atoms(ids, compact(example), compact(prior), compact(block), np.concatenate(exact), decided, compact(helper))
+
+
+_NONE: tuple[npt.NDArray[Any], ...] = tuple(
+    np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.int64, bool)
+)
+"""What `_read` yields, without an atom."""
+
+
+def _read(extent: Extent, info: PredicateInfo, rule: BlockRule | None) -> Iterator[tuple[npt.NDArray[Any], ...]]:
+    """Yield the atoms of a predicate batch by batch: ids, examples, priors, number of the block and whether it is decided.
+
+    Of millions of atoms an Arrow table with all rows would be the largest thing that a prediction holds.
+    """
+    engine, many = extent.program.engine, info.atom_count > ROWS_PER_BATCH
+    query, step = _atoms_query(info, rule, extent.examples), f"read the query atoms of {info.name}"
+    for data in (
+        engine.stream(query, step=step, rows=ROWS_PER_BATCH) if many else engine.fetch(query, step=step).to_batches()
+    ):
+        # Copies: a view would keep its whole batch.
+        ids, example = (np.array(_numpy(data, name), np.int64) for name in ("atom", "example"))
+        prior = np.array(data.column("prior").fill_null(0.0).to_numpy(zero_copy_only=False), np.float64)
+        block, decided = repeated(-1, len(ids)), np.broadcast_to(np.False_, len(ids))
+        if rule is not None:
+            block, decided = np.array(_numpy(data, "block"), np.int64), _numpy(data, "decided").astype(bool)
+        yield ids, compact(example), compact(prior), block, decided
 
 
 def _open(layout: Layout) -> list[PredicateInfo]:
     return sorted((p for p in layout.predicates.values() if p.open), key=lambda p: p.name)
 
 
-def _blocks(data: pa.Table, rule: BlockRule | None, first: int) -> tuple[IntArray, npt.NDArray[np.bool_], int]:
+def _blocks(numbers: IntArray, decided: npt.NDArray[np.bool_], first: int) -> tuple[IntArray, int]:
     """Number the blocks of a predicate's atoms from `first`; an atom that a given one decides is in none."""
-    block = np.full(data.num_rows, -1, np.int64)
-    if rule is None:
-        return block, np.zeros(data.num_rows, bool), 0
-    decided = _numpy(data, "decided").astype(bool)
-    keys, number = np.unique(_numpy(data, "block")[~decided], return_inverse=True)
+    block = np.full(len(numbers), -1, np.int64)
+    keys, number = np.unique(numbers[~decided], return_inverse=True)
     block[~decided] = number + first
-    return block, decided, len(keys)
+    return block, len(keys)
 
 
-def _numpy(data: pa.Table, name: str) -> npt.NDArray[np.generic]:
-    values: npt.NDArray[np.generic] = data.column(name).to_numpy()
+def _numpy(data: pa.RecordBatch, name: str) -> npt.NDArray[np.generic]:
+    values: npt.NDArray[np.generic] = data.column(name).to_numpy(zero_copy_only=False)
     return values
 
 
@@ -162,7 +175,7 @@ def read_labels(
         data = engine.fetch(query, step=f"read the labels of {info.name}")
         truth = data.column("truth")
         known = truth.is_valid().to_numpy().astype(bool)
-        parts.append((_numpy(data, "atom").astype(np.int64), truth.fill_null(False).to_numpy().astype(bool), known))
+        parts.append((_integers(data, "atom"), truth.fill_null(False).to_numpy().astype(bool), known))
     found, truths, known = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.argsort(found, kind="stable")
     place = order[np.searchsorted(found[order], ids)]

@@ -26,9 +26,11 @@ from sqlrl.ground.pipeline import Pipeline, plans
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import (
     INT64_MAX,
+    PIECE,
     AtomIndex,
     Budget,
     Rows,
+    Values,
     by_clause,
     single,
 )
@@ -41,15 +43,18 @@ from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import POSSIBLE, table
 from sqlrl.wording import counted
 
+INT32_MAX = int(np.iinfo(np.int32).max)
+
 # ---- the network -------------------------------------------------------------------------------------
 
 
-def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None) -> Network:
+def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None, views: bool = False) -> Network:
     r"""Ground a program over the query atoms of some examples.
 
     Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network. `check`
     says whether to refuse evidence that violates a hard clause or a block by itself; `budget` counts atoms and literals, and
-    stops the work with a BudgetError when they are too many.
+    stops the work with a BudgetError when they are too many. With `views` what is the same of all atoms is a read-only view of one
+    number, which takes no memory, but that compiled loops cannot read; solvers of most probable worlds and marginals can.
 
     A GroundingLimitError (a shape would enumerate more groundings than the limit) names the clause, where it stands, and the
     count; an InfeasibleError (the evidence makes every world impossible) shows the ground clause; a CountOverflowError (the
@@ -81,16 +86,19 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
     for each in plans(extent, without=together.shapes):
         check_limit(extent, each.use)
         pieces += pipeline.rows(each)
-    network = assemble(extent, atoms, pieces, evidence)
+    network = assemble(extent, atoms, pieces, evidence, views=views)
     if check:
         check_evidence(extent, network)
     return network
 
 
-def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_]) -> Network:
+def assemble(
+    extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_], *, views: bool = False
+) -> Network:
     """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause.
 
-    `evidence` has the groundings that the evidence violates, as far as they are not among the rows.
+    `evidence` has the groundings that the evidence violates, as far as they are not among the rows. `views` is as for
+    `ground_network`.
 
     Examples
     --------
@@ -120,10 +128,15 @@ def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDA
     multi = by_clause(row_parts)
     total = groundings(extent)
     signed = sign.astype(object)
+
+    def owned(values: npt.NDArray[Values]) -> npt.NDArray[Values]:
+        """Return an array that can be written, unless views will do."""
+        return values if views else np.require(values, requirements=["C", "W"])
+
     base = np.where(sign > 0, total, 0) - signed * (evidence + positive_units)
     return Network(
         atoms=atoms.ids,
-        example=atoms.example,
+        example=owned(atoms.example),
         clauses=np.arange(m, dtype=np.int64),
         sign=sign,
         hard=hard,
@@ -136,10 +149,10 @@ def assemble(extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDA
         total=total,
         evidence_violated=evidence,
         open=opened,
-        prior=atoms.prior,
-        block=atoms.block,
+        prior=owned(atoms.prior),
+        block=owned(atoms.block),
         block_exact=atoms.block_exact,
-        helper=atoms.helper,
+        helper=owned(atoms.helper),
         hard_units=np.concatenate([hard_units, forced]).astype(np.int64),
     )
 
@@ -191,7 +204,9 @@ def _units(
     Also returns, for each clause, the violated groundings when all atoms are false, and the hard unit clauses.
     """
     rows = by_clause(parts)
-    m = len(sign)
+    m, clause = len(sign), single(rows.clause)
+    if clause is not None and _ascending(rows.literals):
+        return _units_of_one(rows, clause, sign, hard, n)
     atom, negative = np.abs(rows.literals) - 1, rows.literals < 0
     change = sign[rows.clause] * np.where(negative, -rows.multiplicity, rows.multiplicity)
     matrix = sparse.coo_array((change, (atom, rows.clause)), shape=(n, m)).tocsr()
@@ -200,6 +215,35 @@ def _units(
     np.add.at(violated, rows.clause[~negative], rows.multiplicity[~negative])
     is_hard = hard[rows.clause]
     return matrix, violated.astype(object), np.stack([rows.clause[is_hard], rows.literals[is_hard]], axis=1)
+
+
+def _ascending(literals: IntArray) -> bool:
+    """Whether each of some literals is of an atom after that of the one before."""
+    return all(
+        bool((np.diff(np.abs(literals[max(start - 1, 0) : start + PIECE])) > 0).all())
+        for start in range(0, len(literals), PIECE)
+    )
+
+
+def _units_of_one(
+    rows: Rows, clause: int, sign: IntArray, hard: npt.NDArray[np.bool_], n: int
+) -> tuple[sparse.csr_array, npt.NDArray[np.object_], IntArray]:
+    """Do what `_units` does for one ground clause of one clause an atom, in ascending order, with no more memory than the matrix takes."""
+    r, m = len(rows.literals), len(sign)
+    kind = np.int32 if max(n, r, m) < INT32_MAX else np.int64
+    data, pointer, violated = np.empty(r, np.int64), np.zeros(n + 1, kind), 0
+    for start in range(0, r, PIECE):
+        literals = rows.literals[start : start + PIECE]
+        positive, multiplicity = literals > 0, rows.multiplicity[start : start + PIECE]
+        data[start : start + PIECE] = sign[clause] * np.where(positive, multiplicity, -multiplicity)
+        pointer[np.abs(literals)] = 1
+        violated += int(multiplicity[positive].sum())
+    np.cumsum(pointer, out=pointer)
+    matrix = sparse.csr_array((data, np.full(r, clause, kind), pointer), shape=(n, m))
+    counts = np.full(m, 0, dtype=object)
+    counts[clause] = violated
+    listed = np.stack([rows.clause, rows.literals], axis=1) if hard[clause] else np.zeros((0, 2), np.int64)
+    return matrix, counts, listed
 
 
 # ---- one pass over ground clauses --------------------------------------------------------------------

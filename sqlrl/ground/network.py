@@ -60,6 +60,8 @@ class NetworkAtoms:
         >>> atoms.example.tolist(), order.tolist()
         ([0, 1, 0, 1], [0, 2, 1, 3])
         """
+        if len(parts) == 1:
+            return parts[0], np.arange(len(parts[0].ids))
         ids = np.concatenate([each.ids for each in parts])
         order = np.argsort(ids, kind="stable")
         example = np.concatenate([each.example for each in parts])

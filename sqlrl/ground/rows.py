@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -299,6 +300,21 @@ def repeated(value: int, size: int) -> IntArray:
     return np.broadcast_to(np.int64(value), size)
 
 
+Values = TypeVar("Values", bound=np.generic)
+
+
+def compact(values: npt.NDArray[Values]) -> npt.NDArray[Values]:
+    """Return an array as a read-only view of one number if it holds no other: of millions of atoms it then takes no memory.
+
+    Examples
+    --------
+    >>> compact(np.array([3, 3])).strides, compact(np.array([3, 4])).strides
+    ((0,), (8,))
+    """
+    same = len(values) > 0 and (values == values[0]).all()
+    return np.broadcast_to(values[0], len(values)) if same else values
+
+
 def single(values: IntArray) -> int | None:
     """Return the number that an array from `repeated` holds; None for other arrays and for none at all.
 
@@ -429,7 +445,7 @@ def read_rows(
     parts = [read_batch(batch, plan, index, clause) for batch in batches if batch.num_rows]
     if not parts:
         return by_clause([])
-    rows = Rows(*(_joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True)))
+    rows = Rows(*(joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True)))
     return in_order(rows, merge=plan.may_repeat)
 
 
@@ -442,7 +458,11 @@ def _read_packed(
         for piece in (batch.slice(start, PIECE) for start in range(0, batch.num_rows, PIECE)):
             codes = [index.codes(_integers(piece, f"l{i}"), sign < 0) for i, sign in enumerate(plan.signs)]
             keys.append(packing.pack(_integers(piece, "clause") if plan.has_clause else 0, codes))
-    key = packing.sort(np.concatenate(keys))
+    key = np.concatenate(keys)
+    keys.clear()
+    # The rows of one scan often come in order, and a sort takes as much memory again.
+    if (key[1:] < key[:-1]).any():
+        key = packing.sort(key)
     size = len(key)
     found = packing.clauses(key) if plan.has_clause else repeated(clause, size)
     return Rows(found, packing.literals(key).ravel(), repeated(packing.width, size), repeated(1, size))
@@ -452,11 +472,18 @@ def _arrays(rows: Rows) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     return rows.clause, rows.literals, rows.length, rows.multiplicity
 
 
-def _joined(arrays: Sequence[IntArray]) -> IntArray:
-    """Concatenate arrays, as a view of one number if they hold no other."""
-    values = {single(x) for x in arrays if len(x)}
-    value = values.pop() if len(values) == 1 else None
-    return np.concatenate(arrays) if value is None else repeated(value, sum(map(len, arrays)))
+def joined(arrays: Sequence[npt.NDArray[Values]]) -> npt.NDArray[Values]:
+    """Concatenate arrays, as a view of one number if they are views of no other.
+
+    Examples
+    --------
+    >>> joined([repeated(3, 2), repeated(3, 1)]).strides, joined([repeated(3, 1), repeated(4, 1)]).tolist()
+    ((0,), [3, 4])
+    """
+    some = [x for x in arrays if len(x)] or [arrays[0]]
+    if any(x.strides != (0,) or x[0] != some[0][0] for x in some if len(x)):
+        return some[0] if len(some) == 1 else np.concatenate(some)
+    return np.broadcast_to(some[0][0], sum(map(len, some))) if len(some[0]) else some[0]
 
 
 def _integers(batch: pa.RecordBatch, name: str) -> IntArray:
@@ -579,7 +606,7 @@ def by_clause(parts: Sequence[Rows]) -> Rows:
         return parts[0]
     if not parts:
         return Rows(*(np.zeros(0, np.int64) for _ in range(4)))
-    clause, literals, length, multiplicity = (_joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True))
+    clause, literals, length, multiplicity = (joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True))
     if single(clause) is not None or (clause[1:] >= clause[:-1]).all():
         return Rows(clause, literals, length, multiplicity)
     order = np.argsort(clause, kind="stable")

@@ -242,7 +242,7 @@ def divided(
     [([0, 1], [1, 2]), ([2], [3])]
     """
     if entries is None or len(examples) <= 1 or not adds_up(extent.program):
-        yield examples, ground_network(extent)
+        yield examples, ground_network(extent, views=True)
         return
     begin, size = 0, _first(extent.program, len(examples), entries)
     while begin < len(examples):
@@ -299,6 +299,6 @@ def _first(program: Program, examples: int, entries: int) -> int:
 
 def _network(extent: Extent, window: IntArray, budget: Budget, *, whole: bool) -> Network:
     if whole:
-        return ground_network(extent, budget=budget)
+        return ground_network(extent, budget=budget, views=True)
     with extent.only(window) as some:
-        return ground_network(some, budget=budget)
+        return ground_network(some, budget=budget, views=True)

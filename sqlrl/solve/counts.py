@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -105,10 +107,25 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 def weighted_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
     terms = [w * float(n) for w, n in zip(soft.tolist(), number.tolist(), strict=True) if w and n]
-    return _sum(terms + linear[world].tolist())
+    return _sum(chain(terms, _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world)))
 
 
-def _sum(terms: list[float]) -> float:
+PIECE = 1 << 16
+"""So many atoms' numbers are Python's at a time: a float takes 32 bytes in a list."""
+
+
+def _of_atoms(
+    function: Callable[[FloatArray, BoolArray], FloatArray], linear: FloatArray, world: BoolArray
+) -> Iterator[float]:
+    """Yield what a function makes of the numbers of atoms and their truth, without zeros, which change no sum."""
+    if linear.strides == (0,) and len(linear) and linear[0] == 0:
+        return
+    for start in range(0, len(linear), PIECE):
+        found = function(linear[start : start + PIECE], world[start : start + PIECE])
+        yield from found[found != 0].tolist()
+
+
+def _sum(terms: Iterable[float]) -> float:
     """Add up, rounded once at the end; a NumericError if that overflows."""
     try:
         return math.fsum(terms)
@@ -150,6 +167,6 @@ def violation_cost(
         known = np.where(sign > 0, total - broken - supposed[mine], supposed[mine] - broken)
     satisfied = np.minimum(network.open[mine] - known, total - broken - violated)
     wrong = np.where(weights * sign > 0, violated, satisfied).astype(np.float64)
-    apart = np.where(world, np.maximum(-linear, 0.0), np.maximum(linear, 0.0))
+    apart = _of_atoms(lambda part, true: np.maximum(np.where(true, -part, part), 0.0), linear, world)
     with np.errstate(over="ignore"):  # what overflows is no sum
-        return _sum([*(np.abs(weights) * wrong).tolist(), *apart.tolist()])
+        return _sum(chain((np.abs(weights) * wrong).tolist(), apart))

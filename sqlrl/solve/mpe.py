@@ -19,6 +19,7 @@ from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
 from sqlrl.solve.rounds import solve_network
+from sqlrl.solve.single_atoms import all_alone, decided_alone
 from sqlrl.solve.structure import Structure, compile_network, sides_of
 from sqlrl.solve.weighted import EPSILON, atom_terms, weigh
 
@@ -117,9 +118,8 @@ def scored(network: Network, weights: npt.ArrayLike, result: MPEResult) -> MPERe
 class _Run:
     # One call of mpe: collects the world, what is proved, and the choices.
 
-    def __init__(self, program: CompiledNetwork, weights: npt.ArrayLike, loss: npt.ArrayLike | None) -> None:
-        self.structure, self.forest = program.structure, program.forest
-        network = self.structure.network
+    def __init__(self, network: Network, weights: npt.ArrayLike, loss: npt.ArrayLike | None) -> None:
+        self.network = network
         self.soft, self.extra = soft_weights(network, weights), atom_terms(network, loss)
         self.augmented = loss is not None
         self.world: BoolArray = np.zeros(len(network.atoms), dtype=np.bool_)
@@ -127,31 +127,47 @@ class _Run:
         self.scale = np.inf
         self.choices: list[Choice] = []
 
-    def eliminate_forests(self) -> None:
+    def decide_single(self) -> None:
+        """Solve a network whose atoms all stand alone, as elimination does."""
+        start = time.perf_counter()
+        alone = decided_alone(self.network, self.soft, self.extra)
+        _check_finite(np.array([alone.magnitude]))
+        self.world = alone.world
+        n = len(self.world)
+        self._eliminated(EPSILON * (9 + alone.longest) * alone.terms, alone.magnitude, (n, n, 0), start)
+
+    def eliminate_forests(self, structure: Structure, forest: ForestProgram) -> None:
         """Solve trees of blocks at Viterbi speed, compiled once for all weights; learners have the same path."""
         start = time.perf_counter()
-        unary, pair = self.forest.weigh(self.soft, self.extra)
+        unary, pair = forest.weigh(self.soft, self.extra)
         _check_finite(unary)
         _check_finite(pair)
-        stuck = self.forest.solve(unary, pair, self.world)
+        stuck = forest.solve(unary, pair, self.world)
         if stuck >= 0:
-            variables = self.structure.variables
+            variables = structure.variables
             raise UnsatisfiableError(int(variables.atom[variables.start[stuck + 1] - 1]))
-        slack = _forest_slack(self.forest, self.soft, self.extra)
+        component = structure.row_component
+        inside = (component >= 0) & np.append(structure.forest, False)[component]
+        sizes = len(forest.component_start) - 1, int((forest.arrays.state_atom >= 0).sum()), int(inside.sum())
+        magnitude = float(np.abs(unary).sum() + np.abs(pair).sum())
+        self._eliminated(_forest_slack(forest, self.soft, self.extra), magnitude, sizes, start)
+
+    def _eliminated(self, slack: float, magnitude: float, sizes: tuple[int, int, int], start: float) -> None:
+        # Take down what elimination leaves open, and how many components, atoms and rows it solved.
         self.gap, self.precision = self.gap + slack, self.precision + slack
-        self.magnitude += float(np.abs(unary).sum() + np.abs(pair).sum())
-        atoms, rows = int((self.forest.arrays.state_atom >= 0).sum()), int(self._inside_forest().sum())
+        self.magnitude += magnitude
         seconds = time.perf_counter() - start
-        components = len(self.forest.component_start) - 1
-        self.choices.append(Choice("elimination", components, atoms, rows, "trees of blocks and atoms", seconds))
+        self.choices.append(Choice("elimination", *sizes, "trees of blocks and atoms", seconds))
 
-    def _inside_forest(self) -> BoolArray:
-        component = self.structure.row_component
-        return np.asarray((component >= 0) & np.append(self.structure.forest, False)[component], dtype=np.bool_)
-
-    def solve(self, weights: npt.ArrayLike, loss: npt.ArrayLike | None, atoms: BoolArray, options: Options) -> None:
+    def solve(
+        self,
+        structure: Structure,
+        weights: npt.ArrayLike,
+        loss: npt.ArrayLike | None,
+        atoms: BoolArray,
+        options: Options,
+    ) -> None:
         """Solve the components of some atoms."""
-        structure = self.structure
         weighted = weigh(structure.network, weights, loss=loss)
         if np.any(structure.row_component < 0):
             # Rows that blocks satisfy join no components, so that one of them may lie half inside.
@@ -167,7 +183,7 @@ class _Run:
 
     def result(self, compiling: float, solving: float) -> MPEResult:
         """Return the world with its report."""
-        network, start = self.structure.network, time.perf_counter()
+        network, start = self.network, time.perf_counter()
         scores = _scores(network, self.soft, self.extra, self.world, augmented=self.augmented)
         known = [x for x in (*scores.values(), self.gap, self.precision) if x is not None]
         _check_finite(np.array(known))
@@ -237,18 +253,23 @@ def mpe(
     if method not in get_args(Method):
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
     begun = time.perf_counter()
+    by_trees = method in ("auto", "elimination")
+    if by_trees and isinstance(network, Network) and all_alone(network):
+        run = _Run(network, weights, loss)
+        run.decide_single()
+        return run.result(0.0, time.perf_counter() - begun)
     program = network if isinstance(network, CompiledNetwork) else compile_program(network)
     compiled = time.perf_counter()
     structure = program.structure
-    run = _Run(program, weights, loss)
-    by_trees = method in ("auto", "elimination")
+    run = _Run(structure.network, weights, loss)
     others = ~(structure.forest & by_trees)[structure.component[structure.variables.of_atom]]
     try:
         if by_trees and len(program.forest.variable):
-            run.eliminate_forests()
+            run.eliminate_forests(structure, program.forest)
         if others.any():
             known = None if start is None else _checked_world(structure.network, start)
-            run.solve(weights, loss, others, Options(method, deterministic_limit, seed, start=known, prove=prove))
+            options = Options(method, deterministic_limit, seed, start=known, prove=prove)
+            run.solve(structure, weights, loss, others, options)
     except UnsatisfiableError as error:
         from sqlrl.solve.conflict import conflict_of
 

@@ -213,7 +213,8 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
         literals,
         merged,
         clause,
-        network.block,
+        # Kernels are compiled for arrays, not for views of one number.
+        np.ascontiguousarray(network.block),
         network.block_exact,
         base,
         float(doubt.sum()) + lost,
@@ -228,7 +229,7 @@ def atom_terms(network: Network, loss: npt.ArrayLike | None = None) -> FloatArra
     >>> atom_terms(network(2, [], prior=[0.5, 0.0]), [1, -1]).tolist()
     [1.5, -1.0]
     """
-    extra = network.prior.astype(np.float64)
+    extra = network.prior.astype(np.float64, copy=False)
     if loss is not None:
         given = np.asarray(loss, dtype=np.float64)
         if given.shape != extra.shape:
