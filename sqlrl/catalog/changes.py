@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sqlrl.catalog.files import listed_files
 from sqlrl.catalog.fingerprints import (
     MISSING,
     changed_since,
     is_marked,
     is_pattern_fingerprint,
-    matching_files,
     parse_fingerprint,
     pattern_fingerprint,
     row_count,
@@ -21,7 +21,7 @@ from sqlrl.catalog.fingerprints import (
     unmarked_fingerprint,
 )
 from sqlrl.catalog.loading import load
-from sqlrl.catalog.options import LoadOptions, evidence_files
+from sqlrl.catalog.options import LoadOptions, evidence_files, origin
 from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -64,7 +64,8 @@ def quick_changes(engine: DuckDBEngine, records: Iterable[SourceRecord]) -> list
 def _changed_files(engine: DuckDBEngine, record: SourceRecord) -> Change | None:
     """Return the change of a source that is files, None if there is none."""
     if record.kind == "file" and is_pattern_fingerprint(record.fingerprint):
-        files = matching_files(engine, record.source)
+        listed = LoadOptions.from_json(record.options).files
+        files = listed_files(engine, listed or [record.source])
         number = int(record.fingerprint.split(":")[1])
         if not files:
             return Change(record, counted(number, "file"), MISSING, gone=True)
@@ -177,7 +178,7 @@ def _confirmed(engine: DuckDBEngine, record: SourceRecord) -> str | None:
             f"{record.predicate} from something else; until then what was loaded is used."
         )
     options = LoadOptions.from_json(record.options)
-    with open_source(engine, record.source, options.dialect) as source:
+    with open_source(engine, origin(record), options.dialect) as source:
         if parse_fingerprint(source.fingerprint) is not None:
             changed = changed_since(Path(record.source), record.fingerprint, thorough=True)
             return record.fingerprint if changed is None else None
@@ -200,7 +201,7 @@ def refresh(store: Store, *, run_queries: bool = False) -> list[str]:
             elif now != record.fingerprint:
                 _confirm(store, record, now)
         for record in changed:
-            load(store, record.predicate, record.source, LoadOptions.from_json(record.options))
+            load(store, record.predicate, origin(record), LoadOptions.from_json(record.options))
     return sorted({record.predicate for record in changed})
 
 

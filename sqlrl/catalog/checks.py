@@ -27,7 +27,7 @@ from sqlrl.catalog.domains import NamedConstants
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.catalog.options import LoadOptions, evidence_files
+from sqlrl.catalog.options import LoadOptions, evidence_files, origin
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
 from sqlrl.engine.base import QueryEngine
@@ -376,7 +376,7 @@ def _read_fact(
     """Return the first fact with a constant and its row from a source that can be read again, None if it changed."""
     options = LoadOptions.from_json(source.options)
     try:
-        with open_source(store.engine, source.source, options.dialect) as opened:
+        with open_source(store.engine, origin(source), options.dialect) as opened:
             mapped = map_columns(predicate.predicate, opened, options, predicate.types)
             number = named(exp.Window(this=exp.RowNumber()), "row")
             rows = exp.select("*", number).from_(raw_query(opened, mapped, options).subquery("raw")).subquery("rows")

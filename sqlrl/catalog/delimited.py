@@ -80,21 +80,28 @@ def _inner_suffix(path: Path) -> str:
 
 
 def delimited_table(
-    engine: DuckDBEngine, pattern: str, files: Sequence[str], path: Path, dialect: Dialect
+    engine: DuckDBEngine, patterns: Sequence[str], files: Sequence[str], paths: Sequence[Path], dialect: Dialect
 ) -> tuple[exp.Expr, list[str]]:
-    """Return what reads delimited text in FROM, and its columns; no columns if the file is empty.
+    """Return what reads delimited text in FROM, and its columns; no columns if the files are empty.
 
-    `pattern` is as DuckDB takes names of files: `*`, `?` and `[` are wildcards; `files` are those that it names, and `path` is
-    what messages call it. The first line must be readable, show no other delimiter, and be that of all files of the pattern.
+    `patterns` are as DuckDB takes names of files: `*`, `?` and `[` are wildcards; `files` are those that they name, and `paths`
+    what messages call them. The first line must be readable, show no other delimiter, and be that of all files. A line without
+    any character is none, also where there is one column: an empty text is written `""` there.
     """
     dialect.check()
-    delimiter = dialect.delimiter or ("\t" if _inner_suffix(path) == ".tsv" else ",")
+    tabs = {_inner_suffix(path) == ".tsv" for path in paths}
+    if len(tabs) > 1 and dialect.delimiter is None:
+        raise LoadError(
+            f"{', '.join(map(str, paths))}: some of the files are .tsv, with tabs, and some are not: load those of one kind at once, or pass "
+            "delimiter=."
+        )
+    delimiter = dialect.delimiter or ("\t" if True in tabs else ",")
     if dialect.quote == delimiter:
         raise LoadError(f"delimiter={delimiter!r} and quote={dialect.quote!r} must differ.")
     names: list[str] = []
     first = ""
-    for file in sorted(files):
-        label = str(path) if len(files) == 1 and path.exists() else file
+    for file in files if len(paths) > 1 else sorted(files):
+        label = str(paths[0]) if len(files) == 1 and paths[0].exists() else file
         found = _columns(engine, file, label, dialect, delimiter)
         if found and names and found != names:
             raise LoadError(
@@ -113,13 +120,19 @@ def delimited_table(
         "allow_quoted_nulls": exp.false(),
         "columns": _struct(names),
     }
-    return _read_csv(pattern, options), names
+    read = _read_csv(patterns, options)
+    if len(names) != 1:
+        return read, names
+    # DuckDB passes over empty lines where there are more columns.
+    there = exp.Not(this=exp.Is(this=column(names[0]), expression=exp.null()))
+    return exp.select("*").from_(read).where(there).subquery("lines"), names
 
 
-def _read_csv(pattern: str, options: dict[str, exp.Expr]) -> exp.Anonymous:
+def _read_csv(patterns: Sequence[str], options: dict[str, exp.Expr]) -> exp.Anonymous:
     """Return a call of read_csv."""
     settings = [exp.EQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
-    return exp.Anonymous(this="read_csv", expressions=[exp.convert(pattern), *settings])
+    files = exp.convert(patterns[0] if len(patterns) == 1 else list(patterns))
+    return exp.Anonymous(this="read_csv", expressions=[files, *settings])
 
 
 def _struct(names: list[str]) -> exp.Struct:
@@ -174,7 +187,7 @@ def _first_lines(engine: DuckDBEngine, file: str, label: str) -> list[str]:
         "columns": _struct(["line"]),
     }
     name = re.sub(r"([*?\[])", r"[\1]", file)
-    query = exp.select(column("line")).from_(_read_csv(name, options)).limit(_HEAD)
+    query = exp.select(column("line")).from_(_read_csv([name], options)).limit(_HEAD)
     try:
         rows = engine.fetch(query, step=f"read the first line of {label}").column(0).to_pylist()
     except EngineError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sqlrl.catalog.values import instant_count
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, integer, named, star_count, subquery
 from sqlrl.errors import LoadError
@@ -136,8 +137,11 @@ def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.
 
     `columns` are the columns and their types, needed where some may be times with a zone, whose text depends on the session.
     """
-    zoned = [name for name, kind in (columns or {}).items() if kind == "TIMESTAMP WITH TIME ZONE"]
-    instants = [exp.Anonymous(this="epoch_us", expressions=[column(name)]).as_(name, quoted=True) for name in zoned]
+    zoned = {name: function for name, kind in (columns or {}).items() if (function := instant_count(kind)) is not None}
+    instants = [
+        exp.Anonymous(this=function, expressions=[column(name)]).as_(name, quoted=True)
+        for name, function in zoned.items()
+    ]
     # `md5_number_lower` takes four times as long (DuckDB 2.0).
     row = exp.MD5(this=exp.Anonymous(this="to_json", expressions=[exp.column("s")]))
     digits = exp.DPipe(this=exp.convert("0x"), expression=exp.Left(this=row, expression=integer(16)))

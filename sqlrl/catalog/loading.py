@@ -16,9 +16,10 @@ from sqlrl.catalog.delimited import is_delimited
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns, without_nulls
 from sqlrl.catalog.examples import list_examples
+from sqlrl.catalog.files import PARQUET
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import PARQUET, Source, open_source
+from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord, with_types
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
@@ -134,6 +135,8 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     types = _types(predicate, known, options, others)
     with store.writing(), open_source(store.engine, source, options.dialect) as opened:
         mapped = map_columns(predicate, opened, options, types)
+        kinds = tuple(opened.kind_of(name) for name in mapped.arguments) if not opened.nothing else ()
+        options = replace(options, files=opened.files, kinds=kinds)
         record = _predicate(predicate, known, mapped, types, alone=not others)
         loaded = _read(store, record, opened, mapped, options)
         register(store, record, loaded, mapped)

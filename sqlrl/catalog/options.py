@@ -24,9 +24,10 @@ _WHOLE = (int, np.integer)
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The options of `sqlrl.Database.load`, which explains them; `files` are those that `load_evidence` read together.
+    """The options of `sqlrl.Database.load`, which explains them, and what it found.
 
-    What is kept of `bins` are edges by type.
+    `files` are those that `load_evidence`, or `load` from a list, read together; `kinds` the kinds of the values of each argument
+    (`catalog.values.column_kind`), with blanks between them. What is kept of `bins` are edges by type.
     """
 
     columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
@@ -47,6 +48,7 @@ class LoadOptions:
     files: Sequence[str] = ()
     bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None
     bins_from: Any = None
+    kinds: Sequence[str] = ()
 
     @classmethod
     def from_json(cls, text: str) -> LoadOptions:
@@ -101,6 +103,12 @@ def evidence_files(record: SourceRecord) -> list[tuple[Path, str]]:
         # Earlier versions kept the names alone, in which a comma may also stand.
         files = record.source.split(", ") if len(prints) > 1 else [record.source]
     return list(zip(map(Path, files), prints, strict=True)) if len(files) == len(prints) else []
+
+
+def origin(record: SourceRecord) -> Any:
+    """Return what the source of a load that can be read again is opened by: its text, or the paths of several files."""
+    files = LoadOptions.from_json(record.options).files if record.kind == "file" else ()
+    return [Path(file) for file in files] if files else record.source
 
 
 def check_name(name: object, what: str = "predicate") -> None:

@@ -2,198 +2,39 @@
 
 from __future__ import annotations
 
-import math
+import io
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
-from decimal import Decimal
-from numbers import Real
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.delimited import COMPRESSED, SUFFIXES, Dialect, delimited_fault, delimited_table, is_delimited
-from sqlrl.catalog.fingerprints import file_fingerprint, matching_files, pattern_fingerprint
+from sqlrl.catalog.delimited import Dialect, delimited_fault
+from sqlrl.catalog.files import file_paths, file_table, no_source
+from sqlrl.catalog.objects import column_kinds, readable
+from sqlrl.catalog.values import column_kind, value_text
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
-from sqlrl.errors import EngineError, LoadError, UntrustedError, brief
-from sqlrl.paths import exists, expanded, is_file
-from sqlrl.wording import check_characters, counted
-
-_SCALARS = (str, Real, Decimal, date, time, timedelta, UUID, np.bool_, np.datetime64, np.timedelta64)
-
-# pandas is optional, so its missing values are known by the names of their types.
-_NOTHING = ("NAType", "NaTType")
+from sqlrl.engine.nodes import column, named
+from sqlrl.errors import EngineError, LoadError, brief
+from sqlrl.wording import check_characters
 
 _PART = r'("(?:[^"]|"")+"|[^\s".]+)'
 _NAME = re.compile(rf"\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?\s*")
 
-PARQUET = {".parquet", ".parq", ".pq"}
-
 # These say nothing of the source, only of the machine.
 _OURS = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException, duckdb.TransactionException)
 
-_EXACT = {"FLOAT": 2**24 - 1, "DOUBLE": 2**53 - 1}
-"""Up to these every integer is a float of its own."""
+_NOT_CARRIED = {"HUGEINT", "UHUGEINT", "BIGNUM", "TIME WITH TIME ZONE"}
+"""Types that have no Arrow type of their own."""
 
 _Named = tuple[str, str, str, str]
 """Database, schema, name and kind (table or view)."""
-
-
-# ---- objects of Python -------------------------------------------------------------------------------
-
-
-def readable(source: Any) -> tuple[Any, str]:
-    """Return what DuckDB can read of an object, and what messages call it.
-
-    A row of an iterable is a sequence, an array or a mapping, or the one value that it would hold. An object of an unknown
-    kind, or rows that differ in their values or hold what is no value, raise LoadError.
-
-    Examples
-    --------
-    >>> table, label = readable([{"person": "Anna", "age": 7}, {"age": None, "person": "Bob"}])
-    >>> label, table.to_pylist()
-    ('the rows', [{'person': 'Anna', 'age': '7'}, {'person': 'Bob', 'age': None}])
-    """
-    if isinstance(source, duckdb.DuckDBPyRelation):
-        return source, "a relation"
-    if isinstance(source, pa.Table):
-        return source, "an Arrow table"
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source]), "an Arrow batch"
-    if isinstance(source, pa.RecordBatchReader):
-        return source.read_all(), "an Arrow reader"
-    if isinstance(source, pa.Array | pa.ChunkedArray):
-        return pa.table({"column0": source}), "an Arrow array"
-    modules = {kind.__module__.split(".")[0] for kind in type(source).__mro__}
-    if "pandas" in modules and hasattr(source, "iloc"):
-        return source, "a pandas frame"
-    if "polars" in modules:
-        frame = source.collect() if hasattr(source, "collect") else source
-        return frame.to_arrow(), "a polars frame"
-    if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
-        return _rows(source)
-    raise LoadError(
-        f"cannot load from an object of type {type(source).__name__}: pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, "
-        "the name of a table, a query, or an iterable of tuples."
-    )
-
-
-def _rows(rows: Iterable[Any]) -> tuple[pa.Table, str]:
-    """Return rows as an Arrow table, and what messages call them; the first row says which values all have."""
-    data: list[Sequence[Any]] = []
-    names: list[str] = []
-    named, label = False, "the tuples"
-    for number, row in enumerate(rows, start=1):
-        keys, values = _row(row)
-        if not data:
-            names = keys or [f"column{i}" for i in range(len(values))]
-            named, label = bool(keys), "the rows" if keys else label
-            if len(set(names)) < len(names):
-                raise LoadError(f"{label} name two values alike ({', '.join(names)}): give each a name of its own.")
-        elif named != bool(keys):
-            one, other = (1, number) if named else (number, 1)
-            raise LoadError(
-                f"row {one} of {label} names its values and row {other} does not: make all of them tuples or all mappings."
-            )
-        elif not keys and len(values) != len(names):
-            raise LoadError(
-                f"row {number} of {label} has {counted(len(values), 'value')}, row 1 has {len(names)}: make them equally long."
-            )
-        elif keys and keys != names:
-            if sorted(keys) != sorted(names):
-                raise LoadError(
-                    f"row {number} of {label} has the values {', '.join(keys)}, row 1 has {', '.join(names)}: name them alike in "
-                    "every row, None where there is none."
-                )
-            values = [values[keys.index(name)] for name in names]
-        data.append(values)
-    columns = {name: _array([row[i] for row in data], i, label) for i, name in enumerate(names)}
-    if not columns:
-        # Rows without values are still rows, which a table keeps if all its columns are taken away.
-        return pa.table({"none": pa.nulls(len(data))}).select([]), label
-    return pa.table(columns), label
-
-
-def _row(row: Any) -> tuple[list[str], Sequence[Any]]:
-    """Return the names (none if only their order counts) and the values of a row; what is none is its only value."""
-    if isinstance(row, tuple | list):
-        return [], row
-    if isinstance(row, np.void) and row.dtype.names:
-        return list(row.dtype.names), [row[name] for name in row.dtype.names]
-    if hasattr(row, "keys") and hasattr(row, "__getitem__"):
-        # Mappings, and rows of databases and frames, which are none but have names as well.
-        keys = list(row.keys())
-        return list(map(str, keys)), [row[key] for key in keys]
-    sequence = isinstance(row, Sequence) and not isinstance(row, str | bytes | bytearray | memoryview)
-    if sequence or (isinstance(row, np.ndarray) and row.ndim):
-        return [], tuple(row)
-    return [], (row,)
-
-
-def _array(values: list[Any], position: int, label: str) -> pa.Array:
-    """Return a column of booleans or floats if all its values are, else of texts; missing values become NULL."""
-    kinds = set(map(type, values)) - {type(None)}
-    if any(issubclass(kind, pa.Scalar) for kind in kinds):
-        values = [value.as_py() if isinstance(value, pa.Scalar) else value for value in values]
-        kinds = set(map(type, values)) - {type(None)}
-    strange = {kind for kind in kinds if not issubclass(kind, _SCALARS) and kind.__name__ not in _NOTHING}
-    if strange:
-        number = next(i for i, value in enumerate(values, start=1) if type(value) in strange)
-        raise LoadError(
-            f"row {number} of {label} has an object of type {type(values[number - 1]).__name__} as value {position + 1}, which names "
-            "no constant: convert it to text or numbers."
-        )
-    if not all(issubclass(kind, str | int) for kind in kinds):
-        values = [None if _missing(value) else value for value in values]
-    if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
-        return pa.array([None if v is None else bool(v) for v in values], pa.bool_())
-    if kinds and all(issubclass(kind, float) for kind in kinds):
-        return pa.array(values, pa.float64())
-    texts = [None if v is None else _text(v) for v in values]
-    try:
-        return pa.array(texts, pa.string())
-    except UnicodeEncodeError as error:
-        number = next(i for i, text in enumerate(texts, start=1) if text is not None and not _unicode(text))
-        raise LoadError(
-            f"row {number} of {label} has {texts[number - 1]!r} as value {position + 1}, which no database can store: half a character "
-            "(a surrogate) comes from reading text in another encoding than it was written in."
-        ) from error
-
-
-def _text(value: Any) -> str:
-    """Return a value as text; a whole number is written as an integer, as it is in a column of floats or decimals."""
-    if isinstance(value, float | np.floating):
-        digits = np.finfo(type(value)).nmant if isinstance(value, np.floating) else 52
-        # Of larger ones several integers are the same float.
-        exact = math.isfinite(value) and value.is_integer() and abs(int(value)) < 2 ** (int(digits) + 1)
-    else:
-        exact = isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
-    return str(int(value)) if exact else str(value)
-
-
-def _unicode(text: str) -> bool:
-    """Return True for a text without surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _missing(value: Any) -> bool:
-    """Return True for what stands where frames and arrays have no value."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in _NOTHING
 
 
 # ---- names of tables, with quotes or without ---------------------------------------------------------
@@ -263,6 +104,10 @@ class Source:
         What finds it again: the full path of a file; by default the label.
     bare_rows : int
         Rows of a source without columns: each is the fact of a predicate without arguments.
+    files : tuple of str
+        The paths and patterns of a source of several files.
+    kinds : dict of str to str
+        Kinds of the values of columns of texts that stand for other values (`catalog.objects`).
     """
 
     table: exp.Expr
@@ -272,6 +117,8 @@ class Source:
     fingerprint: str
     address: str = ""
     bare_rows: int = 0
+    files: tuple[str, ...] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
 
     @property
     def nothing(self) -> bool:
@@ -281,31 +128,21 @@ class Source:
     @property
     def delimited(self) -> bool:
         """True if this is delimited text, in which an empty field is NULL."""
-        return isinstance(self.table, exp.Anonymous) and self.table.name == "read_csv"
+        call = self.table.find(exp.Anonymous)
+        return call is not None and call.name == "read_csv"
+
+    def kind_of(self, name: str) -> str:
+        """Return the kinds of the values of a column (`catalog.values.column_kind`), with blanks between them."""
+        return self.kinds.get(name) or column_kind(self.columns[name])
 
     def text(self, name: str, alias: str | None = None) -> exp.Expr:
         """Return a column (of the source under an alias) as text that is compared exactly, whatever the column's collation.
 
-        NaN, with which arrays and frames mark a missing number, is NULL as None is. A number that is whole has the name of that
-        integer, `2`, also where its column has fractions: integers beside a missing value become floats in pandas.
+        NaN, with which arrays and frames mark a missing number, is NULL as None is. Equal values of columns of several types have
+        one text (`catalog.values`): integers beside a missing value become floats in pandas, and dates timestamps.
         """
         # A cast keeps a collation, under which The and the may be one constant; DuckDB does not tell which columns have one.
-        return exp.Collate(this=_written(column(name, alias), self.columns[name]), expression=exp.var("POSIX"))
-
-
-def _written(value: exp.Expr, kind: str) -> exp.Expr:
-    """Return a value of a type of the database as text; NaN is NULL."""
-    text = exp.cast(value, "varchar")
-    if kind in _EXACT:
-        integer: exp.Cast = exp.TryCast(this=value.copy(), to=exp.DataType.build("bigint"))
-        # Of larger ones several integers are the same float: which one was meant is not known.
-        exact = exp.LTE(this=exp.Abs(this=value.copy()), expression=exp.convert(_EXACT[kind]))
-        case = exp.Case().when(exp.IsNan(this=value.copy()), exp.null())
-        return case.when(exp.and_(exact, integer.eq(value.copy())), exp.cast(integer.copy(), "varchar")).else_(text)
-    if kind.startswith("DECIMAL"):
-        integer = exp.cast(value.copy(), "hugeint")
-        return exp.Case().when(integer.eq(value.copy()), exp.cast(integer.copy(), "varchar")).else_(text)
-    return text
+        return exp.Collate(this=value_text(column(name, alias), self.columns[name]), expression=exp.var("POSIX"))
 
 
 @contextmanager
@@ -329,8 +166,12 @@ def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = Non
 @contextmanager
 def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Source]:
     """Make a source readable while the context is open."""
-    if isinstance(source, Path) or (isinstance(source, str) and _is_path(source)):
-        yield _file(engine, Path(source), dialect)
+    if isinstance(source, Iterator) and not isinstance(source, pa.RecordBatchReader | io.IOBase):
+        # Its items may be paths, as those of `Path.glob`.
+        source = list(source)
+    paths = file_paths(source)
+    if paths is not None:
+        yield _files(engine, paths, dialect)
         return
     _no_dialect(dialect, _short(source) if isinstance(source, str) else f"a {type(source).__name__}")
     if isinstance(source, str):
@@ -349,7 +190,18 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Sou
             yield _bare(label, data.num_rows) if data.num_rows else _nothing(label, "object", "0:")
             return
         with _attached(engine, data, label) as name:
-            yield _described(engine, Source(name, {}, label, kind, ""))
+            yield _described(engine, Source(name, {}, label, kind, "", kinds=column_kinds(data)))
+
+
+def _files(engine: DuckDBEngine, paths: Sequence[Path], dialect: Dialect) -> Source:
+    """Return the source of files."""
+    found = file_table(engine, paths, dialect)
+    if found.columns == ():
+        return replace(_nothing(found.label, "file", found.fingerprint, found.address), files=found.files)
+    source = Source(found.table, {}, found.label, "file", found.fingerprint, found.address, files=found.files)
+    if found.columns is None:
+        return _described(engine, source)
+    return replace(source, columns=dict.fromkeys(found.columns, "VARCHAR"))
 
 
 @contextmanager
@@ -401,54 +253,6 @@ def _reading_fault(engine: DuckDBEngine, source: Source, error: EngineError) -> 
     if source.kind == "query":
         return f"the query {_short(source.label)} fails: {reason}\nRun it by itself and mend what fails."
     return f"{source.label} cannot be read: {reason}"
-
-
-def _is_path(text: str) -> bool:
-    """Return True if the text names a file; a query that mentions one has blanks before it."""
-    if "\n" in text or len(text) > 4096 or "\0" in text:
-        return False
-    if re.match(r"\s*(select|from|with|values|table)\b", text, re.IGNORECASE) and not is_file(text):
-        return False
-    path = Path(text)
-    return path.suffix.lower() in PARQUET or is_delimited(path) or is_file(expanded(path))
-
-
-def _file(engine: DuckDBEngine, path: Path, dialect: Dialect) -> Source:
-    """Read a Parquet or CSV file, or the files that a pattern names."""
-    path = expanded(path)
-    if not engine.trusted:
-        raise UntrustedError(
-            f"{path}: a database opened with trusted=False reads no files: read it yourself and pass what you read (an Arrow table, a "
-            "frame, rows), or open the database without trusted=False."
-        )
-    text, parquet = str(path), path.suffix.lower() in PARQUET
-    if not parquet and not is_delimited(path):
-        known = ", ".join(sorted(PARQUET | SUFFIXES))
-        raise LoadError(
-            f"{text}: sqlrl reads files ending in {known} (text also compressed: {', '.join(sorted(COMPRESSED))}); evidence files "
-            "(.db) go to load_evidence."
-        )
-    there = exists(path)
-    if there and path.is_dir():
-        raise LoadError(f"{text} is a directory: name a file, or a pattern such as {path / '*.parquet'}")
-    if not there and not re.search(r"[*?\[]", text):
-        raise LoadError(f"{text}: there is no such file. The working directory is {Path.cwd()}.")
-    if parquet:
-        _no_dialect(dialect, text)
-    # A file whose own name has wildcard characters in it is one file.
-    name = re.sub(r"([*?\[])", r"[\1]", text) if there else text
-    files = matching_files(engine, name)
-    if not files:
-        raise LoadError(f"{text}: there is no such file. The working directory is {Path.cwd()}.")
-    fingerprint = file_fingerprint(path) if there else pattern_fingerprint(files)
-    address = str(path.absolute())
-    if parquet:
-        table: exp.Expr = exp.Anonymous(this="read_parquet", expressions=[exp.convert(name)])
-        return _described(engine, Source(table, {}, text, "file", fingerprint, address))
-    table, columns = delimited_table(engine, name, files, path, dialect)
-    if not columns:
-        return _nothing(text, "file", fingerprint, address)
-    return Source(table, dict.fromkeys(columns, "VARCHAR"), text, "file", fingerprint, address)
 
 
 def read_delimited(engine: DuckDBEngine, data: bytes, label: str, dialect: Dialect) -> pa.Table:
@@ -527,14 +331,19 @@ def _first(listed: Iterable[_Named], searched: tuple[str, str], name: str) -> tu
 def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
     """Return the relation of a query that the user wrote; anything but one query is refused."""
     check_characters(text, "the query")
+    instead = no_source(text)
+    if instead is not None:
+        raise LoadError(instead)
     try:
         statements = engine.connection.extract_statements(text)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise LoadError(f"{_short(text)} must be one query (SELECT ...), the name of a table or view, or a file.")
         return engine.connection.sql(text)
     except duckdb.Error as error:
+        unknown = re.search(r"Table with name (\S+) does not exist", str(error))
+        hint = f"\nIf {unknown[1]} is a variable of Python, pass the object itself." if unknown else ""
         raise LoadError(
-            f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}"
+            f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}{hint}"
         ) from error
 
 
@@ -550,9 +359,21 @@ def _reachable(engine: DuckDBEngine, relation: duckdb.DuckDBPyRelation) -> tuple
             return relation, "relation"
     except EngineError as error:
         try:
-            return relation.to_arrow_table(), "object"
+            return _carried(relation).to_arrow_table(), "object"
         except duckdb.Error as failure:
             raise LoadError(f"the relation cannot be read: {brief(str(failure))}") from error
+
+
+def _carried(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return a relation with texts in place of what Arrow would refuse or cut on its way to another database."""
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    if not set(kinds.values()) & _NOT_CARRIED:
+        return relation
+    parts = [
+        named(exp.cast(column(name), "varchar"), name) if kind in _NOT_CARRIED else column(name)
+        for name, kind in kinds.items()
+    ]
+    return relation.project(", ".join(part.sql(dialect="duckdb") for part in parts))
 
 
 def _described(engine: DuckDBEngine, source: Source) -> Source:
