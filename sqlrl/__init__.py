@@ -16,9 +16,19 @@ if TYPE_CHECKING:
     from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
+    from sqlrl.database.holdout import Split
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
     from sqlrl.errors import SqlrlError
+    from sqlrl.evaluate import (
+        ProbabilityScores,
+        Scores,
+        auc_roc,
+        average_precision,
+        k_fold,
+        leave_one_group_out,
+        score_probabilities,
+    )
     from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
     from sqlrl.learn.batch.likelihood import Likelihood
     from sqlrl.learn.batch.perceptron import VotedPerceptron
@@ -49,12 +59,19 @@ _HOMES = {
     "PSCG": "sqlrl.learn.batch.pscg",
     "Perceptron": "sqlrl.learn",
     "Prediction": "sqlrl.database.predictions",
+    "ProbabilityScores": "sqlrl.evaluate",
+    "Scores": "sqlrl.evaluate",
+    "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
     "Table": "sqlrl.report",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
     "choose_learner": "sqlrl.database.choice",
+    "auc_roc": "sqlrl.evaluate",
+    "average_precision": "sqlrl.evaluate",
     "connect": "sqlrl.database.database",
+    "k_fold": "sqlrl.evaluate",
+    "leave_one_group_out": "sqlrl.evaluate",
     "models_equal": "sqlrl.logic.files",
     "parse_bias": "sqlrl.logic",
     "parse_mln": "sqlrl.logic",
@@ -64,7 +81,11 @@ _HOMES = {
     "read_model": "sqlrl.logic.files",
     "read_modes": "sqlrl.logic",
     "save_model": "sqlrl.logic.saving",
+    "score_probabilities": "sqlrl.evaluate",
 }
+
+_MODULES = ("evaluate",)
+"""Rooms that are there without being imported by name."""
 
 __all__ = [
     "CDA",
@@ -84,13 +105,20 @@ __all__ = [
     "Modes",
     "Perceptron",
     "Prediction",
+    "ProbabilityScores",
+    "Scores",
+    "Split",
     "SqlrlError",
     "Subgradient",
     "Table",
     "VotedPerceptron",
     "__version__",
+    "auc_roc",
+    "average_precision",
     "choose_learner",
     "connect",
+    "k_fold",
+    "leave_one_group_out",
     "models_equal",
     "parse_bias",
     "parse_mln",
@@ -100,6 +128,7 @@ __all__ = [
     "read_model",
     "read_modes",
     "save_model",
+    "score_probabilities",
 ]
 
 
@@ -110,8 +139,12 @@ def __getattr__(name: str) -> Any:
         return version("sqlrl")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'sqlrl' has no attribute {name!r}")
+    if name in _MODULES:
+        return import_module(f"sqlrl.{name}")
+    from sqlrl.slips import no_name
+
+    raise no_name("module", name, "sqlrl", __all__)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})

@@ -226,6 +226,10 @@ class NotFittedError(InputError, AttributeError):
     """An estimator was asked for what it has not learned yet: call `fit` first."""
 
 
+class UnknownNameError(InputError, AttributeError):
+    """An object has no attribute of that name; the message says what to call instead."""
+
+
 class NumericError(InputError):
     """Weights or probabilities that are not finite, or that do not fit the integer scale."""
 

@@ -28,6 +28,25 @@ def shortened(text: str, most: int = 120) -> str:
     return line if len(line) <= most else line[: most - 3].rstrip() + "..."
 
 
+def edits(one: str, other: str) -> int:
+    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein).
+
+    Examples
+    --------
+    >>> edits("Freinds", "Friends"), edits("a", "")
+    (1, 1)
+    """
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                row[j] = min(row[j], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
+
+
 def check_characters(text: str, what: str) -> None:
     r"""Refuse a text with half a character, which neither a database nor a file can hold; `what` is what it is.
 

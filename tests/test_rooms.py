@@ -11,7 +11,7 @@ import pytest
 import sqlrl
 
 PACKAGE = Path(sqlrl.__file__).parent
-BELOW = ("markup", "errors", "wording", "paths", "resources", "progress", "kernels")
+BELOW = ("markup", "errors", "wording", "paths", "resources", "progress", "kernels", "slips", "arguments")
 ROOMS = (
     "logic",
     "engine",
@@ -19,10 +19,10 @@ ROOMS = (
     "plan",
     "ground",
     "solve",
+    "report",
     "learn",
     "structure",
     "evaluate",
-    "report",
     "database",
 )
 RANK = {name: i for i, name in enumerate((*BELOW, *ROOMS))}

@@ -324,7 +324,7 @@ def people(setting: Setting) -> sqlrl.Database:
 
 def learned(db: sqlrl.Database, fit: Any) -> Found:
     """Return a learned model, its clauses, and what the run left."""
-    return saved(fit.model_) | {"clauses": arrow_lines(fit.clauses())} | recorded(db)
+    return saved(fit.model_) | {"clauses": arrow_lines(fit.clauses().to_arrow())} | recorded(db)
 
 
 def chain(estimator: Callable[[], Any], setting: Setting, text: str = CHAIN, **options: Any) -> Found:

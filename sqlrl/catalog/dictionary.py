@@ -16,6 +16,7 @@ from sqlrl.errors import CatalogError, LoadWarning, warn
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
+from sqlrl.wording import edits
 
 NEAREST = 3
 
@@ -319,9 +320,9 @@ def close_constants(store: Store, record: TypeRecord, names: Iterable[str]) -> d
     some = list(names)[: max(1, _COMPARED // max(1, record.size))]
     with store.engine.attached(pa.table({"wanted": pa.array(some, pa.string())})) as table:
         wanted, name = (_call("lower", column(each)) for each in ("wanted", "name"))
-        edits = _call("damerau_levenshtein", wanted, name) * exp.convert(_LETTERS)
+        distance = _call("damerau_levenshtein", wanted, name) * exp.convert(_LETTERS)
         # All that may be close: digits are left to `close_names`.
-        near = exp.or_(wanted.copy().eq(name.copy()), exp.LTE(this=edits, expression=_call("length", wanted.copy())))
+        near = exp.or_(wanted.copy().eq(name.copy()), exp.LTE(this=distance, expression=_call("length", wanted.copy())))
         query = exp.select(column("wanted"), column("name")).from_(table)
         query = query.join(store.table(record.dictionary), join_type="cross").where(near)
         rows = store.rows(query, f"find constants of {record.type} like others")
@@ -345,24 +346,11 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     letters = _NUMBER.sub("0", name.lower())
     found = []
     for each in known:
-        edits = _edits(each.lower(), name.lower())
-        few = edits <= min(_EDITS, len(name) // _LETTERS) and _NUMBER.sub("0", each.lower()) != letters
-        if edits == 0 or few:
-            found.append((edits, each))
+        distance = edits(each.lower(), name.lower())
+        few = distance <= min(_EDITS, len(name) // _LETTERS) and _NUMBER.sub("0", each.lower()) != letters
+        if distance == 0 or few:
+            found.append((distance, each))
     return [each for _, each in sorted(found)]
-
-
-def _edits(one: str, other: str) -> int:
-    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein)."""
-    rows = [list(range(len(other) + 1))]
-    for i, a in enumerate(one, 1):
-        row = [i]
-        for j, b in enumerate(other, 1):
-            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
-            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
-                row[j] = min(row[j], rows[-2][j - 2] + 1)
-        rows.append(row)
-    return rows[-1][-1]
 
 
 def nearest_names(name: str, known: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlrl.arguments import given, wrong_kind
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
@@ -20,6 +21,8 @@ ONLY_EXAMPLE = "all"
 """Name of the example if all data are one."""
 
 _SHOWN = 5
+
+_WANTED = "a list of names, a query, a table, a frame or a file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,9 @@ def _opened(store: Store, chosen: Any) -> Iterator[Source]:
             opened = stack.enter_context(open_source(store.engine, chosen))
         except LoadError as error:
             if not isinstance(chosen, str):
-                raise
+                if given(chosen) in ("other", "frame", "Table"):
+                    raise
+                raise CatalogError(f"examples=: {wrong_kind(_WANTED, chosen)}") from error
             named_so = exp.select("*").from_(store.table("example")).where(column("name").eq(exp.convert(chosen)))
             # One word is no query, so nothing that DuckDB says of it helps.
             if not store.count(named_so.subquery("found"), "look for an example") and len(chosen.split()) > 1:

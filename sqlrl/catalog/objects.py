@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sqlrl.arguments import INSTEAD, described, given
 from sqlrl.catalog.values import duration_text, kind_of, text_of
 from sqlrl.errors import LoadError, brief
 from sqlrl.wording import counted
@@ -73,10 +74,9 @@ def readable(source: Any) -> tuple[Any, str]:
         )
     if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         return _rows(source)
-    raise LoadError(
-        f"cannot load from an object of type {type(source).__name__}: pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, "
-        "the name of a table, a query, or an iterable of tuples."
-    )
+    kind = given(source)
+    instead = INSTEAD["something to load"]
+    raise LoadError(f"cannot load from {described(source, kind)}: {instead.get(kind) or instead['']}.")
 
 
 def column_kinds(data: Any) -> dict[str, str]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from sqlrl.catalog.bins import is_number, no_constant
+from sqlrl.catalog.dictionary import close_names, did_you_mean
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.options import check_name
 from sqlrl.catalog.sizes import check_scope
 from sqlrl.catalog.sources import open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import LoadError
-from sqlrl.wording import shortened
+from sqlrl.errors import LoadError, ScopeWarning, warn
+from sqlrl.wording import counted, shortened
 
 
 def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
@@ -36,6 +38,7 @@ def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
             outside = [n for n in names if n.casefold() == "example"] if store.state("examples") == "column" else []
             arguments = [n for n in names if n not in outside]
             pairs = [*((n, "example") for n in outside), *zip(arguments, argument_columns(len(arguments)), strict=True)]
+            _check_arity(store, predicate, record, arguments, opened.label)
             outputs = [named(opened.text(name), output) for name, output in pairs]
             if not outputs:
                 raise LoadError(f"the scope of {predicate} from {opened.label} has no columns.")
@@ -61,6 +64,30 @@ def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
         if record is None:
             record = PredicateRecord(predicate, arguments=tuple(ArgumentRecord(n, None) for n in arguments))
         _replace(store, record, table)
+
+
+def _check_arity(
+    store: Store, predicate: str, record: PredicateRecord | None, columns: Sequence[str], label: str
+) -> None:
+    """Refuse a scope with another number of columns than the predicate, whose facts were loaded, has arguments; warn of a name that is
+    like one of those that were loaded.
+    """
+    loaded = {name for name, _ in store.sources()}
+    if record is None or predicate not in loaded:
+        near = close_names(predicate, loaded)
+        if near and record is None:
+            warn(
+                f"the scope is that of {predicate}, of which nothing was loaded{did_you_mean(near)}",
+                ScopeWarning,
+            )
+        return
+    if not columns or len(columns) == len(record.types):
+        return
+    types = ", ".join(kind or "?" for kind in record.types)
+    raise LoadError(
+        f"the scope of {predicate}({types}) needs {counted(len(record.types), 'column')}, one for each argument in order, and {label} has "
+        f"{len(columns)}: {', '.join(columns)}. Select those that are the arguments."
+    )
 
 
 def no_numbers(store: Store, record: PredicateRecord, table: str, source: exp.Query | None = None) -> str | None:

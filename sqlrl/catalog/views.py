@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -18,6 +18,9 @@ _ROLES = {
     "given": "Given atoms of {}: evidence about what is predicted.",
     "soft": "Soft evidence about {}.",
 }
+
+_TAKEN = ("example", "truth", "probability", "error", "rhat", "ess", "method", "given", "prior")
+"""Columns that views of facts, predictions and probabilities have beside the arguments."""
 
 _COLUMNS = {
     "atom": "Id of the query atom.",
@@ -89,7 +92,8 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
     typed = None not in record.types
     query = exp.select().from_(rows.subquery("f"))
     outputs: list[exp.Expr] = []
-    taken: set[str] = set()
+    arguments = _argument_names(record)
+    taken = set() if typed else {name.casefold() for name in arguments}
     types = store.types() if typed else {}
     for name in rows.named_selects:
         if name.startswith("a") and name[1:].isdigit():
@@ -99,7 +103,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
                 dictionary = types[record.known_types()[i]].dictionary
                 query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
                 shown = column("name", f"d{i}")
-            outputs.append(named(shown, unique_name(record.arguments[i].name, taken)))
+            outputs.append(named(shown, arguments[i]))
         elif name == "example" and typed:
             on = column("example", "e").eq(column("example", "f"))
             query = query.join(store.table("example", "e"), on=on, join_type="left")
@@ -110,6 +114,26 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
     store.create_view(view, query.select(*outputs), f"show {record.predicate}")
     if view != record.readable:
         store.save_predicate(replace(record, readable=view))
+
+
+def _argument_names(record: PredicateRecord) -> list[str]:
+    """Return the names of the arguments in a view: their types, as in predictions; as in the source while a type is unknown."""
+    if None in record.types:
+        taken: set[str] = set()
+        return [unique_name(argument.name, taken) for argument in record.arguments]
+    return typed_names(record.known_types(), _TAKEN)
+
+
+def typed_names(types: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return distinct column names for arguments: the types, numbered from the second one of a type; none is one that is taken.
+
+    Examples
+    --------
+    >>> typed_names(["person", "paper", "person", "truth"], ["truth"])
+    ['person', 'paper', 'person_2', 'truth_2']
+    """
+    names = {name.casefold() for name in taken}
+    return [unique_name(kind, names) for kind in types]
 
 
 def unique_name(name: str, taken: set[str]) -> str:
@@ -205,10 +229,14 @@ def _arguments(record: PredicateRecord, *, text: bool = False) -> dict[str, str]
 
 def _shown(record: PredicateRecord) -> dict[str, str]:
     """Return the comments on the argument columns of a view of facts, which are named as in the source."""
-    taken: set[str] = set()
-    names = {unique_name("example", taken): "Name of the example."} if record.example == "column" else {}
-    for i, argument in enumerate(record.arguments):
+    arguments = _argument_names(record)
+    taken = {name.casefold() for name in arguments} if None in record.types else set()
+    # While types are unknown, an argument may be named `truth`.
+    names = {unique_name(name, taken): text for name, text in _COLUMNS.items()}
+    if record.example == "column":
+        names[unique_name("example", taken) if None in record.types else "example"] = "Name of the example."
+    for i, (name, argument) in enumerate(zip(arguments, record.arguments, strict=True)):
         kind = f", of the type {argument.type}" if argument.type is not None else ""
-        names[unique_name(argument.name, taken)] = f"Argument {i + 1}{kind}."
-    # An argument may be named `truth`.
-    return names | {unique_name(name, taken): text for name, text in _COLUMNS.items()}
+        source = f"; the column {argument.name} of the source" if argument.name != name else ""
+        names[name] = f"Argument {i + 1}{kind}{source}."
+    return names

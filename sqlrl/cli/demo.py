@@ -101,7 +101,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         fit = AdaGrad(random_state=seed).fit(db, parse_mln(MODEL), names[:cut])
         if keep:
             save_model(fit.model_, folder / "learned.mln")
-        _tables(run, fit.clauses(), progressive(fit.steps_))
+        _tables(run, fit.clauses().to_arrow(), progressive(fit.steps_))
         with run.working("predicting"):
             prediction = db.predict(fit.model_, examples=names[cut:], into="predictions")
             scores = db.evaluate(prediction)

@@ -63,7 +63,7 @@ def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:
 def _report(run: Session, fit: sqlrl.ILP, out: str | None) -> None:
     """Show what was found."""
     if out != "-":
-        run.show(fit.clauses() if run.as_json else fit.theory_, title="theory")
+        run.show(fit.clauses().to_arrow() if run.as_json else fit.theory_, title="theory")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     found = f"{counted(len(fit.candidates_), 'clause')}, {len(fit.theory_):,} in the theory"
     cut = f" ({fit.n_cut_:,} stopped by --nodes {fit.parameters_.nodes:,})" if fit.n_cut_ else ""

@@ -11,6 +11,7 @@ from sqlrl.errors import InputError
 from sqlrl.learn.adagrad import AdaGrad
 from sqlrl.learn.batch.likelihood import Likelihood
 from sqlrl.learn.batch.pscg import PSCG
+from sqlrl.learn.parameters import check_database
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     >>> choice.word, choice.reason
     ('pscg', 'all data are one network, and rules join its query atoms')
     """
+    check_database(db)
     session = db.session
     with session.verb(), session.console.progress("choosing a learner"):
         count = len(session.example_ids(examples))

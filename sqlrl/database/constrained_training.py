@@ -18,6 +18,7 @@ from sqlrl.learn.parameters import Option, check_database
 from sqlrl.learn.settings import RUN
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
+from sqlrl.slips import no_name
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ class ConstrainedTraining(Configured):
             return self.model_
         if name in LEARNED:
             raise NotFittedError(f"this ConstrainedTraining has no {name} yet: call fit(db, model) first")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), *LEARNED])
 
 
 def _check_options(learner: Learner, options: Mapping[str, object]) -> None:

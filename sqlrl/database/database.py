@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl import markup
+from sqlrl.arguments import refuse
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
@@ -48,6 +49,7 @@ from sqlrl.logic.bias import Bias
 from sqlrl.logic.horn_parser import LOWER
 from sqlrl.logic.model import Model
 from sqlrl.report import Console, Table, console_for
+from sqlrl.slips import Helpful
 
 if TYPE_CHECKING:
     import duckdb
@@ -133,7 +135,7 @@ def connect(
     return Database(catalog, console_for(quiet=not progress))
 
 
-class Database:
+class Database(Helpful):
     """Data, models and results in one DuckDB database. Use `connect` to open one.
 
     Parameters
@@ -160,6 +162,8 @@ class Database:
     -----------------------  -----  -----  -------  ----------
     Friends(person, person)  false      2  NULL     the tuples
     """
+
+    _owner = "Database"
 
     def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
         self.session = Session.open(catalog, console)
@@ -727,6 +731,9 @@ class Database:
         >>> db.sql('from sqlrl."dictionary_person" order by id').fetchall()
         [(0, 'Anna'), (1, 'Bob')]
         """
+        text: object = query
+        if not isinstance(text, str):
+            raise refuse("the text of a query", text)
         with self.engine.turn:
             self.catalog.store.forget()
             return self.engine.relation(query)
@@ -807,6 +814,12 @@ class Database:
         >>> sqlrl.models_equal(db.model(), model)
         True
         """
+        wanted: object = number
+        if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | np.integer)):
+            raise InputError(
+                f"number={wanted!r} must be the whole number of a model in sqlrl.model, or None for the newest one; sqlrl.read_mln(path) "
+                "reads a file."
+            )
         return self.records.model(number)
 
     # ---- holding a model against the data ------------------------------------------------------------------
@@ -1452,6 +1465,9 @@ class Database:
         >>> [db.evaluate(prediction, outside=each).total.false_negatives for each in ("missed", "ignore")]
         [1, 0]
         """
+        given: object = prediction
+        if not isinstance(given, Prediction | Marginals):
+            raise refuse("a prediction or probabilities", given)
         with self.session.verb():
             prediction.check_current(self.engine)
             if isinstance(prediction, Marginals):
@@ -1472,6 +1488,9 @@ class Database:
         Table
             Columns `example`, the record (named by its type) and `cluster`.
         """
+        given: object = prediction
+        if not isinstance(given, Prediction):
+            raise refuse("a prediction", given)
         prediction.check_current(self.engine)
         return prediction.clusters(predicate, closure=closure)
 

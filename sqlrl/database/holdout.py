@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,12 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.plan.sources import table
 from sqlrl.report import Table
+from sqlrl.slips import Helpful
 from sqlrl.wording import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Split:
+class Split(Helpful):
     """Two parts of the data that share nothing: to learn from, and to test on.
 
     Parameters
@@ -61,6 +62,7 @@ class Split:
     predicate: str | None = None
     neither: int = 0
     by: tuple[str, ...] = ()
+    _owner: ClassVar[str] = "Split"
 
     def __str__(self) -> str:
         what = "example" if self.predicate is None else "query atom"

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.arguments import refuse
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import unique_name
 from sqlrl.database.session import Query, Session
@@ -26,6 +27,7 @@ from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.plan.sources import table
 from sqlrl.report.console import Progress
+from sqlrl.slips import Helpful
 from sqlrl.wording import counted, shortened
 
 Result = TypeVar("Result")
@@ -33,7 +35,7 @@ Found = TypeVar("Found", bound="Inferred")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Inferred:
+class Inferred(Helpful):
     """What inference found about the query atoms of some examples.
 
     Parameters
@@ -155,6 +157,9 @@ class Inferred:
 
     def _write(self, into: str, rows_of: Callable[[str], pa.Table], *, replace: bool) -> None:
         """Create a table for each open predicate; all are checked before the first is written."""
+        given: object = into
+        if not isinstance(given, str):
+            raise refuse("the name of a table", given)
         names = into_tables(self.layout, into)
         self.engine.check_free(names.values(), replace=replace)
         for predicate, name in names.items():

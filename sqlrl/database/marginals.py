@@ -73,6 +73,7 @@ class Marginals(Inferred):
     result: MarginalResult
 
     _instead = "marginals.probabilities()"
+    _owner = "Marginals"
 
     @cached_property
     def visible(self) -> MarginalResult:

@@ -81,6 +81,7 @@ class Prediction(Inferred):
     options: Mapping[str, Any]
 
     _instead = "prediction.atoms()"
+    _owner = "Prediction"
 
     @property
     def status(self) -> Status:

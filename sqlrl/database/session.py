@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from sqlrl.arguments import refuse
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
@@ -28,7 +29,7 @@ from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
 from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted
 
 _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
@@ -238,15 +239,8 @@ def check_model(model: object) -> None:
     Traceback (most recent call last):
     sqlrl.errors.InputError: a model is needed, not the text '1 Smokes(x)': parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln.
     """
-    if isinstance(model, Model):
-        return
-    what = "None" if model is None else f"an object of type {type(model).__name__}"
-    if isinstance(model, str):
-        what = f"the text {shortened(model, 60)!r}"
-    remedy = "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln"
-    if isinstance(getattr(model, "model_", None), Model):
-        what, remedy = f"the estimator {type(model).__name__}", "pass its model_"
-    raise InputError(f"a model is needed, not {what}: {remedy}.")
+    if not isinstance(model, Model):
+        raise refuse("a model", model)
 
 
 def _size(layout: Layout) -> str:

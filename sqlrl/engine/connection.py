@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from contextlib import closing
@@ -12,6 +13,7 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
+from sqlrl.arguments import refuse
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
 from sqlrl.engine.faults import check_database_file, damage, damaged, unwritable
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads
@@ -56,6 +58,9 @@ def connect(
         settings["memory_limit"] = checked_memory(memory_limit)
     if temp_directory is not None:
         settings["temp_directory"] = checked_directory(temp_directory)
+    given: object = target
+    if not isinstance(given, str | os.PathLike | duckdb.DuckDBPyConnection):
+        raise refuse("a path", given)
     if isinstance(target, duckdb.DuckDBPyConnection):
         if not trusted:
             raise InputError(

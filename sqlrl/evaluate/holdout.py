@@ -8,6 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sqlrl.errors import InputError
+from sqlrl.wording import shortened
 
 IntArray = npt.NDArray[np.int64]
 SideArray = npt.NDArray[np.int8]
@@ -30,9 +31,13 @@ def check_fraction(fraction: object) -> None:
     """
     number = isinstance(fraction, int | float | np.integer | np.floating) and not isinstance(fraction, bool)
     if not number or not 0 < float(fraction) < 1:  # type: ignore[arg-type]
-        percent = " (not 20 for percent)" if number and float(fraction) >= 1 else ""  # type: ignore[arg-type]
+        hint = ""
+        if number and float(fraction) >= 1:  # type: ignore[arg-type]
+            hint = " (not 20 for percent)"
+        elif isinstance(fraction, str):
+            hint = f"; a type whose constants are not to be shared is by={fraction!r}"
         raise InputError(
-            f"fraction={fraction!r} must be a share between 0 and 1 that is held out, such as 0.2{percent}."
+            f"fraction={shortened(repr(fraction), 60)} must be a share between 0 and 1 that is held out, such as 0.2{hint}."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.evaluate.seen import Seen
+from sqlrl.slips import Helpful
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -105,7 +107,7 @@ class ExampleScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Scores:
+class Scores(Helpful):
     """The scores of a prediction.
 
     `str()` gives one line, `repr()` also one for each of several predicates, `table()` a row for each and one for all.
@@ -136,6 +138,7 @@ class Scores:
     examples: ExampleScores
     outside: int = 0
     seen: Seen | None = None
+    _owner: ClassVar[str] = "Scores"
 
     @property
     def precision(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ import pyarrow as pa
 from sqlrl.errors import InputError
 from sqlrl.evaluate.metrics import scores_html
 from sqlrl.evaluate.seen import Seen
+from sqlrl.slips import Helpful
 from sqlrl.wording import counted
 
 BoolArray = npt.NDArray[np.bool_]
@@ -92,7 +94,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ProbabilityScores:
+class ProbabilityScores(Helpful):
     """The scores of some probabilities. `str()` gives one line, `table()` a row for each predicate.
 
     Nothing is clipped: a label whose probability is 0 makes the log-likelihood minus infinity, and is counted in `impossible`.
@@ -146,6 +148,7 @@ class ProbabilityScores:
     predicates: Mapping[str, ProbabilityScores] = field(default_factory=dict)
     outside: int = 0
     seen: Seen | None = None
+    _owner: ClassVar[str] = "ProbabilityScores"
 
     @property
     def mean_log_likelihood(self) -> float:

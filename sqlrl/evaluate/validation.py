@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Generic, NamedTuple, TypeVar
 
+from sqlrl.arguments import refuse
 from sqlrl.errors import InputError
 
 Example = TypeVar("Example", bound=Hashable)
@@ -37,6 +38,8 @@ def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable])
     face ('b',) ('a', 'c')
     logic ('a', 'c') ('b',)
     """
+    _check_list(examples)
+    _check_list(groups)
     if len(examples) != len(groups):
         raise InputError(f"there are {len(examples)} examples but {len(groups)} groups")
     names = dict.fromkeys(groups)
@@ -63,6 +66,7 @@ def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> lis
     >>> [len(fold.test) for fold in k_fold(range(10), 3)]
     [4, 3, 3]
     """
+    _check_list(examples)
     if not 2 <= folds <= len(examples):
         raise InputError(f"folds must lie between 2 and the number of examples, {len(examples)}, not be {folds}")
     _check_distinct(examples)
@@ -104,8 +108,14 @@ def mean_and_deviation(values: Sequence[float]) -> MeanDeviation:
     return MeanDeviation(fmean(values), stdev(values) if len(values) > 1 else 0.0)
 
 
+def _check_list(examples: object) -> None:
+    """Refuse what is no list of names."""
+    if isinstance(examples, str) or not (hasattr(examples, "__len__") and hasattr(examples, "__iter__")):
+        raise refuse("names of examples", examples)
+
+
 def _check_distinct(examples: Sequence[Hashable]) -> None:
-    """Refuse an example that occurs twice: it could stand in both parts of a split."""
+    """Refuse an example that occurs twice, which could stand in both parts of a split, and what is no list of examples."""
     seen: set[Hashable] = set()
     for example in examples:
         if example in seen:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.catalog.views import typed_names
 from sqlrl.engine.nodes import column, named
 from sqlrl.ground.network import BLOCK, Network
 from sqlrl.ground.program import BoundFeature, Program
@@ -314,15 +315,7 @@ def argument_names(info: PredicateInfo) -> tuple[str, ...]:
     >>> argument_names(program.layout.predicates["Friends"])
     ('person', 'person_2')
     """
-    taken = set(_TAKEN)
-    names = []
-    for kind in info.types:
-        name, number = kind, 2
-        while name.casefold() in taken:
-            name, number = f"{kind}_{number}", number + 1
-        taken.add(name.casefold())
-        names.append(name)
-    return tuple(names)
+    return tuple(typed_names(info.types, _TAKEN))
 
 
 def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]:

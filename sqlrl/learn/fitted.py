@@ -12,6 +12,8 @@ from sqlrl.errors import NotFittedError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import InfeasibleTruth
 from sqlrl.learn.parameters import declarations, given_parameters, unknown_parameter
+from sqlrl.report import Table
+from sqlrl.slips import no_name
 from sqlrl.wording import shortened
 
 if TYPE_CHECKING:
@@ -37,6 +39,14 @@ class Configured:
     """What the command line and the texts of values call it; empty for what they do not have."""
     fallbacks: ClassVar[Mapping[str, object]] = {}
     """What stands in place of None as the value of some parameters."""
+
+    def __new__(cls, *_: Any, **params: Any) -> Self:
+        """Refuse a parameter that the constructor does not have, before it is called; InputError names the nearest one."""
+        if cls.__module__.startswith("sqlrl."):
+            for name in params:
+                if name not in declarations(cls):
+                    raise unknown_parameter(cls, name)
+        return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments by name.
@@ -111,7 +121,7 @@ class Estimator(Protocol):
         """Return what was learned, in words; nothing before `fit`."""
         ...
 
-    def clauses(self) -> pa.Table:
+    def clauses(self) -> Table:
         """Return the clauses, the strongest first."""
         ...
 
@@ -133,7 +143,7 @@ def _page(estimator: Estimator) -> str:
     """Return an estimator and what it learned as HTML."""
     if not estimator.facts():
         return markup.preformatted(call(estimator))
-    found = estimator.clauses().slice(0, STRONGEST).to_pylist()
+    found = estimator.clauses().head(STRONGEST).to_pylist()
     weight = ["hard" if row["hard"] else f"{row['weight']:.6g}" for row in found]
     rows = [[row["clause"], w, str(row["support"])] for row, w in zip(found, weight, strict=True)]
     strongest = markup.table(["clause", "weight", "support"], rows, [False, True, True], caption="strongest clauses")
@@ -200,7 +210,7 @@ class Fitted(Configured):
             name = "model_"
         if name in ("model_", "weights_", "infeasible_", "seconds_", "run_", *type(self).learned):
             raise NotFittedError(f"this {type(self).__name__} has no {name} yet: call fit(db, model) first")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), "model_", *type(self).learned])
 
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
@@ -217,7 +227,7 @@ class Fitted(Configured):
         """
         return self.model_
 
-    def clauses(self) -> pa.Table:
+    def clauses(self) -> Table:
         """Return the clauses with weight and support, the strongest first.
 
         A hard rule that says no more than that of some atoms at most one or exactly one is true, as a declaration `field!` does,
@@ -225,7 +235,7 @@ class Fitted(Configured):
 
         Returns
         -------
-        pyarrow.Table
+        Table
             `clause` (text), `weight` (log-odds, NULL if hard), `hard`, `support` and what else the learner counts of each
             clause, `id`. Support is the number of steps of an online learner whose example had an open ground clause, see
             `OnlineLearner.support`; of a batch learner the number of query atoms in open ground clauses.
@@ -237,7 +247,7 @@ class Fitted(Configured):
         """
         if not self._is_fitted():
             raise NotFittedError(f"this {type(self).__name__} has no clauses yet: call fit(db, model) first")
-        return self._table
+        return Table(self._table)
 
 
 def _plain(value: object) -> object:

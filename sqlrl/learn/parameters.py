@@ -24,6 +24,7 @@ import numpy as np
 from sqlrl.errors import InputError, both_ends
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
+from sqlrl.slips import WORDS
 from sqlrl.wording import counted, shortened
 
 # ---- what a declaration says -------------------------------------------------------------------------
@@ -543,6 +544,7 @@ class _Reader:
 def unknown_parameter(kind: type, name: str, known: Iterable[str] | None = None) -> InputError:
     """Return the error that an estimator has no parameter of a name."""
     names = list(declarations(kind))
-    like = nearest(name, names if known is None else known)
+    other = WORDS["parameter"].get(name)
+    like = f"; did you mean {other!r}?" if other in names else nearest(name, names if known is None else known)
     its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
     return InputError(f"{kind.__name__} has no parameter {name!r}{like or its}")

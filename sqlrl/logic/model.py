@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from sqlrl import markup
+from sqlrl.arguments import refuse
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.printer import format_model
 from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.saving import save_model
 from sqlrl.logic.terms import Predicate
+from sqlrl.slips import Helpful
 
 __all__ = ["SHOWN", "Expansions", "Model", "Rule"]
 
@@ -21,7 +23,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Helpful):
     """Predicates, types and rules.
 
     Parameters
@@ -49,6 +51,7 @@ class Model:
     learned: bool = field(default=False, compare=False)
     strict: bool = field(default=False, compare=False)
     bins: Bins = field(default_factory=dict)
+    _owner: ClassVar[str] = "Model"
 
     def save(self, path: str | Path) -> None:
         """Save as `.mln` (templates written out clause by clause, named in the first line) or `.json`, by the ending of the path.
@@ -82,4 +85,7 @@ class Model:
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Self:
         """Return this model with other rules."""
-        return replace(self, rules=rules)
+        given: object = rules
+        if not isinstance(given, tuple | list) or not all(isinstance(rule, Rule) for rule in given):
+            raise refuse("rules", given)
+        return replace(self, rules=tuple(rules))

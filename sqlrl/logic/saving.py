@@ -15,6 +15,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.printer import check_names, format_formula, format_model, is_identifier
 from sqlrl.logic.rules import Rule, RuleSet
@@ -51,6 +52,11 @@ def save_model(model: RuleSet, path: str | Path) -> None:
     ...     models_equal(read_model(Path(folder, "m.json")), model)
     True
     """
+    target: object = path
+    if not isinstance(target, str | os.PathLike):
+        raise refuse("the path of a file", target)
+    if not hasattr(model, "rules"):
+        raise refuse("a model", model)
     path = Path(path)
     for rule in model.rules:
         for weight in (rule.weight, *(rule.expansions.weights if rule.expansions else ())):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, SqlrlError
+from sqlrl.report.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,12 +56,12 @@ def plot_progress(steps: pa.Table, *, smooth: int = 50, ax: Axes | None = None) 
     return ax
 
 
-def plot_weights(clauses: pa.Table, *, most: int = 20, ax: Axes | None = None) -> Axes:
+def plot_weights(clauses: Table | pa.Table, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """Plot the strongest clauses as bars, the strongest on top.
 
     Parameters
     ----------
-    clauses : pyarrow.Table
+    clauses : Table or pyarrow.Table
         `AdaGrad.clauses()`: columns `clause` (text) and `weight` (log-odds, NULL for hard clauses, which are left out).
     most : int
         How many clauses to show.
@@ -77,6 +78,7 @@ def plot_weights(clauses: pa.Table, *, most: int = 20, ax: Axes | None = None) -
     SqlrlError
         matplotlib is not installed.
     """
+    clauses = clauses.to_arrow() if isinstance(clauses, Table) else clauses
     weighted = clauses.filter(clauses.column("weight").is_valid())
     if not weighted.num_rows:
         raise InputError("no clause has a weight")

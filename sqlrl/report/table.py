@@ -6,14 +6,16 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import InputError, SqlrlError
 from sqlrl.markup import visible
 from sqlrl.report.text import NULL, cell_text, fit_widths, pad, shorten, width
+from sqlrl.slips import Helpful
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,8 +26,33 @@ if TYPE_CHECKING:
 _WIDEST_CELL = 80
 
 
-class Table:
+class Column(list[Any]):
+    """The values of a column: a list, which also goes to Arrow and numpy.
+
+    Examples
+    --------
+    >>> Table(pa.table({"n": [1, 2]}))["n"].to_numpy().sum()
+    np.int64(3)
+    """
+
+    def to_pylist(self) -> list[Any]:
+        """Return them as a plain list, as a column of Arrow does."""
+        return list(self)
+
+    def to_arrow(self) -> pa.Array:
+        """Return them as an Arrow array."""
+        return pa.array(self.to_pylist())
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """Return them as an array of numpy; missing numbers are NaN."""
+        found: npt.NDArray[Any] = self.to_arrow().to_numpy(zero_copy_only=False)
+        return found
+
+
+class Table(Helpful):
     """A result: a `pyarrow.Table` that prints.
+
+    What else a `pyarrow.Table` has, such as `filter`, `sort_by`, `to_pylist` and `num_rows`, is called on the data.
 
     Long tables show their first rows and say how many there are. It can be given to anything that takes Arrow data
     (`polars.DataFrame(table)`, `con.sql("from table")`).
@@ -54,6 +81,8 @@ class Table:
     a                                           -0.125
     """
 
+    _owner = "Table"
+
     def __init__(self, data: pa.Table, *, title: str = "", limit: int = 20, whole: bool = False) -> None:
         if limit < 0:
             raise InputError(f"limit must not be negative, but is {limit}")
@@ -71,11 +100,42 @@ class Table:
         for batch in self._data.to_batches():
             yield from batch.to_pylist()
 
-    def __getitem__(self, column: str) -> list[object]:
+    def __getitem__(self, column: str) -> Column:
         if column not in self._data.column_names:
-            raise KeyError(f"no column {column!r}; there are {', '.join(map(repr, self.columns))}")
-        values: list[object] = self._data[column].to_pylist()
-        return values
+            wanted: object = column
+            rows = "; list(table) has the rows" if isinstance(wanted, int | slice) else ""
+            raise KeyError(f"no column {column!r}; there are {', '.join(map(repr, self.columns))}{rows}")
+        return Column(self._data[column].to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table | pa.Table):
+            return NotImplemented
+        return bool(self._data.equals(other.to_arrow() if isinstance(other, Table) else other))
+
+    __hash__ = None  # type: ignore[assignment]  # as of a pyarrow.Table
+
+    if not TYPE_CHECKING:  # or else every name would pass the check of types
+
+        def __getattr__(self, name):
+            # Called only for what is not there.
+            if not name.startswith("_") and hasattr(pa.Table, name):
+                return getattr(self._data, name)
+            return super().__getattr__(name)
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows, as of a `pyarrow.Table`."""
+        return len(self)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, as of a `pyarrow.Table`."""
+        return self.columns
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return the rows, a mapping each, as of a `pyarrow.Table`."""
+        found: list[dict[str, Any]] = self._data.to_pylist()
+        return found
 
     def head(self, rows: int) -> Table:
         """Return the first rows as a table that shows them all.

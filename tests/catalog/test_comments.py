@@ -43,9 +43,9 @@ def test_every_table_view_and_column_has_a_comment(tmp_path: Path, where: str) -
     assert missing(db) == []
     named = "select column_name, comment from duckdb_columns() where table_name = 'named_Odd'"
     comments = dict(db.sql(named).fetchall())
-    assert comments["truth"] == "Argument 1, of the type doc."
-    assert comments["truth_2"] == "Argument 2, of the type word."
-    assert comments["truth_3"].startswith("Whether it is true")
+    assert comments["doc"] == "Argument 1, of the type doc; the column truth of the source."
+    assert comments["word"] == "Argument 2, of the type word; the column truth_2 of the source."
+    assert comments["truth"].startswith("Whether it is true")
 
 
 def test_comments_hold_what_is_loaded_again(tmp_path: Path) -> None:

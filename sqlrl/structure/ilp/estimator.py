@@ -30,6 +30,8 @@ from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
+from sqlrl.report import Table
+from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
 from sqlrl.structure.ilp.commands import Induction, SeedReport
@@ -293,7 +295,7 @@ class ILP(Configured):
             name = "model_"
         if name in ILP.__annotations__:
             raise NotFittedError(f"this ILP has no {name} yet: call fit(db, target) first")
-        raise AttributeError(f"'ILP' object has no attribute {name!r}")
+        raise no_name(type(self).__name__, name, "estimator", [*dir(ILP), *ILP.__annotations__])
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what was learned, in words; nothing before `fit`."""
@@ -313,12 +315,12 @@ class ILP(Configured):
         """The learned model; the same as `model_`."""
         return self.model_
 
-    def clauses(self) -> pa.Table:
+    def clauses(self) -> Table:
         """Return the clauses that were found, those of the theory first, then the best ones first.
 
         Returns
         -------
-        pyarrow.Table
+        Table
             `clause` (text), `positives`, `negatives`, `score`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too.
 
         Raises
@@ -329,7 +331,7 @@ class ILP(Configured):
         keys = [("in_theory", "descending"), ("score", "descending"), ("positives", "descending")]
         # Sorting tables is not stable, so the order in which they were found is a key as well.
         numbered = self.candidates_.append_column("id", pa.array(range(len(self.candidates_)), pa.int64()))
-        return numbered.sort_by([*keys, ("id", "ascending")]).drop_columns(["id"])
+        return Table(numbered.sort_by([*keys, ("id", "ascending")]).drop_columns(["id"]))
 
     def definitions(self, predicate: str) -> str:
         """Return the theory as the definition of a predicate, for `Database.define`: it holds where some clause of the theory does.

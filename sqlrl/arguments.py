@@ -1,0 +1,153 @@
+"""Arguments of another kind than a call takes: what was given, and what to give, by what was given in place of what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from sqlrl.errors import InputError
+from sqlrl.wording import shortened
+
+_SHOWN = 60
+
+_OURS = (
+    "Database",
+    "Model",
+    "Prediction",
+    "Marginals",
+    "Split",
+    "Table",
+    "Scores",
+    "ProbabilityScores",
+    "Bias",
+    "Modes",
+)
+
+INSTEAD: Mapping[str, Mapping[str, str]] = {
+    "a model": {
+        "": "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln",
+        "path": "read it with sqlrl.read_mln({value})",
+        "estimator": "pass its model_",
+        "unfitted": "it has learned nothing yet; call fit(db, model), and pass its model_",
+        "class": "make one, learn with fit(db, model), and pass its model_",
+        "Database": "a model comes after the database, as in db.predict(model) and fit(db, model)",
+        "Prediction": "pass the model that it was made with",
+        "Marginals": "pass the model that it was made with",
+    },
+    "a prediction or probabilities": {
+        "": "give what db.predict(model) or db.marginals(model) returned",
+        "Model": "predict with it, db.evaluate(db.predict(model)), or find probabilities, db.evaluate(db.marginals(model))",
+        "path": "read the model, model = sqlrl.read_mln({value}), and predict with it, db.evaluate(db.predict(model))",
+        "estimator": "predict with its model, db.evaluate(db.predict(fit.model_))",
+        "unfitted": "it has learned nothing yet; call fit(db, model), and then db.evaluate(db.predict(fit.model_))",
+        "Table": "give what db.predict(model) returned, since a table has no query atoms",
+        "frame": "give what db.predict(model) returned, since a frame has no query atoms; sqlrl.evaluate scores arrays",
+        "text": "give what db.predict(model) returned, not the name of a table",
+    },
+    "a prediction": {
+        "": "give what db.predict(model) returned",
+        "Model": "predict with it first, db.clusters(db.predict(model))",
+        "Marginals": "clusters are those of a world, db.clusters(db.predict(model))",
+        "estimator": "predict with its model, db.clusters(db.predict(fit.model_))",
+    },
+    "a list of names, a query, a table, a frame or a file": {
+        "": "sqlrl.example lists the names, and leaving examples= out takes all",
+        "Split": "give split.train or split.test",
+        "number": "db.split(0.2) holds out a share of the examples, and split.train and split.test are what examples= takes",
+    },
+    "something to load": {
+        "": "pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, the name of a table, a query, or an iterable of tuples",
+        "Split": "give split.train or split.test",
+        "Prediction": "give its true atoms, prediction.atoms()",
+        "Marginals": "give marginals.probabilities()",
+        "Model": "a model is no data; db.predict(model) and fit(db, model) hold it against data",
+        "Database": "give a table of it, db.sql(query)",
+    },
+    "the text of a query": {
+        "": "write SQL, such as db.sql('from sqlrl.predicate')",
+        "Model": "hold it against the data with db.predict(model), db.explain(model) or db.count(model)",
+    },
+    "a path": {
+        "": "give a str or a pathlib.Path",
+        "Database": "it is open already; db.cursor() is another one on the same data, for another thread",
+        "Model": "a model is held against a database: db = sqlrl.connect(path), db.predict(model)",
+    },
+    "the path of a file": {
+        "": "give a str or a pathlib.Path that ends in .mln or .json",
+        "Model": "the model comes first, sqlrl.save_model(model, path)",
+    },
+    "the name of a table": {"": "give a str"},
+    "rules": {
+        "": "give a tuple of rules, such as model.rules",
+        "Model": "give its rules, model.with_rules(other.rules)",
+        "text": "parse them with sqlrl.parse_mln, beside their declarations, and give the rules of that model",
+    },
+    "names of examples": {
+        "": "give a list of them",
+        "Database": "give the names, such as those of db.sql('select name from sqlrl.example')",
+    },
+}
+"""What to give instead, by what is needed and what was given; "" is anything else."""
+
+
+def wrong_kind(needed: str, value: object) -> str:
+    """Return what is wrong with an argument, and what to give; `needed` is a key of `INSTEAD`.
+
+    Examples
+    --------
+    >>> wrong_kind("a model", "lc0.mln")
+    "a model is needed, not the path 'lc0.mln': read it with sqlrl.read_mln('lc0.mln')."
+    >>> wrong_kind("a model", 3)
+    'a model is needed, not an object of type int: parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln.'
+    """
+    found = INSTEAD[needed]
+    kind = given(value)
+    sentence = found.get(kind) or found[""]
+    verb = "are" if needed in ("rules", "names of examples") else "is"
+    return f"{needed} {verb} needed, not {described(value, kind)}: {sentence.replace('{value}', repr(value))}."
+
+
+def refuse(needed: str, value: object) -> InputError:
+    """Return the error that an argument is of another kind; see `wrong_kind`."""
+    return InputError(wrong_kind(needed, value))
+
+
+def given(value: object) -> str:
+    """Return what kind of thing an argument is, as `INSTEAD` calls it.
+
+    Examples
+    --------
+    >>> [given(value) for value in ("a.mln", "1 P(x)", 0.2, None, int)]
+    ['path', 'text', 'number', 'None', 'class']
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, os.PathLike):
+        return "path"
+    if isinstance(value, str):
+        return "path" if value.endswith((".mln", ".json")) and "\n" not in value else "text"
+    if isinstance(value, type):
+        return "class"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "number"
+    names = [each.__name__ for each in type(value).__mro__ if each.__module__.startswith("sqlrl.")]
+    if names:
+        if any(name == "Configured" for name in names):
+            return "estimator" if getattr(value, "model_", None) is not None else "unfitted"
+        return next((name for name in names if name in _OURS), names[0])
+    library = type(value).__module__.partition(".")[0]
+    return "frame" if library in ("pandas", "polars", "pyarrow", "duckdb") else "other"
+
+
+def described(value: Any, kind: str) -> str:
+    """Return what was given, in words."""
+    if kind == "None":
+        return "None"
+    if kind in ("path", "text"):
+        return f"the {kind} {shortened(str(value), _SHOWN)!r}"
+    if kind in ("estimator", "unfitted"):
+        return f"the estimator {type(value).__name__}"
+    if kind == "class":
+        return f"the class {value.__name__}"
+    return f"an object of type {type(value).__name__}"

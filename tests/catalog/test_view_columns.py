@@ -1,0 +1,52 @@
+"""Columns of the views `named_...`: the types of the arguments, as in predictions, whatever the source calls them."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlrl
+
+ROWS = {
+    ("person", "paper"): (["person", "paper"], [("Ann", "p1"), ("Bob", "p2")]),
+    ("person", "person"): (["person", "person_2"], [("Ann", "Bob"), ("Bob", "Cid")]),
+    ("paper", "person", "person", "paper"): (["paper", "person", "person_2", "paper_2"], [("p1", "Ann", "Bob", "p2")]),
+    ("truth",): (["truth_2"], [("yes",), ("no",)]),
+    ("example", "given", "prior"): (["example_2", "given_2", "prior_2"], [("a", "b", "c")]),
+    ("person_2", "person", "person"): (["person_2", "person", "person_3"], [("a", "b", "c")]),
+}
+
+
+@pytest.mark.parametrize("types", ROWS)
+@pytest.mark.parametrize("named", [False, True], ids=["tuples", "named columns"])
+@pytest.mark.parametrize("target", [False, True], ids=["closed", "open"])
+def test_columns_are_types(types: tuple[str, ...], named: bool, target: bool) -> None:
+    names, rows = ROWS[types]
+    db = sqlrl.connect()
+    source = [{f"col{i}": value for i, value in enumerate(row)} for row in rows] if named else rows
+    db.load("P", source, types=types, target=target)
+    found = db.sql("from sqlrl.named_P order by all")
+    more = ["truth", "given", "prior"] if target else []
+    assert found.columns == [*names, *more]
+    assert sorted(row[: len(names)] for row in found.fetchall()) == sorted(rows)
+    # They are what predictions have, too, so that both can be joined by their names.
+    declared = f"P({', '.join(types)})\n1 P({', '.join(f'x{i}' for i in range(len(types)))})"
+    prediction = db.predict(sqlrl.parse_mln(declared, query=["P"])) if target else None
+    assert db.sql("from sqlrl.named_P").columns == [*names, *more]
+    if prediction is not None and "given" not in types:
+        assert prediction.atoms(every=True).column_names[1:-1] == names
+
+
+def test_of_a_column_of_examples_the_name_comes_first() -> None:
+    db = sqlrl.connect()
+    rows = [{"doc": "e1", "p": "a", "q": "b"}]
+    db.load("P", rows, types=["x", "x"], example="doc", columns=["p", "q"])
+    assert db.sql("from sqlrl.named_P").columns == ["example", "x", "x_2"]
+    assert db.sql("from sqlrl.named_P").fetchall() == [("e1", "a", "b")]
+
+
+def test_while_types_are_unknown_they_are_those_of_the_source() -> None:
+    db = sqlrl.connect()
+    db.load("P", [{"truth": "a", "given": "b"}], target=True)
+    assert db.sql("from sqlrl.named_P").columns == ["truth", "given", "truth_2", "given_2", "prior"]
+    db.predict(sqlrl.parse_mln("P(s, t)\n1 P(x, y)"))
+    assert db.sql("from sqlrl.named_P").columns == ["s", "t", "truth", "given", "prior"]
