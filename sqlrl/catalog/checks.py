@@ -17,10 +17,8 @@ from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.columns import map_columns, raw_query
 from sqlrl.catalog.dictionary import (
     clause_constants,
-    close_constants,
     did_you_mean,
     missing_constants,
-    nearest_constants,
     nearest_names,
 )
 from sqlrl.catalog.domains import NamedConstants
@@ -29,6 +27,7 @@ from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
 from sqlrl.catalog.sources import open_source
+from sqlrl.catalog.spellings import close_constants, other_spellings, suggestion, why_alike
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count
@@ -411,7 +410,7 @@ def check_constants(store: Store, model: Model) -> None:
         missing = [c for c in missing_constants(store, types[name], constants) if c not in model.types.get(name, ())]
         count += len(missing)
         for constant in missing[: _SHOWN - len(unknown)]:
-            like = did_you_mean(nearest_constants(store, types[name], constant))
+            like = suggestion(store, types[name], constant)
             unknown.append(f"{constant!r} is no constant of {name}{_where(constants[constant])}{like}")
     if count:
         more = [f"and {count - len(unknown):,} more"] if count > len(unknown) else []
@@ -434,25 +433,30 @@ def warn_of_constants(store: Store, model: Model, named: NamedConstants, *, firs
     """
     if model.learned or any(rule.expansions is not None for rule in model.rules):
         types = store.types()
-        unknown = [
-            constant
-            for name, constants in sorted(clause_constants(model).items())
-            for constant in missing_constants(store, types[name], constants)
-            if constant not in model.types.get(name, ())
+        listed: dict[str, dict[str, Any]] = dict(clause_constants(model))
+        for name, constants in model.types.items() if model.learned else ():
+            # What a learned model lists is no mistake, but may be a constant of these data in other words.
+            listed.setdefault(name, {}).update(dict.fromkeys(constants))
+        missing = {name: missing_constants(store, types[name], each) for name, each in sorted(listed.items())}
+        unknown = [each for name, found in missing.items() for each in found if each not in model.types.get(name, ())]
+        same = [
+            f"{one!r} of {name} may be {other[0]!r}{why_alike(one, other)}"
+            for name, constants in missing.items()
+            for one, other in other_spellings(store, types[name], constants).items()
         ]
-        if unknown:
+        if unknown or same:
             more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
-            warn(
-                f"{counted(len(unknown), 'constant')} of the model {'does' if len(unknown) == 1 else 'do'} not occur in these data: "
-                f"{', '.join(map(repr, unknown[:_SHOWN]))}{more}",
-                UnseenConstantWarning,
-            )
+            words = f"{counted(len(unknown), 'constant')} of the model {'does' if len(unknown) == 1 else 'do'} not occur in these data: "
+            words += f"{', '.join(map(repr, unknown[:_SHOWN]))}{more}"
+            others = f"the data may have constants of the model in other words: {', '.join(same[:_SHOWN])}"
+            others += f" and {len(same) - _SHOWN:,} more" if len(same) > _SHOWN else ""
+            warn("; ".join([*([words] if unknown else []), *([others] if same else [])]), UnseenConstantWarning)
         return
     like = (
         []
         if not first
         else [
-            f"{constant!r} of {name}{_where(rules[constant])} is like {' and '.join(map(repr, near))}"
+            f"{constant!r} of {name}{_where(rules[constant])} is like {' and '.join(map(repr, near))}{why_alike(constant, near)}"
             for name, rules in named.of_rules.items()
             for constant, near in close_constants(store, store.types()[name], rules).items()
         ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,21 +11,12 @@ from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import CatalogError, LoadWarning, warn
+from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
-from sqlrl.wording import edits
 
 NEAREST = 3
-
-_EDITS, _LETTERS = 2, 3
-"""A misspelt name differs in so many letters at the most, and in one for each so many that it has."""
-
-_NUMBER = re.compile("[0-9]+")
-
-_COMPARED = 2_000_000
-"""How many pairs of names are compared letter by letter."""
 
 _LEAST_PLACE, _MOST_PLACES = -3, 39
 """Numbers are written without an exponent from 0.0001 to the 39 digits that a HUGEINT can have."""
@@ -217,30 +207,6 @@ def extend(
     return result
 
 
-def warn_of_points(store: Store, record: TypeRecord, before: int) -> None:
-    """Warn of names such as `2.0` beside `2` if one of them is new, and no other name has a point, as it would in texts.
-
-    `before` is how many constants the type had; ids from there are new.
-    """
-    pointed, whole = column("name", "d"), column("name", "w")
-    last = _call("max", _call("greatest", column("id", "d"), column("id", "w")))
-    query = exp.select(named(_call("min", whole), "whole")).from_(store.table(record.dictionary, "d"))
-    same = whole.copy().eq(_call("left", pointed, -2))
-    query = query.join(store.table(record.dictionary, "w"), on=same, join_type="left")
-    query = query.where(_call("contains", pointed.copy(), ".")).having(
-        _call("bool_and", _call("regexp_full_match", pointed.copy(), "-?[0-9]+[.]0")),
-        exp.GTE(this=last, expression=exp.convert(before)),
-        exp.GT(this=exp.Count(this=whole.copy()), expression=exp.convert(0)),
-    )
-    for row in store.rows(query, f"look for names such as 2.0 in {record.type}"):
-        name = row["whole"]
-        warn(
-            f"{name!r} and {name + '.0'!r} are two constants of the type {record.type}, which do not join: if they are one number, write "
-            f"it alike in all sources, or call db.set_numeric({record.type!r}) in another database before its data are loaded.",
-            LoadWarning,
-        )
-
-
 def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first_seen: exp.Query | None) -> exp.Select:
     """Return the query of the names that are not in the dictionary, with their first place if asked for."""
     known = exp.select(column("name")).from_(store.table(record.dictionary))
@@ -310,47 +276,6 @@ def nearest_constants(store: Store, record: TypeRecord, name: str) -> list[str]:
         .limit(NEAREST)
     )
     return [str(row["name"]) for row in store.rows(query, f"find constants like {name}")]
-
-
-def close_constants(store: Store, record: TypeRecord, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return names with the constants of a type for which they may be misspelt (`close_names`), the nearest first, at most three.
-
-    Of a large type no more names are looked at than takes a moment.
-    """
-    some = list(names)[: max(1, _COMPARED // max(1, record.size))]
-    with store.engine.attached(pa.table({"wanted": pa.array(some, pa.string())})) as table:
-        wanted, name = (_call("lower", column(each)) for each in ("wanted", "name"))
-        distance = _call("damerau_levenshtein", wanted, name) * exp.convert(_LETTERS)
-        # All that may be close: digits are left to `close_names`.
-        near = exp.or_(wanted.copy().eq(name.copy()), exp.LTE(this=distance, expression=_call("length", wanted.copy())))
-        query = exp.select(column("wanted"), column("name")).from_(table)
-        query = query.join(store.table(record.dictionary), join_type="cross").where(near)
-        rows = store.rows(query, f"find constants of {record.type} like others")
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        found.setdefault(str(row["wanted"]), []).append(str(row["name"]))
-    close = {name: close_names(name, found[name])[:NEAREST] for name in some if name in found}
-    return {name: like for name, like in close.items() if like}
-
-
-def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names for which another one may be misspelt, the nearest first.
-
-    Those differ in case, in one letter, or in two from six letters on; digits tell things of one kind apart.
-
-    Examples
-    --------
-    >>> close_names("Freinds", ["Friends", "Smokes"]), close_names("F", ["S"]), close_names("Part1", ["Part2"])
-    (['Friends'], [], [])
-    """
-    letters = _NUMBER.sub("0", name.lower())
-    found = []
-    for each in known:
-        distance = edits(each.lower(), name.lower())
-        few = distance <= min(_EDITS, len(name) // _LETTERS) and _NUMBER.sub("0", each.lower()) != letters
-        if distance == 0 or few:
-            found.append((distance, each))
-    return [each for _, each in sorted(found)]
 
 
 def nearest_names(name: str, known: Iterable[str]) -> list[str]:

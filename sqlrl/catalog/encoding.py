@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from sqlrl.catalog.bins import constant_name, is_number, no_constant
-from sqlrl.catalog.dictionary import extend, warn_of_points
+from sqlrl.catalog.dictionary import extend
+from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import LoadError
@@ -44,11 +46,13 @@ def encode(
     extra: Sequence[str] = (),
     example_column: bool = False,
     example_type: str | None = None,
+    kinds: Sequence[str] = (),
 ) -> None:
     """Give every constant an id and write the rows as ids to a table.
 
     `raw` yields `example` (if `example_column`), a0, a1, ... as text, and the `extra` columns, which are kept as they are:
-    `truth`, `prior`. With `example_column` rows name their example in a column beside the arguments; new examples are numbered,
+    `truth`, `prior`. `kinds` are those of the values of each argument (`catalog.values.column_kind`), by default texts. With
+    `example_column` rows name their example in a column beside the arguments; new examples are numbered,
     too. Constants of `example_type` get ids in the order of their first appearance.
     """
     records = store.types()
@@ -62,7 +66,8 @@ def encode(
         seen = _first_seen(raw, places) if name == example_type and not is_number(records[name]) else None
         before, records[name] = records[name].size, extend(store, records[name], queries, first_seen=seen)
         if before < records[name].size and not is_number(records[name]):
-            warn_of_points(store, records[name], before)
+            mine = [kinds[i].split() if i < len(kinds) else ["text"] for i in places]
+            warn_of_spellings(store, records[name], before, chain.from_iterable(mine))
     if example_column:
         _extend_examples(store, raw)
     _write(store, raw, storage, types, records, extra, example_column)

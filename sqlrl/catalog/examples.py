@@ -13,6 +13,7 @@ from sqlrl.arguments import given, wrong_kind
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.spellings import why_alike
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError, LoadError
@@ -181,7 +182,8 @@ def _check_filter(store: Store, target: exp.Table) -> None:
                 exp.select(column("name")).from_(store.table("example")).limit(10_000), "list examples"
             )
         ]
-        like = did_you_mean(nearest_names(str(unknown[0]), known))
+        near = nearest_names(str(unknown[0]), known)
+        like = did_you_mean(near) + why_alike(str(unknown[0]), near)
         raise CatalogError(f"examples= names examples that the data do not have: {', '.join(map(repr, unknown))}{like}")
     twice = exp.select(column("name")).from_(target).group_by(column("name"))
     twice = (

@@ -264,7 +264,7 @@ def write_rows(
         raw = _present(store, raw, keys, where)
     options = cut_types(store, record, raw, source, options, role, where)
     if known:
-        _encode(store, raw, storage, record, extra, example)
+        _encode(store, raw, storage, record, extra, example, options.kinds)
     elif options.duplicates == "drop" or numbered:
         # Messages number the rows of the source: those stay until they are checked, and what is kept knows its number.
         storage = store.free_name("staged", record.predicate)
@@ -317,12 +317,19 @@ def _present(store: Store, raw: exp.Query, keys: Sequence[str], where: str) -> e
 
 
 def _encode(
-    store: Store, raw: exp.Query, storage: str, record: PredicateRecord, extra: Sequence[str], example: bool
+    store: Store,
+    raw: exp.Query,
+    storage: str,
+    record: PredicateRecord,
+    extra: Sequence[str],
+    example: bool,
+    kinds: Sequence[str],
 ) -> None:
     """Encode rows of text with the types of the predicate."""
     named = [a.type for a in record.arguments if a.example]
     example_type = named[0] if named else store.state("example_type")
-    encode(store, raw, storage, record.known_types(), extra=extra, example_column=example, example_type=example_type)
+    types = record.known_types()
+    encode(store, raw, storage, types, extra=extra, example_column=example, example_type=example_type, kinds=kinds)
 
 
 def _sizes(store: Store, record: PredicateRecord, example: bool) -> list[int]:
@@ -455,7 +462,8 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
             store.table(source.storage)
         )
     storage = store.free_name(source.role, record.predicate)
-    _encode(store, raw, storage, record, extra, example)
+    kinds = [k for i, k in enumerate(options.kinds) if i != moved]
+    _encode(store, raw, storage, record, extra, example, kinds)
     if dropped:
         # Texts that differ may be one number.
         drop_duplicates(store, storage)
@@ -474,7 +482,8 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         numbered=numbered,
     )
     store.drop(source.storage)
-    store.save_source(replace(source, storage=storage, staged=False, example=example, rows=rows))
+    text = replace(options, kinds=tuple(kinds)).to_json()
+    store.save_source(replace(source, storage=storage, staged=False, example=example, rows=rows, options=text))
 
 
 def guessed_types(record: PredicateRecord) -> tuple[str, ...]:

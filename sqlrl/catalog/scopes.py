@@ -9,11 +9,12 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.bins import is_number, no_constant
-from sqlrl.catalog.dictionary import close_names, did_you_mean
+from sqlrl.catalog.dictionary import did_you_mean
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.options import check_name
 from sqlrl.catalog.sizes import check_scope
 from sqlrl.catalog.sources import open_source
+from sqlrl.catalog.spellings import close_names
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError, ScopeWarning, warn

@@ -163,7 +163,8 @@ class Inputs:
         name is almost that of facts is an InputError.
         """
         from sqlrl.catalog.choices import Choices
-        from sqlrl.catalog.dictionary import close_names, used_predicates
+        from sqlrl.catalog.dictionary import used_predicates
+        from sqlrl.catalog.spellings import close_names
 
         sources = db.catalog.store.sources()
         loaded = {name for (name, _), source in sources.items() if source.rows}

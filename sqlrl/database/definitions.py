@@ -14,11 +14,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.columns import Mapped
-from sqlrl.catalog.dictionary import did_you_mean, nearest_constants
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.loading import register
 from sqlrl.catalog.options import LoadOptions, check_name
+from sqlrl.catalog.spellings import suggestion
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, subquery
 from sqlrl.errors import CatalogError, LoadWarning, warn
@@ -222,7 +222,7 @@ def _ids(store: Store, component: Component, types: Mapping[str, tuple[str, ...]
         found |= {(type_, str(row["name"])): int(row["id"]) for row in rows}
         for name, (rule, offset) in names.items():
             if (type_, name) not in found:
-                like = did_you_mean(nearest_constants(store, record, name))
+                like = suggestion(store, record, name)
                 raise rule.source.error(CatalogError, f"{name!r} is no constant of {type_}{like}", offset)
     return found
 

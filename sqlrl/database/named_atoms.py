@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.dictionary import did_you_mean, nearest_constants, nearest_names
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.spellings import suggestion
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, union_all
@@ -164,7 +165,7 @@ def _absent(
         query = exp.select(column("id")).from_(table(layout.types[kind].dictionary, "d"))
         query = query.where(exp.EQ(this=column("name", "d"), expression=text))
         if not catalog.engine.fetch(query, step=f"look up a constant of {kind}").num_rows:
-            hint = did_you_mean(nearest_constants(catalog.store, known[kind], name))
+            hint = suggestion(catalog.store, known[kind], name)
             return f": there is no {kind} {name!r}{hint}"
     if example is not None:
         return f" is no query atom of an example {example!r}"
