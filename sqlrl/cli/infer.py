@@ -137,8 +137,12 @@ def show(job: Job, prediction: Prediction, *, every: bool) -> None:
 
 def _asked(job: Job, found: Prediction | Marginals, table: Callable[[str], Table]) -> list[tuple[str, Table]]:
     """Return the predicates that were asked for, each with those rows of its table that were."""
+    from sqlrl.database.named_atoms import remark
     from sqlrl.report import Table
 
+    for atom in job.asked.atoms:
+        if said := remark(job.db.catalog, found.layout, atom):
+            job.run.message(said)
     tables = []
     for name in found.open_predicates:
         whole = table(name)

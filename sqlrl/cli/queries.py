@@ -41,9 +41,9 @@ class Asked:
         mine = [atom for atom in self.atoms if atom.predicate == info.name]
         if not mine:
             return rows
-        names, chosen = argument_names(info), pa.array([False] * len(rows))
+        names, chosen = argument_names(info), pa.array([False] * len(rows), pa.bool_())
         for atom in mine:
-            fits = pa.array([True] * len(rows))
+            fits = pa.array([True] * len(rows), pa.bool_())
             first: dict[str, str] = {}
             for name, term in zip(names, atom.terms, strict=True):
                 same = term.name if isinstance(term, Constant) else rows[first.setdefault(term.name, name)]

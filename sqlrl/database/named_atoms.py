@@ -18,7 +18,7 @@ from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
-from sqlrl.logic.terms import Constant, Literal
+from sqlrl.logic.terms import Atom, Constant, Literal
 from sqlrl.plan.mentions import AtomKey
 from sqlrl.plan.sources import argument_columns, table
 
@@ -70,6 +70,24 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     if rows:
         raise InputError(f"{written} is not among the examples of the prediction: predict its example too")
     raise InputError(f"{written}{_absent(catalog, layout, info, parsed.constants, example)}")
+
+
+def remark(catalog: Catalog, layout: Layout, atom: Atom) -> str | None:
+    """Return what is to be said of an atom that is asked for and is no query atom, such as that it is given; None if there is nothing.
+
+    `layout` is without helper predicates. An atom with variables is asked for in all its instances. A constant that there is not is an
+    InputError, which names the nearest.
+    """
+    info = layout.predicates[atom.predicate]
+    places = [i for i, term in enumerate(atom.terms) if isinstance(term, Constant)]
+    if unknown := _unknown(catalog, layout, [(info.types[i], atom.terms[i].name) for i in places]):
+        raise InputError(f"{atom}: {unknown}")
+    if len(places) < len(atom.terms):
+        return None
+    constants = tuple(term.name for term in atom.terms)
+    if _rows(catalog, layout, info, constants, None):
+        return None
+    return f"{atom}{_absent(catalog, layout, info, constants, None)}"
 
 
 def atoms_of(engine: QueryEngine, layout: Layout, examples: TableName | None = None) -> IntArray:
@@ -159,14 +177,8 @@ def _absent(
     catalog: Catalog, layout: Layout, info: PredicateInfo, constants: tuple[str, ...], example: str | None
 ) -> str:
     """Return why there is no query atom with these arguments."""
-    known = catalog.store.types()
-    for kind, name in zip(info.types, constants, strict=True):
-        text = constant_name(exp.convert(name), known[kind])
-        query = exp.select(column("id")).from_(table(layout.types[kind].dictionary, "d"))
-        query = query.where(exp.EQ(this=column("name", "d"), expression=text))
-        if not catalog.engine.fetch(query, step=f"look up a constant of {kind}").num_rows:
-            hint = suggestion(catalog.store, known[kind], name)
-            return f": there is no {kind} {name!r}{hint}"
+    if unknown := _unknown(catalog, layout, zip(info.types, constants, strict=True)):
+        return f": {unknown}"
     if example is not None:
         return f" is no query atom of an example {example!r}"
     if info.has_given:
@@ -178,3 +190,15 @@ def _absent(
             truth = "true" if rows.column(0)[0].as_py() else "false"
             return f" is given as {truth} by the evidence, and not predicted"
     return " is no query atom: it is outside the scope or the domains, so that it is false"
+
+
+def _unknown(catalog: Catalog, layout: Layout, constants: Iterable[tuple[str, str]]) -> str | None:
+    """Return which of some constants, given with their types, there is not, None if there are all."""
+    known = catalog.store.types()
+    for kind, name in constants:
+        text = constant_name(exp.convert(name), known[kind])
+        query = exp.select(column("id")).from_(table(layout.types[kind].dictionary, "d"))
+        query = query.where(exp.EQ(this=column("name", "d"), expression=text))
+        if not catalog.engine.fetch(query, step=f"look up a constant of {kind}").num_rows:
+            return f"there is no {kind} {name!r}{suggestion(catalog.store, known[kind], name)}"
+    return None

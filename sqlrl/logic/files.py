@@ -161,6 +161,11 @@ def _check_names(value: Any, path: str) -> None:
     """Refuse what the schema cannot say: names that no formula could have, predicates declared twice, queries of none."""
     declared: set[str] = set()
     named = [("type", name) for name in value["types"]]
+    for name, constants in value["types"].items():
+        if not constants:
+            raise ModelError(
+                f"{path}: the type {shortened(name)} lists no constants: leave it out of the types, or list some"
+            )
     for predicate in value["predicates"]:
         if predicate["name"] in declared:
             raise ModelError(f"{path}: the predicate {predicate['name']} is declared twice: remove one of the two")

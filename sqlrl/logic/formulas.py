@@ -363,6 +363,9 @@ def _check_atom(source: Source, atom: AtomMention, predicates: Mapping[str, Pred
     if atom.predicate not in predicates:
         hint = nearest(atom.predicate, predicates)
         problem = f"unknown predicate {atom.predicate!r}{hint or '; expected one that a line before declares'}"
+        begins = not source.text[: atom.token.start].rpartition("\n")[2].strip()
+        if begins and not hint and atom.terms and all(isinstance(term.term, Constant) for term in atom.terms):
+            problem += "; a line that declares one has types that begin with small letters, or names after them, as in Cat(Paper p)"
         if not atom.terms and atom.token.end == atom.token.start + len(atom.predicate) and not hint:
             problem = f"{atom.predicate!r} is no declared predicate: expected an atom, or '=' or '!=' after a term"
         raise source.error(ModelError, problem, atom.token)

@@ -431,13 +431,14 @@ class _Statements(FormulaParser):
         if arguments is None:
             return False
         names, block, named = arguments
-        declared = self.program.predicates.get(name.text)
+        declared, known = self.program.predicates.get(name.text), self.program.declared_types
         if declared is None:
-            # Tuffy's types may begin with a capital, as constants do; its predicates do not.
-            if any(kind[0].isupper() for kind in names):
-                return (closed or not name.text[0].isupper()) and name.text not in self._declared_in_lower_case
+            # Tuffy's types may begin with a capital, as constants do; predicates that do, too, need something that says so.
+            capitals = [kind for kind in names if kind[0].isupper()]
+            if capitals:
+                said = block or named or closed or any(kind in known for kind in capitals)
+                return (said or not name.text[0].isupper()) and name.text not in self._declared_in_lower_case
             return True
-        known = self.program.declared_types
         return block or named or (bool(names) and all(kind in known or kind in self.program.types for kind in names))
 
     @cached_property

@@ -117,12 +117,15 @@ def format_predicate(predicate: Predicate) -> str:
     >>> format_predicate(Predicate("Next", (Argument("position"), Argument("position")), closed=True))
     '*Next(position, position)'
     """
-    capitals = predicate.closed or not predicate.name[:1].isupper()
-    for i, name in enumerate((predicate.name, *predicate.types)):
-        # A line with capitals in both is read as an atom with constants, unless a star begins it.
-        if not _IDENTIFIER.match(name) or (i and name[0].isupper() and not capitals):
+    for name in (predicate.name, *predicate.types):
+        if not _IDENTIFIER.match(name):
             raise ModelError(f"the language cannot write the name {name!r} in {predicate}: rename it")
-    return str(predicate)
+    if predicate.closed or not predicate.name[0].isupper() or not any(kind[0].isupper() for kind in predicate.types):
+        return str(predicate)
+    # With capitals alone it would be an atom of constants; with a name beside a type it cannot be one.
+    first, *others = predicate.arguments
+    named = f"{first.type} x{'!' if first.block else ''}"
+    return f"{predicate.name}({', '.join([named, *map(str, others)])})"
 
 
 def format_type(name: str, constants: tuple[str, ...]) -> str:

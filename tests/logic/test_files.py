@@ -298,12 +298,16 @@ def test_constants_that_are_words_of_the_language_are_read_back(name: str) -> No
     assert models_equal(parse_model(format_model(model)), model)
 
 
-def test_a_type_that_begins_with_a_capital_needs_a_predicate_that_does_not(tmp_path: Path) -> None:
-    """A line `Size(drug, Size)` would be an atom with a constant."""
-    arguments = (Argument("drug"), Argument("Size"))
-    with pytest.raises(ModelError, match=r"cannot write the name 'Size' in Size\(drug, Size\)"):
-        save_model(Model({"Size": Predicate("Size", arguments)}), tmp_path / "m.mln")
-    for predicate in (Predicate("size", arguments), Predicate("Size", arguments, closed=True)):
+@pytest.mark.parametrize("block", [False, True])
+def test_types_that_begin_with_a_capital_are_read_back(tmp_path: Path, *, block: bool) -> None:
+    """A line `Size(Drug, Size)` would be an atom of constants: a name beside a type says that it is none."""
+    arguments = (Argument("Drug", block), Argument("Size"))
+    for predicate in (
+        Predicate("size", arguments),
+        Predicate("Size", arguments),
+        Predicate("Size", arguments, closed=True),
+        Predicate("Size", (Argument("drug"), Argument("Size", block))),
+    ):
         save_model(Model({predicate.name: predicate}), tmp_path / "m.mln")
         assert read_model(tmp_path / "m.mln").predicates == {predicate.name: predicate}
 
@@ -323,6 +327,7 @@ WHOLE = {
         ({"predicates": [*WHOLE["predicates"], WHOLE["predicates"][1]]}, "the predicate P is declared twice"),
         ({"predicates": [*WHOLE["predicates"], {"name": "a b", "arguments": []}]}, "'a b' cannot be the name of a predicate"),
         ({"predicates": [*WHOLE["predicates"], {"name": "R", "arguments": [{"type": "2nd"}]}]}, "'2nd' cannot be the name of a type"),
+        ({"types": {"w": []}}, "the type w lists no constants: leave it out"),
         ({"types": {"w\nP(x)": ["a"]}}, "cannot be the name of a type"),
         ({"query": ["P", "Z"]}, "the query has 'Z', which is no predicate"),
         ({"query": ["p"]}, "which is no predicate of the model; did you mean 'P'"),

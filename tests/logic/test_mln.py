@@ -154,6 +154,36 @@ def test_query_and_semantics():
         parse_mln(HEAD, semantics="tuffy")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*wrote(Person, Paper)\ncat(Paper, Category)\n",
+        "*Wrote(Person, Paper)\nCat(Paper, Category)\n",
+        "*wrote(Person, Paper)\nCat(Paper, Category!)\n",
+        "Cat(Paper, Category!)\n*Wrote(Person, Paper)\n",
+        "Cat(Paper p, Category c)\n*Wrote(Person p, Paper q)\n",
+    ],
+)
+def test_types_that_begin_with_a_capital(text: str) -> None:
+    """A line of an undeclared predicate declares it where something says so: a star, a block, a name, or a type that is known."""
+    predicates = parse_mln(text).predicates
+    types = {name.lower(): predicate.types for name, predicate in predicates.items()}
+    assert types == {"wrote": ("Person", "Paper"), "cat": ("Paper", "Category")}
+    assert parse_mln(format_model(parse_mln(text))).predicates == predicates
+
+
+def test_a_line_of_capitals_alone_says_how_it_would_be_a_declaration() -> None:
+    with pytest.raises(
+        ModelError, match=r"unknown predicate 'Cat'; .* types that begin with small letters, or names after them"
+    ):
+        parse_mln("Cat(Paper, Category)\n")
+    with pytest.raises(ModelError, match="unknown predicate 'Cat'; expected one that a line before declares\n"):
+        parse_mln("P(t)\n1 Cat(Paper, Category)\n")
+    # A misspelt predicate with constants declares nothing.
+    with pytest.raises(ModelError, match="unknown predicate 'Smoks'; did you mean 'Smokes'"):
+        parse_mln("Smokes(person)\nSmoks(Anna)\n")
+
+
 def test_tuffy_scoping_rules_with_a_prior():
     """The prior weighs what a body implies; the scope is a hard rule over all bodies."""
     model = parse_mln(
