@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.damage import table_fault
 from sqlrl.catalog.integrity import check_state, damaged, is_object, kept_json
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -157,8 +158,13 @@ def read_image(rows: Iterable[tuple[str, str]]) -> Image:
     {'data': '2'}
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
-    for table, record in rows:
-        tables[table].append(json.loads(record))
+    for table, text in rows:
+        record = json.loads(text)
+        # DuckDB takes the name of a column that is not there for that of the table, and returns its whole row.
+        missing = [name for name, value in record.items() if isinstance(value, dict)]
+        if missing:
+            raise damaged(f"sqlrl.{table} has no column {missing[0]}")
+        tables[table].append(record)
     arguments: dict[str, list[ArgumentRecord]] = {}
     for row in sorted(tables["argument"], key=lambda row: (str(row["predicate"]), row["position"] or 0)):
         name, position = row.pop("predicate"), row.pop("position")
@@ -463,7 +469,7 @@ class Store:
         text = self._read(self._image_query)
         if text != self._text:
             self._held = read_image(text)
-            while not self._whole and (problem := self._dictionary_fault()):
+            while not self._whole and (problem := table_fault(self, self._held)):
                 # Another cursor may have written between the two statements.
                 if (again := self._read(self._image_query)) == text:
                     raise damaged(problem)
@@ -476,33 +482,6 @@ class Store:
             (str(table), str(record))
             for table, record in self.engine.fetch_rows(query, step="read the records of the catalog")[1]
         ]
-
-    def _dictionary_fault(self) -> str:
-        """Return what is wrong with a dictionary whose ids, the places of constants, are not those from 0 on, each once.
-
-        It is looked for once for a connection. What lacks altogether is an error once it is used.
-        """
-        there = self.table_names() if self._held.types else set()
-        parts = []
-        for record in self._held.types.values():
-            if record.dictionary not in there:
-                continue
-            columns = (exp.Count(this=exp.Star()), exp.Min(this=column("id")), exp.Max(this=column("id")))
-            query = exp.select(named(exp.convert(record.type), "type")).from_(self.table(record.dictionary))
-            query = query.select(*(named(x, name) for x, name in zip(columns, ("n", "least", "most"), strict=True)))
-            query = query.select(named(exp.Sum(this=exp.cast(column("id"), "hugeint")), "total"))
-            parts.append(query.select(named(exp.Count(this=column("name")), "names")))
-        for row in self.rows(union_all(parts), "look at the dictionaries") if parts else ():
-            record = self._held.types[row["type"]]
-            last = record.size - 1
-            expected = (
-                (record.size, record.size, 0, last, record.size * last // 2)
-                if record.size
-                else (0, 0, None, None, None)
-            )
-            if tuple(row[name] for name in ("n", "names", "least", "most", "total")) != expected:
-                return f"sqlrl.{record.dictionary} has not one row with a name for each id from 0 to {last}"
-        return ""
 
     def _change(self) -> Image:
         """Return the image, to be changed in an open transaction."""

@@ -1,0 +1,78 @@
+"""Tables of a database file whose rows no version of sqlrl wrote: constants twice or without a name, and rows of constants that there are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sqlrl.engine.nodes import column, named, union_all
+
+if TYPE_CHECKING:
+    from sqlrl.catalog.store import Image, Store
+
+
+def table_fault(store: Store, image: Image) -> str:
+    """Return what is wrong with the rows of a table, in words; empty if nothing is. What lacks altogether is an error once it is used."""
+    there = store.table_names() if image.types or image.predicates else set()
+    return _numbering_fault(store, image, there) or _constants_fault(store, image, there)
+
+
+def _numbering_fault(store: Store, image: Image, there: set[str]) -> str:
+    """Return which dictionary, or the table of examples, has not the ids from 0 on, each once and with a name."""
+    tables = {record.dictionary: ("id", record.size) for record in image.types.values() if record.dictionary in there}
+    if "example" in there:
+        tables["example"] = ("example", -1)
+    parts = []
+    for table, (number, _) in tables.items():
+        found: dict[str, exp.Expr] = {
+            "n": exp.Count(this=exp.Star()),
+            "names": exp.Count(this=column("name")),
+            "least": exp.Min(this=column(number)),
+            "most": exp.Max(this=column(number)),
+            "total": exp.Sum(this=exp.cast(column(number), "hugeint")),
+        }
+        query = exp.select(named(exp.convert(table), "table")).from_(store.table(table))
+        parts.append(query.select(*(named(value, name) for name, value in found.items())))
+    for row in store.rows(union_all(parts), "look at the dictionaries") if parts else ():
+        # Only the dictionaries' sizes are kept elsewhere.
+        known = tables[row["table"]][1]
+        size = row["n"] if known < 0 else known
+        last = size - 1
+        expected = (size, size, 0, last, size * last // 2) if size else (0, 0, None, None, None)
+        if tuple(row[name] for name in ("n", "names", "least", "most", "total")) != expected:
+            return f"sqlrl.{row['table']} has not one row with a name for each id from 0 to {last}"
+    return ""
+
+
+def _constants_fault(store: Store, image: Image, there: set[str]) -> str:
+    """Return which table of facts has constants that are in no dictionary."""
+    parts = []
+    for table, kinds in _encoded(image):
+        if table not in there:
+            continue
+        query = exp.select(named(exp.convert(table), "table")).from_(store.table(table))
+        beyond: list[exp.Expr] = []
+        for place, kind in enumerate(kinds):
+            if kind is not None:
+                own = column(f"a{place}")
+                beyond.append(exp.LT(this=exp.Min(this=own), expression=exp.convert(0)))
+                beyond.append(exp.GTE(this=exp.Max(this=own.copy()), expression=exp.convert(image.types[kind].size)))
+        if beyond:
+            parts.append(query.having(exp.or_(*beyond)))
+    for row in store.rows(union_all(parts), "look at the facts") if parts else ():
+        return f"sqlrl.{row['table']} has constants that its dictionary lacks"
+    return ""
+
+
+def _encoded(image: Image) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+    """Yield the tables of facts whose constants are ids, with the types of the arguments."""
+    for (name, _), source in image.sources.items():
+        # A staged one waits for its types, as texts.
+        if not source.staged:
+            yield source.storage, image.predicates[name].types
+    storages = {source.storage for source in image.sources.values()}
+    for record in image.predicates.values():
+        if record.facts is not None and record.facts not in storages and None not in record.types:
+            yield record.facts, record.types
