@@ -210,10 +210,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def doing(task: Working) -> str:
-    """Return the stages of a task, the outermost first."""
+def doing(task: Working, description: str = "") -> str:
+    """Return the stages of a task, the outermost first; a call that is at work for another of the same `description` says no more than that."""
     # Another thread may open and close some meanwhile.
-    return "; ".join(map(str, tuple(task.stages)))
+    return "; ".join(text for text in map(str, tuple(task.stages)) if text != description)
 
 
 def at_work() -> Working | None:

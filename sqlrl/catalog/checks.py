@@ -274,11 +274,12 @@ def check_types(model: Model) -> None:
     """
     used = {t for p in model.predicates.values() for t in p.types}
     faults = [
-        f"the model lists constants of the type {name!r}, which no predicate of it has{did_you_mean(nearest_names(name, used))}"
+        f"the model lists constants of the type {name!r}, which no predicate of it has"
+        f"{did_you_mean(nearest_names(name, used)) or '.'} Correct the name, or leave the list out."
         for name in sorted(set(model.types) - used)
     ]
     if faults:
-        raise CatalogError("\n".join(faults) + " Correct the name, or leave the list out.")
+        raise CatalogError("\n".join(faults))
 
 
 def warn_of_types(predicate: str, types: Iterable[str], known: Collection[str]) -> None:

@@ -81,6 +81,10 @@ def infer(
             raise typer.BadParameter(
                 f"--into writes all atoms of a predicate: name {', '.join(job.asked.predicates)} without arguments, or leave --into out"
             )
+        if not job.model.query and job.choices["hidden"] and not job.predicted:
+            raise typer.BadParameter(
+                f"nothing is asked: --query names what to predict, such as --query {job.choices['hidden'][0]}"
+            )
         if sampler.marginals:
             found = sampler.infer(job, solver, into=into, replace=replace, keep=keep)
             show_marginals(job, found, [*sampler.tables], into=into)

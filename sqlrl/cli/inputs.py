@@ -57,6 +57,12 @@ class Job:
     choices: Mapping[str, Any]
     asked: Asked
 
+    @property
+    def predicted(self) -> list[str]:
+        """The predicates of the model that the data open: they have labels, given atoms or soft evidence."""
+        opened = {name for name, role in self.db.catalog.store.sources() if role in ("label", "given", "soft")}
+        return sorted(opened & self.model.predicates.keys())
+
 
 class Missing(StrEnum):
     """What constants of the model's rules are that the data lack: further ones of their types, or an error."""
@@ -200,8 +206,16 @@ def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool =
         model = files.parse_model(read_input(), path=STANDARD_INPUT, trusted=trusted)
     else:
         model = files.read_model(path, trusted=trusted)
+    if not query:
+        return model
+    names = asked(query, model).predicates
+    if unknown := [name for name in names if name not in model.predicates]:
+        from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+
+        like = did_you_mean(nearest_names(unknown[0], model.predicates))
+        raise InputError(f"--query names predicates that the model does not declare: {', '.join(unknown)}{like}")
     # What is asked takes the place of what a learner was asked.
-    return replace(model, query=frozenset(asked(query, model).predicates)) if query else model
+    return replace(model, query=frozenset(names))
 
 
 def chosen_examples(value: str | None) -> str | list[str] | None:

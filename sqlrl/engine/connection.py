@@ -71,6 +71,13 @@ def connect(
         return _guest(target, owned=False, path="your connection")
     path = str(target) if str(target) == ":memory:" else str(expanded(target))
     check_characters(path, "the path")
+    if "\0" in path:
+        raise InputError(f"the path {path!r} has a NUL character, which ends the name of a file: leave it out.")
+    if _ELSEWHERE.match(str(target)) and not Path(path).exists():
+        raise InputError(
+            f"{str(target)!r} is no path of a file, which sqlrl opens: for a database elsewhere pass your own connection, "
+            f"sqlrl.connect(duckdb.connect({str(target)!r}))."
+        )
     file = None if path == ":memory:" else Path(path)
     existed = file is None or file.exists()
     if file is not None:
@@ -110,6 +117,10 @@ def connect(
     return DuckDBEngine(
         connection, (catalog, "sqlrl"), trusted=trusted, path=path, scratch=scratch, directory=directory
     )
+
+
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""A URL, or the prefix of a DuckDB extension; a single letter is a drive."""
 
 
 def _open(path: str, read_only: bool, config: Mapping[str, Any], trusted: bool) -> duckdb.DuckDBPyConnection:

@@ -160,7 +160,7 @@ class _Shown:
         """Return what is at work beside the task's name and number of steps."""
         if self._aside:
             return visible(self._aside)
-        return visible("; ".join(part for part in (self._note, doing(self)) if part))
+        return visible("; ".join(part for part in (self._note, doing(self, self._description)) if part))
 
     def _start_showing(self) -> None:
         raise NotImplementedError

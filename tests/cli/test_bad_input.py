@@ -103,7 +103,7 @@ def test_an_error_names_the_place_and_ends_with_1(
         ["infer", "-m", "a.mln", "-e", "a.db", "-e", "-,-"],
         ["count", "-m", "a.mln", "-e", "a.db", "--world", "t", "--world", "u"],
         ["count", "-m", "a.mln", "-e", "a.db", "--world", "P=t", "--world", "P=u"],
-        ["count", "-m", "a.mln", "-e", "a.db", "--query", "Smoke", "--against", "Smoke=t", "--against", "u"],
+        ["count", "-m", "a.mln", "-e", "a.db", "--query", "P", "--against", "P=t", "--against", "u"],
         ["count", "-m", "long.mln", "-e", "a.db", "--world", "Smoke=t"],
         ["load", "x.duckdb", "P", "t.csv", "--target", "--given"],
         ["load", "x.duckdb", "P", "t.csv", "--replace"],

@@ -57,6 +57,8 @@ def db() -> sqlrl.Database:
             "'rules.pl' is the path of a file .*: give rules such as .* or a pathlib.Path",
         ),
         (lambda db: db.predict(MODEL, drop=["Wrod"]), "no predicate 'Wrod' to drop; did you mean 'Word'"),
+        (lambda db: sqlrl.parse_mln("P(t)", query=[3]), "query= takes names of predicates, and 3 is none"),
+        (lambda db: sqlrl.parse_mln("P(t)", query=3), "query= takes names of predicates, and 3 is none"),
         (lambda db: db.predict(MODEL, drop=3), "drop= takes names of predicates, and 3 is none"),
         (lambda db: db.count(MODEL, hidden=["Word", 1]), "hidden= takes names of predicates, and 1 is none"),
         *(

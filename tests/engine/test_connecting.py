@@ -64,6 +64,9 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
         (tmp_path / "no" / "such" / "x.db", "there is no directory"),
         (damaged, "is not a DuckDB database"),
         (tmp_path, "is a directory"),
+        (f"{tmp_path}/a\0b", "has a NUL character"),
+        ("md:mine", r"is no path of a file.*sqlrl.connect\(duckdb.connect\('md:mine'\)\)"),
+        ("http://localhost:1/x.duckdb", "is no path of a file"),
     ):
         with pytest.raises(InputError, match=reason):
             connect(path)

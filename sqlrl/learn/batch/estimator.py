@@ -189,8 +189,8 @@ class BatchEstimator(Fitted):
         with db.learning.training_windows(model, examples=examples, **order) as stream:
             if all(rule.hard or rule.fixed for rule in model.rules):
                 raise InputError(
-                    f"the model has no rules with a weight to learn, so {type(self).__name__} has nothing to learn: write some, or, if a learner "
-                    "of clauses found none, see its warning"
+                    f"the model has no rules with a weight to learn, so {type(self).__name__} has nothing to learn: write some (weights after "
+                    "'@' are fixed), or, if a learner of clauses found none, see its warning"
                 )
             number = stream.begin(name, self.recorded(), self.seed)
             start = time.perf_counter()
