@@ -210,6 +210,10 @@ class MemoryUsedUpError(SqlrlError):
         )
 
 
+class MemoryLimitError(SqlrlError):
+    """A ground network would take more memory than there may be; the message names the largest clause, the size, and what helps."""
+
+
 class GroundingLimitError(SqlrlError):
     """Grounding would exceed the limit; the message names the clause and the estimate."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,3 +120,40 @@ def test_the_innermost_stage_is_named_once() -> None:
     with pytest.raises(MemoryUsedUpError, match=r"^inside: ") as caught, sqlrl.progress.Stage("outside"):
         allocate()
     assert isinstance(caught.value.__cause__, MemoryError)
+
+
+# ---- a limit of the whole process --------------------------------------------------------------------
+
+JOB = """
+import sys
+import sqlrl
+
+def peak():
+    lines = open("/proc/self/status", encoding="utf-8")
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+people, near = (int(x) for x in sys.argv[1:])
+db = sqlrl.connect(memory_limit="1GB", threads=2, progress=False)
+rows = f"select 'c' || i, 'c' || ((i + k * k + 1) % {people}) from range({people}) t(i), range({near}) u(k)"
+db.load("Near", rows, types=("person", "person"))
+text = "Near(person, person)\\nSmokes(person)\\n0.5 Near(x, y) ^ Smokes(x) => Smokes(y)\\n-0.2 Smokes(x)"
+try:
+    found = db.predict(sqlrl.parse_mln(text, query=["Smokes"]), method="full")
+    print("predicted", len(found.result.world), found.result.status.value, peak())
+except sqlrl.SqlrlError as error:
+    print(type(error).__name__, str(error).count("1GB") + str(error).count("1 GB"), "-", peak())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process took at the most")
+@pytest.mark.parametrize(
+    ("people", "near", "said"),
+    [(300_000, 1, ["predicted", "300000", "optimal"]), (300_000, 5, ["MemoryLimitError", "1", "-"])],
+)
+def test_a_fresh_process_keeps_a_limit_of_one_gigabyte(people: int, near: int, said: list[str]) -> None:
+    command = [sys.executable, "-c", JOB, str(people), str(near)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *words, peak = done.stdout.split()
+    assert words == said
+    assert int(peak) < 1.15 * 10**9

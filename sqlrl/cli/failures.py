@@ -98,6 +98,7 @@ _OPTIONS = {
                 "method",
                 "deterministic_limit",
                 "atom_limit",
+                "memory_limit",
                 "replace",
                 "missing",
             ),
@@ -110,6 +111,7 @@ _OPTIONS = {
 _QUOTES = "'\""
 
 _PHRASE = re.compile("|".join(rf"(?<![\w-]){re.escape(phrase)}" for phrase in _PHRASES))
+_CALL = re.compile(r"(?:connect|predict)\((?P<setting>(?:memory_limit|method)='[^']*')\)")
 _SCOPE = re.compile(r"(?<![\w-])db\.scope\((?P<name>'[^']*'|\"[^\"]*\"), \.\.\.\)")
 
 
@@ -168,7 +170,10 @@ def in_options(message: str) -> str:
     'load it with --target; --limit 0 is not positive: pass fewer --examples'
     >>> in_options("widen the scope with db.scope('Liked', ...)")
     'widen the scope with --scope where Liked is loaded'
+    >>> in_options("allow more, connect(memory_limit='4GB')")
+    'allow more, --memory-limit 4GB'
     """
+    message = _CALL.sub(lambda found: found["setting"], message)
     message = _SCOPE.sub(lambda found: f"--scope where {found['name'][1:-1]} is loaded", message)
     parameter = re.compile(
         rf"(?<![\w-])({'|'.join(_OPTIONS)})=(True|\[\.\.\.\]|\{{\.\.\.\}}|\"[^\"]*\"|'[^']*'|-?(?:[\d.]*\d|nan|inf))?(?![\w=])"

@@ -38,7 +38,10 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: s
         target = _target(inputs, given.get("bias"))
         estimator = sqlrl.ILP(**given)
         path = named_database(inputs.database, inputs.db)
-        with run.database(path, trusted=not inputs.untrusted, atom_limit=inputs.atom_limit) as db:
+        opening = run.database(
+            path, trusted=not inputs.untrusted, atom_limit=inputs.atom_limit, memory_limit=inputs.memory_limit
+        )
+        with opening as db:
             estimator.fit(db, target, chosen_examples(examples))
         save(run, estimator.model_, out)
         _report(run, estimator, out)

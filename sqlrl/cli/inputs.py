@@ -20,6 +20,7 @@ from sqlrl.cli.options import (
     Db,
     Drop,
     Evidence,
+    MemoryLimit,
     Messages,
     ModelFile,
     Open,
@@ -101,6 +102,7 @@ class Inputs:
     missing: InMissing = Missing.allow
     untrusted: Untrusted = False
     atom_limit: AtomLimit = None
+    memory_limit: MemoryLimit = None
 
     @contextmanager
     def open(
@@ -143,7 +145,12 @@ class Inputs:
                 )
             model = replace(model, strict=self.missing is Missing.error)
             with run.database(
-                path, read_only=read_only, reads=reads, trusted=not self.untrusted, atom_limit=self.atom_limit
+                path,
+                read_only=read_only,
+                reads=reads,
+                trusted=not self.untrusted,
+                atom_limit=self.atom_limit,
+                memory_limit=self.memory_limit,
             ) as opened:
                 if files:
                     with run.working("loading evidence"):

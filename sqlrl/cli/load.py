@@ -12,7 +12,7 @@ import typer
 from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, split_files
-from sqlrl.cli.options import FLAG, AtomLimit, DatabaseFirst, Db, Messages, Untrusted, with_database
+from sqlrl.cli.options import FLAG, AtomLimit, DatabaseFirst, Db, MemoryLimit, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
 
@@ -114,6 +114,7 @@ def load(
     run_queries: RunQueries = False,
     untrusted: Untrusted = False,
     atom_limit: AtomLimit = None,
+    memory_limit: MemoryLimit = None,
 ) -> None:
     """Load the facts of a predicate, those of the files of a folder, or evidence files; the database file is created if there is none.
 
@@ -137,7 +138,9 @@ def load(
     check_usage(facts, files, model, target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
         declared = read_model(model, trusted=not untrusted) if model is not None else None
-        opening = run.database(path, create=not refresh, trusted=not untrusted, atom_limit=atom_limit)
+        opening = run.database(
+            path, create=not refresh, trusted=not untrusted, atom_limit=atom_limit, memory_limit=memory_limit
+        )
         with _no_remains(path), opening as database:
             if refresh:
                 with run.working("loading what changed"):

@@ -117,6 +117,16 @@ AtomLimit = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="The memory of the whole process, such as 4GB; what would take more is refused before it is grounded.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
 Rows = Annotated[
     int,
     typer.Option("--rows", "-n", metavar="N", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT),

@@ -54,6 +54,7 @@ class Session:
         reads: bool = False,
         trusted: bool = True,
         atom_limit: int | None = None,
+        memory_limit: str | None = None,
     ) -> Iterator[Database]:
         """Open the database, None for one in memory, and close it again.
 
@@ -74,7 +75,12 @@ class Session:
         try:
             most = ATOM_LIMIT if atom_limit is None else atom_limit
             database = connect(
-                path or ":memory:", atom_limit=most, read_only=read_only, trusted=trusted, progress=False
+                path or ":memory:",
+                memory_limit=memory_limit,
+                atom_limit=most,
+                read_only=read_only,
+                trusted=trusted,
+                progress=False,
             )
         except BusyError as error:
             raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error

@@ -80,7 +80,10 @@ def connect(
         database of that name, and printing the database says so.
     threads : int, optional
     memory_limit : str, optional
-        Such as "4GB"; what exceeds it spills to `temp_directory`.
+        Such as "4GB". From 1 GB on it is for the whole process: what the database's share does not hold spills to `temp_directory`,
+        predictions of many examples are made in smaller windows, and a ground network that would not fit is refused before it
+        is grounded (`MemoryLimitError`). A smaller limit is the database's alone. Without one, what exceeds the memory of the
+        machine or of the container is refused.
     temp_directory : path, optional
     atom_limit : int
         The most query atoms that a model may have, helper atoms included; and the most clauses of templates. They are counted before they

@@ -122,6 +122,7 @@ class Session:
                     yield program
             finally:
                 program.close()
+                self.engine.leave(0)
 
     @contextmanager
     def _undisturbed(self, layout: Layout) -> Iterator[None]:

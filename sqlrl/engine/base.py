@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.engine.memory import Memory
+
 
 @dataclass(frozen=True, slots=True)
 class TableName:
@@ -29,6 +31,11 @@ class QueryEngine(Protocol):
     """
 
     dialect: str
+    memory: Memory
+
+    def leave(self, arrays: int) -> None:
+        """Take no more memory than a limit leaves beside arrays of so many bytes."""
+        ...
 
     def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
         """Run a query and return all of its rows; `OverflowEngineError` if an integer does not fit into its type."""

@@ -16,7 +16,8 @@ from sqlglot import exp
 from sqlrl.arguments import refuse
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
 from sqlrl.engine.faults import check_database_file, damage, damaged, unwritable
-from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads
+from sqlrl.engine.memory import Memory
+from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, brief
 from sqlrl.paths import expanded
@@ -38,8 +39,8 @@ def connect(
     """Open a database and find the place of sqlrl's tables in it; a file is created if it is absent and its directory exists.
 
     In a file or in memory of our own, sqlrl's tables live in the schema `sqlrl`. On the user's connection they live in an
-    attached in-memory database named `sqlrl`, so nothing of the user's is written. `memory_limit` is such as "4GB"; what
-    exceeds it spills to `temp_directory`. BusyError if another process holds the file; InputError if the file is no DuckDB
+    attached in-memory database named `sqlrl`, so nothing of the user's is written. `memory_limit` is such as "4GB", from 1 GB on
+    for the whole process (`engine.memory`); what exceeds the database's share of it spills to `temp_directory`. BusyError if another process holds the file; InputError if the file is no DuckDB
     database or damaged, its directory is missing, or a setting is wrong; or the connection is closed, has an open transaction,
     or a default collation under which names that differ are equal.
 
@@ -54,8 +55,12 @@ def connect(
     settings: dict[str, str | int | bool] = {}
     if threads is not None:
         settings["threads"] = checked_threads(threads)
+    memory = Memory.of_machine()
     if memory_limit is not None:
         settings["memory_limit"] = checked_memory(memory_limit)
+        memory = Memory.of(memory_bytes(memory_limit), fixed=not trusted)
+        if memory.given:
+            settings["memory_limit"] = f"{memory.share() // 1000}KB"
     if temp_directory is not None:
         settings["temp_directory"] = checked_directory(temp_directory)
     given: object = target
@@ -68,7 +73,7 @@ def connect(
             )
         check_ready(target)
         _set(target, settings)
-        return _guest(target, owned=False, path="your connection")
+        return _limited(_guest(target, owned=False, path="your connection"), memory)
     path = str(target) if str(target) == ":memory:" else str(expanded(target))
     check_characters(path, "the path")
     if "\0" in path:
@@ -106,7 +111,7 @@ def connect(
         raise
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
-        return _reader(connection, catalog, path, trusted=trusted)
+        return _limited(_reader(connection, catalog, path, trusted=trusted), memory)
     try:
         connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
     except duckdb.Error as error:
@@ -114,9 +119,16 @@ def connect(
         raise _opening_error(path, str(error), read_only, trusted) from error
     # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
     scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
-    return DuckDBEngine(
+    made = DuckDBEngine(
         connection, (catalog, "sqlrl"), trusted=trusted, path=path, scratch=scratch, directory=directory
     )
+    return _limited(made, memory)
+
+
+def _limited(engine: DuckDBEngine, memory: Memory) -> DuckDBEngine:
+    """Tell an engine how much memory its process may take."""
+    engine.memory = memory
+    return engine
 
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")

@@ -9,6 +9,7 @@ import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -21,10 +22,12 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
 from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.memory import Memory
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import ConflictError, EngineError, InputError, MemoryUsedUpError, OverflowEngineError, brief
 from sqlrl.progress import Stage
+from sqlrl.wording import in_bytes
 
 logger = logging.getLogger(__name__)
 _PROBE = "SELECT txid_current(), current_setting('default_collation')"
@@ -89,6 +92,8 @@ class DuckDBEngine:
         self._alone = owned and path == ":memory:"
         self._unready = False
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
+        self.memory = Memory.of_machine()
+        self._beside = 0
 
     @property
     def schema(self) -> str:
@@ -179,6 +184,16 @@ class DuckDBEngine:
         finally:
             self._cursors.discard(cursor)
             cursor.close()
+
+    def leave(self, arrays: int) -> None:
+        """Let the database take no more memory than a limit that was given leaves beside arrays of so many bytes.
+
+        EngineError if it holds more than that in memory, and may not spill it.
+        """
+        if not self.memory.given or self.memory.fixed or arrays == self._beside:
+            return
+        self.execute_sql(f"SET memory_limit = '{self.memory.share(arrays) // 1000}KB'", step="leave memory to arrays")
+        self._beside = arrays
 
     def interrupt(self) -> None:
         """Stop what runs now, streams included; may be called from another thread."""
@@ -331,6 +346,7 @@ class DuckDBEngine:
             place=self._place,
         )
         made._is_cursor = True
+        made.memory = self.memory
         made.family = self.family
         self.family.add(made)
         self._made.add(made)
@@ -524,6 +540,9 @@ class DuckDBEngine:
         except _FAILURES as error:
             logger.debug("the settings of the database cannot be read: %s", error)
             return ""
+        if self.memory.given:
+            whole = f"{storage.memory_limit}, the database's share of {in_bytes(self.memory.limit)}"
+            storage = replace(storage, memory_limit=whole)
         return remedy(reason, storage)
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:

@@ -6,6 +6,7 @@ import operator
 import re
 from pathlib import Path
 
+from sqlrl.engine.memory import machine_memory
 from sqlrl.errors import InputError
 
 MOST_THREADS = 1024
@@ -60,8 +61,25 @@ def _possible(number: float, unit: str) -> bool:
     if unit == "%":
         return 0 < number <= 100
     # DuckDB counts bytes in 64 bits.
-    size = number * float((1024 if "i" in unit else 1000) ** _FACTORS[unit[0]])
-    return LEAST_MEMORY <= size < 2**63
+    return LEAST_MEMORY <= _bytes(number, unit) < 2**63
+
+
+def _bytes(number: float, unit: str) -> float:
+    return number * float((1024 if "i" in unit else 1000) ** _FACTORS[unit[0]])
+
+
+def memory_bytes(limit: str) -> int:
+    """Return how many bytes a size is, as `checked_memory` accepts it.
+
+    Examples
+    --------
+    >>> memory_bytes("1.5 GiB"), memory_bytes("2GB"), 2 * memory_bytes("50%") == machine_memory()
+    (1610612736, 2000000000, True)
+    """
+    found = _SIZE.fullmatch(limit)
+    assert found is not None, "the size was checked"
+    number, unit = float(found["number"]), found["unit"].lower()
+    return round(machine_memory() * number / 100) if unit == "%" else round(_bytes(number, unit))
 
 
 def checked_directory(directory: object) -> str:

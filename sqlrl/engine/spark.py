@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.dialects import for_dialect
+from sqlrl.engine.memory import Memory
 from sqlrl.errors import EngineError, OverflowEngineError
 
 logger = logging.getLogger(__name__)
@@ -35,11 +36,15 @@ class SparkEngine:
     def __init__(self, session: Any) -> None:
         self.session = session
         self._views: set[str] = set()
+        self.memory = Memory.of_machine()
 
     def render(self, query: exp.Expr) -> str:
         """Return a plan as SQL of Spark's."""
         assert isinstance(query, exp.Expression)
         return for_dialect(query, self.dialect).sql(self.dialect)
+
+    def leave(self, arrays: int) -> None:
+        """Do nothing: the server is another process."""
 
     def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
         """Run a query and return all of its rows."""

@@ -154,7 +154,7 @@ def check_limit(extent: Extent, use: ShapeUse) -> None:
             witnesses = " and witnesses" if use.shape.exists else ""
             raise GroundingLimitError(
                 f"{_place(program, most)} leaves {counted(size, 'grounding')}{witnesses} to enumerate, more than the limit of {limit:,} "
-                f"({_shape(program, use)}): {_why(program, use, most, largest, bound)}"
+                f"({shape_words(program, use)}): {_why(program, use, most, largest, bound)}"
             )
     if loose_literal(use.bound) is not None:
         check_count(extent, use, POSSIBLE)
@@ -192,7 +192,7 @@ def check_enumerated(extent: Extent, use: ShapeUse, queries: Iterable[exp.Select
             most, _ = max(found, key=lambda pair: pair[1])
             raise GroundingLimitError(
                 f"{_place(program, most)} is counted by enumerating {counted(size, 'grounding')}, more than the limit of {limit:,} "
-                f"({_shape(program, use)}): too many of its positive literals share variables; write it with fewer, "
+                f"({shape_words(program, use)}): too many of its positive literals share variables; write it with fewer, "
                 f"join their variables by closed literals, {ADVICE}"
             )
 
@@ -205,7 +205,7 @@ def limited(batches: Iterator[pa.RecordBatch], extent: Extent, use: ShapeUse) ->
         if limit is not None and seen > limit:
             clause = batch.column("clause")[0].as_py() if use.parameters is not None else use.clauses[0]
             raise GroundingLimitError(
-                f"{_place(program, clause)} has more than {counted(limit, 'ground clause')} ({_shape(program, use)}), "
+                f"{_place(program, clause)} has more than {counted(limit, 'ground clause')} ({shape_words(program, use)}), "
                 f"which its count did not show; join its variables, narrow a scope, {ADVICE}"
             )
         yield batch
@@ -215,7 +215,16 @@ def _place(program: Program, clause: int) -> str:
     return rule_place(program, program.feature_of[clause])
 
 
-def _shape(program: Program, use: ShapeUse) -> str:
+def shape_words(program: Program, use: ShapeUse) -> str:
+    """Return what messages say of the shape of a clause.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> shape_words(program, next(iter(program.shapes.values())))
+    'its shape is !Friends(v0, v1) v !Smokes(v0) v Smokes(v1)'
+    """
     count = program.clauses_of(use)
     return f"all together of {count:,} clauses of the shape {use.shape}" if count != 1 else f"its shape is {use.shape}"
 

@@ -21,6 +21,7 @@ from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.counts import Counts, check_limit, groundings, rule_place, run_counts, violated_by_evidence
 from sqlrl.ground.features import ground_together
+from sqlrl.ground.memory import check_memory, memory_budget
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.pipeline import Pipeline, plans
 from sqlrl.ground.program import Extent, Program, ShapeUse
@@ -53,7 +54,8 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
 
     Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network. `check`
     says whether to refuse evidence that violates a hard clause or a block by itself; `budget` counts atoms and literals, and
-    stops the work with a BudgetError when they are too many. With `views` what is the same of all atoms is a read-only view of one
+    stops the work with a BudgetError when they are too many; without one the network is what memory allows, else a MemoryLimitError
+    before it is grounded. With `views` what is the same of all atoms is a read-only view of one
     number, which takes no memory, but that compiled loops cannot read; solvers of most probable worlds and marginals can.
 
     A GroundingLimitError (a shape would enumerate more groundings than the limit) names the clause, where it stands, and the
@@ -75,13 +77,14 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
     """
     atoms = read_atoms(extent)
     index = AtomIndex(atoms.ids)
-    if budget is not None:
-        budget.take(len(atoms.ids))
+    if budget is None:
+        extent.program.engine.leave(check_memory(extent, len(atoms.ids)))
+        budget = memory_budget(extent.program, len(atoms.ids))
+    budget.take(len(atoms.ids))
     evidence = violated_by_evidence(extent)
     together = ground_together(extent, index)
     pieces = list(together.pieces)
-    if budget is not None:
-        budget.take(sum(len(rows.literals) for rows in together.pieces))
+    budget.take(sum(len(rows.literals) for rows in together.pieces))
     pipeline = Pipeline(extent, index, evidence, budget)
     for each in plans(extent, without=together.shapes):
         check_limit(extent, each.use)

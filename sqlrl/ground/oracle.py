@@ -17,6 +17,7 @@ from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
 from sqlrl.ground.counts import Counts, check_count, check_limit, run_counts, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, ground_clauses
+from sqlrl.ground.memory import memory_budget
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
 from sqlrl.ground.program import Extent, ShapeUse
@@ -96,7 +97,7 @@ class ProgramOracle:
     def _network(self) -> Network:
         atoms = read_atoms(self.extent)
         evidence = violated_by_evidence(self.extent)
-        pipeline = Pipeline(self.extent, AtomIndex(atoms.ids), evidence)
+        pipeline = Pipeline(self.extent, AtomIndex(atoms.ids), evidence, memory_budget(self.program, len(atoms.ids)))
         pieces: list[Rows] = []
         for each in plans(self.extent, self._first):
             if each.use.shape in self.whole:
@@ -141,7 +142,9 @@ class ProgramOracle:
     def _long_rows(self, queries: Iterable[ShapePlan]) -> Network:
         """Return the network whose rows are those of some queries with two literals or more."""
         network = self._network
-        pipeline = Pipeline(self.extent, AtomIndex(network.atoms), np.zeros(len(network.clauses), dtype=object))
+        none: Counts = np.zeros(len(network.clauses), dtype=object)
+        budget = memory_budget(self.program, len(network.atoms))
+        pipeline = Pipeline(self.extent, AtomIndex(network.atoms), none, budget)
         pieces = [rows.split()[2] for each in queries for rows in pipeline.rows(each)]
         rows = in_order(by_clause(pieces), merge=True)
         return replace(

@@ -7,7 +7,7 @@ as its code, 2 k for local atom k and 2 k + 1 for its negation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
@@ -45,7 +45,7 @@ class BudgetError(SqlrlError):
 class Budget:
     """Counts the atoms and literals of a network while it is grounded.
 
-    `entries` is the most it may have; None if they are only counted.
+    `entries` is the most it may have; None if they are only counted. More are the error that `beyond` makes, a BudgetError by default.
 
     Examples
     --------
@@ -56,16 +56,18 @@ class Budget:
     sqlrl.ground.rows.BudgetError: a network of 4 atoms and literals so far does not fit into a budget of 3
     """
 
-    def __init__(self, entries: int | None) -> None:
-        self.entries, self.used = entries, 0
+    def __init__(self, entries: int | None, beyond: Callable[[], SqlrlError] | None = None) -> None:
+        self.entries, self.used, self._beyond = entries, 0, beyond
 
     def take(self, entries: int) -> None:
         """Count atoms or literals.
 
-        Too many are a BudgetError.
+        Too many are an error.
         """
         self.used += entries
         if self.entries is not None and self.used > self.entries:
+            if self._beyond is not None:
+                raise self._beyond()
             raise BudgetError(
                 f"a network of {self.used:,} atoms and literals so far does not fit into a budget of {self.entries:,}"
             )

@@ -13,6 +13,7 @@ from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.counts import shape_of
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.memory import check_found, memory_budget, most_entries
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
@@ -187,7 +188,7 @@ class Windows(Generic[Held]):
 
     def _first_window(self, examples: IntArray) -> Held:
         # As many of these examples as the budget allows; says how many later windows have.
-        budget = Budget(MOST_ENTRIES if len(examples) > 1 else None)
+        budget = Budget(min(MOST_ENTRIES, most_entries(self.extent.program))) if len(examples) > 1 else None
         try:
             window = self._window(examples, budget)
         except (BudgetError, GroundingLimitError):
@@ -199,6 +200,9 @@ class Windows(Generic[Held]):
         return window
 
     def _window(self, examples: IntArray, budget: Budget | None = None) -> Held:
+        if budget is None and self.size is None and len(examples) > 1:
+            # To count the ground clauses of every window would take as long as to ground it.
+            budget = memory_budget(self.extent.program)
         with self.extent.only(examples) as some:
             some.program.expand(some.examples)
             return self._ground(some, examples, budget)
@@ -244,10 +248,12 @@ def divided(
     if entries is None or len(examples) <= 1 or not adds_up(extent.program):
         yield examples, ground_network(extent, views=True)
         return
+    entries = min(entries, check_found(extent.program, len(examples)))
+    extent.program.engine.leave(extent.program.engine.memory.arrays)
     begin, size = 0, _first(extent.program, len(examples), entries)
     while begin < len(examples):
         window = examples[begin : begin + size]
-        budget = Budget(entries if len(window) > 1 else None)
+        budget = Budget(entries) if len(window) > 1 else None
         try:
             network = _network(extent, window, budget, whole=len(window) == len(examples))
         except (BudgetError, GroundingLimitError):
@@ -259,7 +265,8 @@ def divided(
         del network  # or else it would be there while the next is grounded
         begin += len(window)
         # Half of the budget, since examples differ.
-        size = max(len(window) * entries // (2 * max(budget.used, 1)), 1)
+        used = entries if budget is None else budget.used
+        size = max(len(window) * entries // (2 * max(used, 1)), 1)
 
 
 def adds_up(program: Program) -> bool:
@@ -297,7 +304,7 @@ def _first(program: Program, examples: int, entries: int) -> int:
     return max(min(examples, int(entries / FEWER / max(each, 1))), 1)
 
 
-def _network(extent: Extent, window: IntArray, budget: Budget, *, whole: bool) -> Network:
+def _network(extent: Extent, window: IntArray, budget: Budget | None, *, whole: bool) -> Network:
     if whole:
         return ground_network(extent, budget=budget, views=True)
     with extent.only(window) as some:

@@ -1,0 +1,186 @@
+"""How much memory a ground network will take, counted by joins before any of it is grounded, and what to do where that is too much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.engine.nodes import integer, named, star_count, subquery
+from sqlrl.errors import MemoryLimitError, SqlrlError
+from sqlrl.ground.counts import rule_place, run_counts, shape_words
+from sqlrl.ground.program import Extent, Program, ShapeUse
+from sqlrl.ground.rows import Budget
+from sqlrl.plan.bounds import domain_bound, enumerated
+from sqlrl.plan.grounding import ground, open_literals
+from sqlrl.wording import counted, in_bytes
+
+ENTRY_BYTES = 285
+"""What an atom or a literal of a network takes at the worst moment of grounding and solving it, where ground clauses or blocks join
+atoms: 283 measured for minimum cuts, 180 for trees, 195 for blocks, the atom's row in the database included."""
+
+SINGLE_BYTES = 85
+"""The same where each atom stands alone: 83 measured."""
+
+FOUND_BYTES = 45
+"""What is kept of an atom of windows that are done: its id, its example and what was found of it, twice while windows are put together."""
+
+COUNTED = 10**9
+"""So many ground clauses of a shape are counted exactly at the most, where what their joins enumerate would be too many."""
+
+QUICKLY = 10**8
+"""So many stream by in a few seconds, so that the error can say how many there are."""
+
+
+def entry_bytes(program: Program) -> int:
+    """Return what an atom or a literal of the networks of a program takes.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> text = "Friends(p, p)\\nSmokes(p)\\n"
+    >>> rules = "1 Friends(x, y) => Smokes(x)", "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    >>> [entry_bytes(sample_program(text + rule, ["Smokes"], FRIENDS)) for rule in rules]
+    [85, 285]
+    """
+    joined = program.blocks or any(_width(use) > 1 for use in program.shapes.values())
+    return ENTRY_BYTES if joined else SINGLE_BYTES
+
+
+def most_entries(program: Program) -> int:
+    """Return how many atoms and literals a network of a program may have."""
+    return program.engine.memory.arrays // entry_bytes(program)
+
+
+@dataclass(frozen=True)
+class ShapeSize:
+    """How many ground clauses a shape has at the most, and how many literals they have together; `clause` has the most, if that is known."""
+
+    use: ShapeUse
+    clauses: int
+    literals: int
+    clause: int | None = None
+
+
+def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
+    """Return the sizes of the shapes of a program, the largest first, counted without enumerating anything.
+
+    Where the sizes of domains say that the literals of all shapes are no more than `most`, none is counted.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [(size.clauses, size.literals) for size in network_sizes(extent)]
+    [(2, 4)]
+    >>> [(size.clauses, size.literals) for size in network_sizes(extent, most=100)]
+    [(9, 18)]
+    """
+    program = extent.program
+    found = []
+    for use in program.shapes.values():
+        if use.bound.opened:
+            clauses = domain_bound(use.bound) * max(program.clauses_of(use), 1)
+            found.append(ShapeSize(use, clauses, clauses * _width(use)))
+    if sum(size.literals for size in found) > most:
+        found = [_joined(extent, size.use) for size in found]
+    return sorted(found, key=lambda size: -size.literals)
+
+
+def check_memory(extent: Extent, atoms: int) -> int:
+    """Return about how many bytes a network over some atoms will take, or refuse it before it is grounded: MemoryLimitError.
+
+    What joins enumerate is counted first. If that is too much, ground clauses are counted as they are, without a row leaving the
+    database, as far as there may be some.
+    """
+    program = extent.program
+    each, most = entry_bytes(program), most_entries(program)
+    sizes = network_sizes(extent, most=max(most - atoms, 0))
+    if atoms + sum(size.literals for size in sizes) > most:
+        sizes = sorted((_exact(extent, size, most) for size in sizes), key=lambda size: -size.literals)
+    entries = atoms + sum(size.literals for size in sizes)
+    if entries > most:
+        raise refusal(program, atoms, entries * each, sizes[0] if sizes else None)
+    return entries * each
+
+
+def memory_budget(program: Program, atoms: int = 0) -> Budget:
+    """Return the budget of a network that may be as large as memory allows: more is a MemoryLimitError, whatever counts said.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> memory_budget(sample_program(PEOPLE, ["Smokes"], FRIENDS)).entries > 10**6
+    True
+    """
+    most = most_entries(program)
+    return Budget(most, lambda: refusal(program, atoms, (most + 1) * entry_bytes(program)))
+
+
+def check_found(program: Program, examples: int) -> int:
+    """Return how many atoms and literals a window of some examples may have beside what is found of the windows before it.
+
+    If that leaves nothing, it is a MemoryLimitError.
+    """
+    layout, each = program.layout, entry_bytes(program)
+    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
+    atoms = atoms * examples // max(layout.example_count, 1)
+    left = (program.engine.memory.arrays - atoms * FOUND_BYTES) // each
+    if left < 1:
+        raise refusal(program, atoms, atoms * FOUND_BYTES)
+    return left
+
+
+def refusal(program: Program, atoms: int, size: int, largest: ShapeSize | None = None) -> SqlrlError:
+    """Return the error that a network of some atoms takes too much memory, with the shape that has the most ground clauses."""
+    memory = program.engine.memory
+    place = ""
+    if largest is not None and largest.clause is not None and largest.literals > atoms:
+        where = rule_place(program, program.feature_of[largest.clause])
+        place = f"{where} has {counted(largest.clauses, 'ground clause')} ({shape_words(program, largest.use)}), which with "
+    what = "a memory limit" if memory.given else "the memory of this machine"
+    enough = memory.enough(size) // 10**9
+    rounds = ", predict with predict(method='cutting-plane'), which grounds only what is needed" if place else ""
+    return MemoryLimitError(
+        f"{place}{counted(atoms, 'query atom')} would take about {in_bytes(size)}, more than the {in_bytes(memory.arrays)} that {what} of "
+        f"{in_bytes(memory.limit)} leaves to them: pass fewer examples=, give a predicate that is predicted a scope{rounds}, or allow more, "
+        f"connect(memory_limit='{enough}GB')."
+    )
+
+
+def _width(use: ShapeUse) -> int:
+    """Return how many open literals a ground clause of a shape has, witnesses of a quantifier counted once."""
+    bound = use.bound
+    groups = sum(any(bound.info(x).open for x in group.literals) for group in bound.shape.exists)
+    # Witnesses are several, so that their atoms never stand alone.
+    return len(open_literals(bound)) + 2 * groups
+
+
+def _joined(extent: Extent, use: ShapeUse) -> ShapeSize:
+    """Count what the joins of a shape enumerate."""
+    first, *witnesses = (
+        run_counts(extent.program, use, bound.query) for bound in enumerated(use.bound, extent.examples)
+    )
+    rows = sum(n for _, n in first)
+    # Of each quantifier there are two counts, of which the second is of the literals in ground clauses.
+    more = sum(n for found in witnesses[1::2] for _, n in found)
+    clause, _ = max(first, key=lambda pair: pair[1], default=(None, 0))
+    return ShapeSize(use, rows, rows * len(open_literals(use.bound)) + more, clause)
+
+
+def _exact(extent: Extent, size: ShapeSize, most: int) -> ShapeSize:
+    """Count the ground clauses of a shape, where all are of one length; if they stream by, up to one more than there may be."""
+    use, program = size.use, extent.program
+    plan = ground(use.bound, extent.examples) if size.clauses <= COUNTED else None
+    width = len(open_literals(use.bound))
+    if plan is None or plan.list_signs or not width:
+        return size
+    times = max(len(use.clauses), 1)
+    rows: exp.Select = exp.select(integer(1)).from_(subquery(plan.query, "g"))
+    if not plan.has_multiplicity and size.clauses > QUICKLY:
+        rows = rows.limit(most // (width * times) + 1)
+    query = exp.select(named(star_count(), "n")).from_(subquery(rows, "n"))
+    found = int(program.engine.fetch(query, step=f"count the ground clauses of {use.shape}").column(0)[0].as_py())
+    if found * width * times > most and rows.args.get("limit"):
+        return size
+    return ShapeSize(use, found * times, found * width * times, size.clause)
