@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import sqlrl
+from sqlrl.cli.app import app
 from sqlrl.errors import MemoryUsedUpError, SqlrlError
 from sqlrl.progress import staged
 
@@ -120,6 +122,34 @@ def test_the_innermost_stage_is_named_once() -> None:
     with pytest.raises(MemoryUsedUpError, match=r"^inside: ") as caught, sqlrl.progress.Stage("outside"):
         allocate()
     assert isinstance(caught.value.__cause__, MemoryError)
+
+
+READERS: dict[str, tuple[str, Callable[[sqlrl.Database, Any], Any]]] = {
+    "evaluating": ("sqlrl.database.predictions.read_labels", lambda _, found: found.evaluate()),
+    "naming the atoms of Smokes": ("sqlrl.database.inference.shown_rows", lambda _, found: found.atoms()),
+    "working with the database": ("sqlrl.database.clusters.clusters", lambda _, found: found.clusters()),
+}
+
+
+@pytest.mark.parametrize("stage", READERS)
+def test_what_is_asked_of_a_prediction_does_not_fit(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, model = opened()
+    found = db.predict(model)
+    place, ask = READERS[stage]
+    monkeypatch.setattr(place, allocated)
+    with pytest.raises(MemoryUsedUpError, match=rf"^{stage}: the memory is used up \(Unable to allocate 1.00 EiB"):
+        ask(db, found)
+
+
+def test_the_command_line_never_shows_a_bare_memory_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people.mln").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "people.db").write_text("Friends(Anna, Bob)\n", encoding="utf-8")
+    monkeypatch.setattr("sqlrl.cli.infer.show", allocated)
+    files = ["--model", str(tmp_path / "people.mln"), "--evidence", str(tmp_path / "people.db")]
+    done = CliRunner().invoke(app, ["infer", *files, "--query", "Smokes"])
+    assert done.exit_code == 1
+    assert "infer: the memory is used up (Unable to allocate 1.00 EiB" in done.stderr
+    assert "--memory-limit SIZE" in done.stderr
 
 
 # ---- a limit of the whole process --------------------------------------------------------------------

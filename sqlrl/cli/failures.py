@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from sqlrl.cli.interrupts import INTERRUPTED, AtWork
 from sqlrl.cli.streams import check_arguments
-from sqlrl.errors import EngineError, SqlrlError
+from sqlrl.errors import EngineError, MemoryUsedUpError, SqlrlError
 from sqlrl.markup import printable
 
 FAILED, PIPE_CLOSED = 1, 141
@@ -139,6 +139,10 @@ class Commands(TyperGroup):
             raise typer.Exit(FAILED) from error
         except SqlrlError as error:
             complain("\n".join([in_options(str(error)), *_notes(error)]))
+            raise typer.Exit(FAILED) from error
+        except MemoryError as error:
+            used_up = MemoryUsedUpError(ctx.invoked_subcommand or "sqlrl", str(error))
+            complain("\n".join([in_options(str(used_up)), *_notes(error)]))
             raise typer.Exit(FAILED) from error
         except BrokenPipeError as error:
             raise typer.Exit(pipe_closed()) from error

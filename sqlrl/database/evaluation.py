@@ -16,6 +16,7 @@ from sqlrl.evaluate import ProbabilityScores, Scores, score, score_probabilities
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Extent
+from sqlrl.progress import enough_memory
 
 if TYPE_CHECKING:
     from sqlrl.database.marginals import Marginals
@@ -67,7 +68,7 @@ def compared(found: Inferred, outside: str) -> Compared:
 
 def evaluate_world(prediction: Prediction, outside: str) -> Scores:
     """Compare a predicted world with the labels; `Prediction.evaluate` explains it."""
-    with prediction.session.console.progress("evaluating"):
+    with prediction.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(prediction, outside)
         labelled = known.labelled
         if prediction.run is not None and labelled.all():
@@ -92,7 +93,7 @@ def evaluate_world(prediction: Prediction, outside: str) -> Scores:
 
 def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> ProbabilityScores:
     """Compare probabilities with the labels; `Marginals.evaluate` explains it."""
-    with marginals.session.console.progress("evaluating"):
+    with marginals.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(marginals, outside)
         labelled = known.labelled
         return score_probabilities(

@@ -26,6 +26,7 @@ from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.plan.sources import table
+from sqlrl.progress import enough_memory
 from sqlrl.report.console import Progress
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted, shortened
@@ -150,7 +151,8 @@ class Inferred(Helpful):
         self.check_current()
         info = self.chosen(predicate)
         query = named_atoms(self.layout, info)
-        with shown_rows(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
+        naming = enough_memory(f"naming the atoms of {info.name}", lambda: counted(len(atoms), "atom"))
+        with naming, shown_rows(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
             query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
             query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
             return self.engine.fetch(query, step=f"name the atoms of {info.name}")

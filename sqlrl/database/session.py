@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -56,9 +56,11 @@ class Session:
         records.end_killed()
         return cls(catalog.engine, catalog, records, console or QuietConsole())
 
-    def verb(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def verb(self) -> Iterator[None]:
         """Read the catalog's records once in this context, whatever it consists of; see `Store.verb`."""
-        return self.catalog.store.verb()
+        with enough_memory("working with the database"), self.catalog.store.verb():
+            yield
 
     def layout(
         self,

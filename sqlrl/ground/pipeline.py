@@ -9,6 +9,7 @@ whole networks, `few` and its like for cutting planes. The stages before the rea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -27,9 +28,10 @@ from sqlrl.ground.rows import (
     read_rows,
     with_clause,
 )
-from sqlrl.logic.shapes import Shape
+from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.terms import domain_size
 from sqlrl.progress import Stage, staged
 
 # ---- which query of a shape --------------------------------------------------------------------------
@@ -81,6 +83,26 @@ def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordB
         yield from extent.program.engine.stream(each.plan.query, step=f"ground {each.use.shape}", rows=rows)
 
 
+LEAST_ROWS = 2_048
+"""Rows of a batch at the least: the database makes as many at a time."""
+
+
+def batch_rows(bound: BoundShape, plan: GroundingQuery) -> int:
+    """Return how many rows a batch of a grounding query has: fewer where each has a list of witnesses, which may be as many as constants.
+
+    Examples
+    --------
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [batch_rows(each.use.bound, each.plan) for each in plans(extent)]
+    [262144]
+    """
+    if not plan.list_signs:
+        return ROWS_PER_BATCH
+    inside = (group.variables for group in bound.shape.exists)
+    most = max((math.prod(domain_size(bound, Slot(False, i)) for i in variables) for variables in inside), default=1)
+    return max(ROWS_PER_BATCH // max(most, 1), LEAST_ROWS)
+
+
 # ---- from its batches to rows ------------------------------------------------------------------------
 
 
@@ -108,7 +130,7 @@ class Pipeline:
     def batches(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a query, as far as limit and budget allow, with multiplicities as int64."""
         program, use, plan = self.extent.program, each.use, each.plan
-        found = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=ROWS_PER_BATCH)
+        found = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=batch_rows(use.bound, plan))
         found = _told(found)
         found = limited(found, self.extent, use)
         if self.budget is not None:

@@ -193,3 +193,16 @@ def test_the_limit_is_that_of_the_machine_where_nobody_gives_one() -> None:
         db.engine.memory = Memory(PROCESS + 100, given=False)
         with pytest.raises(SqlrlError, match=r"2 query atoms would take about .* the memory of this machine of 350 MB"):
             db.predict(sqlrl.parse_mln("D(t)\nQ(t)\n1 D(x) => Q(x)", query=["Q"]))
+
+
+def test_batches_with_lists_of_witnesses_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 6_000
+    monkeypatch.setattr("sqlrl.ground.pipeline.ROWS_PER_BATCH", n * 100)
+    rules = "0.5 Q(x) => EXIST y (N(x, y) ^ Q(y))\n0.5 N(x, y) ^ Q(x) => Q(y)"
+    near = [(f"C{i}", f"C{(i + k) % n}") for i in range(n) for k in (1, 2)]
+    extent = Extent(sample_program(DECLARED + rules, ["Q"], {"N": near, "P": [("C1",)], "S": [("C1", "C2")]}))
+    pipeline = Pipeline(extent, AtomIndex(np.arange(1, n + 1)), np.zeros(2, object))
+    rows = {bool(each.plan.list_signs): [batch.num_rows for batch in pipeline.batches(each)] for each in plans(extent)}
+    assert max(rows[True]) <= 2_048
+    assert sum(rows[True]) == n
+    assert rows[False] == [2 * n]
