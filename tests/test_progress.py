@@ -74,6 +74,7 @@ def sampling(method: Any) -> Callable[[sqlrl.Database], object]:
 
 VERBS: dict[str, Verb] = {
     "load": Verb("loading Likes", lambda db: db.load("Likes", FRIENDS, types=["person", "person"])),
+    "remove": Verb("removing from Friends", lambda db: db.remove("Friends", FRIENDS[:1])),
     "load_evidence": Verb("loading evidence", lambda db: db.load_evidence([], MODEL, empty="allow")),
     "load_all": Verb("loading", lambda db: db.load_all({"A": FRIENDS, "B": FRIENDS})),
     "scope": Verb("setting the scope of Smokes", lambda db: db.scope("Smokes", [("Ann",)])),

@@ -120,6 +120,22 @@ def cut_types(
     return replace(options, bins={name: list(edges) for name, edges in chosen.items()}, bins_from=None)
 
 
+def check_same_edges(store: Store, record: PredicateRecord, options: LoadOptions, where: str) -> None:
+    """Refuse `bins=` of rows that are appended, unless it names the edges that there are."""
+    types = store.types()
+    for name, wanted in (_by_type(record, options.bins, where) if options.bins else {}).items():
+        now = types[name].bins
+        if wanted != now:
+            cut = f"is cut at {show_edges(now)}" if now else "is not cut"
+            raise LoadError(
+                f"{where}: {name} {cut}, and rows that are appended are cut as the others: leave bins= out."
+            )
+    if options.bins_from is not None:
+        raise LoadError(
+            f"{where}: bins_from= chooses edges, and appended rows are cut at those that there are: leave it out."
+        )
+
+
 def _set_edges(store: Store, record: TypeRecord, edges: Edges) -> None:
     """Cut a type; all its pieces are constants of it, whether data lie in them or not."""
     if record.size:

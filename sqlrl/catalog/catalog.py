@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
-from sqlrl.catalog import binding, changes, evidence, examples, loading, scopes
+from sqlrl.catalog import binding, changes, evidence, examples, loading, parts, scopes
 from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
@@ -63,39 +63,48 @@ class Catalog:
         self.store = open_store(engine)
         open_layout(self.store)
 
-    def load(self, predicate: str, source: Any, **given: Any) -> None:
-        """Load the facts of a predicate; `given` are `LoadOptions`, which `sqlrl.Database.load` explains.
+    def load(self, predicate: str, source: Any, *, append: bool = False, **given: Any) -> None:
+        """Load the facts of a predicate, or append some; `given` are `LoadOptions`, which `sqlrl.Database.load` explains.
 
         A LoadError has all faults, the rows and the remedy; nothing has changed then.
         """
         options = checked_options(predicate, LoadOptions(**given))
         with enough_memory(f"loading {predicate}"), self.store.writing():
             known = self.store.types()
-            loading.load(self.store, predicate, source, options)
+            (parts.append if append else loading.load)(self.store, predicate, source, options)
             self._follow({predicate})
         if known and options.types is not None:
             warn_of_types(predicate, options.types, known)
 
+    def remove(self, predicate: str, source: Any) -> int:
+        """Remove facts; `sqlrl.Database.remove` explains it."""
+        with enough_memory(f"removing from {predicate}"), self.store.writing():
+            removed = parts.remove(self.store, predicate, source)
+            if removed:
+                self._follow({predicate})
+        return removed
+
     def load_evidence(
         self,
         source: evidence.Evidence,
-        model: Model,
+        model: Model | None = None,
         *,
         given: bool = False,
         target: bool = False,
         duplicates: str = "error",
-        empty: str = "error",
+        empty: str | Collection[str] = "error",
         replace: bool = False,
         drop: Iterable[str] = (),
-    ) -> None:
+    ) -> Model:
         """Load evidence atoms (Alchemy's `.db` files); `sqlrl.Database.load_evidence` explains the options.
 
         An error has all faults, their files and lines; nothing has changed then.
         """
         options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
         with enough_memory("loading evidence"), self.store.writing():
-            evidence.load_evidence(self.store, source, model, options)
+            model = evidence.load_evidence(self.store, source, model, options)
             self._follow(model.predicates)
+        return model
 
     def declare(self, model: Model) -> None:
         """Take over the declarations of a model: types, blocks, constants. Facts that waited for their types are encoded."""

@@ -20,8 +20,8 @@ from sqlrl.catalog.fingerprints import (
     table_fingerprint,
     unmarked_fingerprint,
 )
-from sqlrl.catalog.loading import load
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
+from sqlrl.catalog.parts import load_again
 from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -120,7 +120,7 @@ def check_sources(store: Store) -> None:
     The error names every source, how it was when it was loaded, how it is now, and the remedy. Of a file that is not trusted the
     tables alone are looked at: it may name any file.
     """
-    records = list(store.sources().values())
+    records = _every_source(store)
     if not store.engine.trusted:
         records = [record for record in records if record.kind == "table"]
     changes = quick_changes(store.engine, records)
@@ -145,6 +145,11 @@ def check_sources(store: Store) -> None:
     raise CatalogError(f"a source changed after it was loaded: {'; '.join(texts)}: {', and '.join(remedies)}.")
 
 
+def _every_source(store: Store) -> list[SourceRecord]:
+    """Return the loads, each with what was appended to it."""
+    return [each for source in store.sources().values() for each in (source, *store.appended(source))]
+
+
 def changed_sources(store: Store) -> list[SourceRecord]:
     """Return the loads whose source can be read again and has other content now; tables, views and queries are read.
 
@@ -156,7 +161,7 @@ def changed_sources(store: Store) -> list[SourceRecord]:
 
 def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
     """Yield the loads whose source can be read again with the fingerprint of what was loaded; None if it is another content now."""
-    for record in store.sources().values():
+    for record in _every_source(store):
         if record.kind in ("object", "relation", "definition"):
             continue
         if record.kind == "file" and not store.engine.trusted:
@@ -190,7 +195,7 @@ def _confirmed(engine: DuckDBEngine, record: SourceRecord) -> str | None:
 
 
 def refresh(store: Store, *, run_queries: bool = False) -> list[str]:
-    """Load changed sources again, all or none, and return their predicates; `Catalog.refresh` says what `run_queries` is."""
+    """Load changed sources again, with what was appended to them and removed since, all or none, and return their predicates; `Catalog.refresh` says what `run_queries` is."""
     with store.writing():
         if not (store.engine.trusted or run_queries):
             _check_tables(store)
@@ -200,15 +205,15 @@ def refresh(store: Store, *, run_queries: bool = False) -> list[str]:
                 changed.append(record)
             elif now != record.fingerprint:
                 _confirm(store, record, now)
-        for record in changed:
-            load(store, record.predicate, origin(record), LoadOptions.from_json(record.options))
+        for key in sorted({(record.predicate, record.role) for record in changed}):
+            load_again(store, store.sources()[key])
     return sorted({record.predicate for record in changed})
 
 
 def _check_tables(store: Store) -> None:
     """Refuse to read sources that are no tables: to read a query or a view is to run it."""
     kept = {}
-    for record in store.sources().values():
+    for record in _every_source(store):
         if record.kind in ("object", "relation", "definition", "file"):
             continue
         found = find_table(store.engine, record.source)
@@ -222,6 +227,10 @@ def _check_tables(store: Store) -> None:
 
 def _confirm(store: Store, record: SourceRecord, fingerprint: str) -> None:
     """Keep the fingerprint of a source in its present format."""
+    for part in store.parts(record.predicate, record.role):
+        if part.storage == record.storage:
+            store.save_part(replace(part, fingerprint=fingerprint))
+            return
     store.save_source(replace(record, fingerprint=fingerprint))
     known = store.predicates()[record.predicate]
     if known.fingerprint == record.fingerprint:

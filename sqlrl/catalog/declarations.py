@@ -139,6 +139,7 @@ def compact(store: Store) -> bool:
     """
     predicates, declared, removed = store.predicates(), _kept_without_facts(store), False
     sources = [s for s in store.sources().values() if not s.staged]
+    sources += [part for source in sources for part in store.appended(source)]
     for name, record in store.types().items():
         uses = [(s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name]
         kept = _kept(store, store.table(record.dictionary), "id", uses, declared.get(name, ()))

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.columns import Mapped
+from sqlrl.catalog.cooccurrence import with_inferred_types
 from sqlrl.catalog.declarations import declare, list_constants
 from sqlrl.catalog.dictionary import check_numbers, did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
@@ -28,12 +29,14 @@ from sqlrl.logic.evidence import EvidenceAtom, parse_domains, parse_evidence
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.model import Model
 from sqlrl.paths import expanded
-from sqlrl.wording import counted
+from sqlrl.wording import check_characters, counted
 
 _SHOWN = 5
 _UNNAMED = "the evidence"
 
-Evidence = Iterable[EvidenceAtom] | Iterable[str | Path] | str | Path
+Evidence = (
+    Iterable[EvidenceAtom] | Iterable[str | Path] | str | Path | Mapping[str, str | Path | Iterable[EvidenceAtom]]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +46,49 @@ class EvidenceOptions:
     given: bool = False
     target: bool = False
     duplicates: str = "error"
-    empty: str = "error"
+    empty: str | Collection[str] = "error"
     replace: bool = False
     drop: Collection[str] = ()
 
 
 class _File(NamedTuple):
-    """A file, or atoms without one, and what it holds: `label` as the user named it, `address` its full path."""
+    """A file, or atoms without one, and what it holds: `label` as the user named it, `address` its full path.
+
+    `example` is the name of the example that it is, None if files are not examples.
+    """
 
     label: str
     fingerprint: str
     atoms: Sequence[EvidenceAtom]
     address: str
     domains: Mapping[str, Sequence[str]] = {}
+    example: str | None = None
 
 
 class _Found(NamedTuple):
-    """An atom and the number of the file in which it stands."""
+    """An atom, the number of the file in which it stands, and the example that the file is, if it is one."""
 
     atom: EvidenceAtom
     file: int
+    example: str | None = None
 
 
 _Groups = Mapping[tuple[str, str], list[_Found]]
 """Atoms by predicate and role."""
 
 
-def load_evidence(store: Store, evidence: Evidence, model: Model, options: EvidenceOptions) -> None:
-    """Load evidence atoms; `sqlrl.Database.load_evidence` explains the options."""
+def load_evidence(store: Store, evidence: Evidence, model: Model | None, options: EvidenceOptions) -> Model:
+    """Load evidence atoms, and return the model, which declares all their predicates; `sqlrl.Database.load_evidence` explains the options."""
     _check_options(options)
-    kept = drop_predicates(model, options.drop)
     # Facts of dropped predicates are read as the model declares them, and skipped.
-    whole = list(_files(evidence, model))
+    if model is None or isinstance(evidence, Mapping):
+        whole = list(_examples(evidence) if isinstance(evidence, Mapping) else _files(evidence, None))
+        known = Model({}) if model is None else model
+        atoms = (atom for file in whole for atom in file.atoms)
+        model = replace(known, predicates=with_inferred_types(atoms, known.predicates))
+    else:
+        whole = list(_files(evidence, model))
+    kept = drop_predicates(model, options.drop)
     files = [cut for file in whole if (cut := _without(file, options.drop)).atoms or not file.atoms]
     model = kept
     groups = _grouped(store, files, model, options)
@@ -85,9 +99,10 @@ def load_evidence(store: Store, evidence: Evidence, model: Model, options: Evide
         declare(store, model)
         _list_constants(store, files)
         for (predicate, role), found in sorted(groups.items()):
-            _load_group(store, predicate, role, [f.atom for f in found], files, given=options.given)
+            _load_group(store, predicate, role, found, files, given=options.given)
         for address in sorted(before - {source.source for source in store.sources().values()}):
             list_constants(store, address, {})
+    return model
 
 
 def _without(file: _File, drop: Collection[str]) -> _File:
@@ -99,6 +114,8 @@ def _check_options(options: EvidenceOptions) -> None:
     """Refuse options that do not exist."""
     choices = {"duplicates": ("error", "drop", "warn"), "empty": ("error", "allow", "warn")}
     for name, allowed in choices.items():
+        if name == "empty" and not isinstance(options.empty, str):
+            continue
         if getattr(options, name) not in allowed:
             texts = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
             raise LoadError(f"load_evidence: {name}={getattr(options, name)!r} must be {texts}.")
@@ -106,7 +123,25 @@ def _check_options(options: EvidenceOptions) -> None:
         raise LoadError("load_evidence: target=True makes facts labels, given=True makes them evidence: choose one.")
 
 
-def _files(evidence: Evidence, model: Model) -> Iterator[_File]:
+def _examples(evidence: Mapping[str, str | Path | Iterable[EvidenceAtom]]) -> Iterator[_File]:
+    """Yield the examples of a mapping, read and parsed; each is a file, or atoms without one."""
+    if not evidence:
+        raise LoadError("load_evidence: the mapping has no example: give the name and the file of each.")
+    for name, source in evidence.items():
+        key: object = name
+        if not isinstance(key, str) or not key:
+            raise LoadError(f"load_evidence: {key!r} cannot be the name of an example: give a text.")
+        check_characters(name, "the name of an example")
+        found = list(_files(source, None))
+        if len(found) != 1:
+            raise LoadError(
+                f"load_evidence: the example {name} is {counted(len(found), 'file')}: give one file, or its atoms."
+            )
+        label = f"{_UNNAMED} of {name}" if found[0].label == _UNNAMED else found[0].label
+        yield found[0]._replace(label=label, example=name)
+
+
+def _files(evidence: Evidence, model: Model | None) -> Iterator[_File]:
     """Yield the files that were named, read and parsed; atoms given as such are one file without a name."""
     if isinstance(evidence, str | Path):
         evidence = [evidence]
@@ -138,7 +173,7 @@ def _grouped(store: Store, files: Sequence[_File], model: Model, options: Eviden
         for atom in file.atoms:
             hard = "label" if options.target else "given" if options.given and atom.predicate in opened else "fact"
             role = "soft" if atom.truth is None else hard
-            groups.setdefault((atom.predicate, role), []).append(_Found(atom, number))
+            groups.setdefault((atom.predicate, role), []).append(_Found(atom, number, file.example))
     return groups
 
 
@@ -166,6 +201,7 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
     ]
     if repeated and options.duplicates == "error":
         faults.append(f'{_duplicates(files, repeated)}: remove the repetitions or pass duplicates="drop"')
+    faults += _lacking(files, options)
     nothing = [file.label for file in files if not file.atoms and not file.domains] if files else [_UNNAMED]
     kinds = {kind for declared in model.predicates.values() for kind in declared.types}
     for file in files:
@@ -173,7 +209,7 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
             like = did_you_mean(nearest_names(kind, kinds))
             faults.append(f"{file.label} lists constants of {kind!r}, which is no type of the model{like}")
     empty = "there are no atoms" + (f" in {', '.join(nothing)}" if len(files) > 1 else "")
-    if nothing and options.empty == "error":
+    if nothing and options.empty not in ("allow", "warn"):
         faults.append(f'{empty}; pass empty="allow" if that is right')
     label = _label(files)
     if faults:
@@ -185,15 +221,34 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
         warn(f"{label}: {empty}", LoadWarning)
 
 
+def _lacking(files: Sequence[_File], options: EvidenceOptions) -> list[str]:
+    """Describe predicates that some examples have and others lack, unless they may be empty: a name may be misspelt there."""
+    held = {file.label: {atom.predicate for atom in file.atoms} for file in files if file.example is not None}
+    every = set().union(*held.values()) if held else set()
+    may_lack = set() if isinstance(options.empty, str) else set(options.empty)
+    faults = [f"empty= names {name}, of which no example has facts" for name in sorted(may_lack - every)]
+    if options.empty in ("allow", "warn"):
+        return []
+    lacking = {label: sorted(every - found - may_lack) for label, found in held.items() if found}
+    texts = [f"{label} has no facts of {', '.join(names)}" for label, names in lacking.items() if names]
+    if texts:
+        names = sorted({name for found in lacking.values() for name in found})
+        faults.append(
+            f"{'; '.join(texts)}, of which other examples have some: pass empty={names} if there are none (they are false), or correct the "
+            "names"
+        )
+    return faults
+
+
 def _repetitions(groups: _Groups) -> tuple[list[tuple[_Found, _Found]], list[tuple[_Found, _Found]]]:
     """Return pairs of the first and a later place of an atom: those with another value, and those with the same."""
     contradictions: list[tuple[_Found, _Found]] = []
     repeated: list[tuple[_Found, _Found]] = []
-    seen: dict[tuple[str, tuple[str, ...]], _Found] = {}
+    seen: dict[tuple[str, tuple[str, ...], str | None], _Found] = {}
     for found in groups.values():
         for each in found:
             atom = each.atom
-            first = seen.setdefault((atom.predicate, atom.constants), each)
+            first = seen.setdefault((atom.predicate, atom.constants, each.example), each)
             if first is each:
                 continue
             same = (first.atom.truth, first.atom.probability) == (atom.truth, atom.probability)
@@ -291,17 +346,20 @@ def _list_constants(store: Store, files: Sequence[_File]) -> None:
 
 
 def _load_group(
-    store: Store, predicate: str, role: str, atoms: Sequence[EvidenceAtom], files: Sequence[_File], *, given: bool
+    store: Store, predicate: str, role: str, found: Sequence[_Found], files: Sequence[_File], *, given: bool
 ) -> None:
     """Load the atoms of one predicate and role; with `given` they are evidence, also where a later model predicts the predicate."""
-    unique = list({a.constants: a for a in atoms}.values())
+    last = list({(f.atom.constants, f.example): f for f in found}.values())
+    unique, example = [f.atom for f in last], files[0].example is not None
     record = store.predicates()[predicate]
     arity = len(record.arguments)
     arrays: dict[str, pa.Array] = {
         name: pa.array([a.constants[i] for a in unique], pa.string()) for i, name in enumerate(argument_columns(arity))
     }
+    if example:
+        arrays = {"example": pa.array([f.example for f in last], pa.string()), **arrays}
     signed = role == "soft" or not all(a.truth for a in unique)
-    if signed or not arity:
+    if signed or not (arity or example):
         arrays["truth"] = pa.array([_truth(a) for a in unique], pa.bool_())
     if role == "soft":
         arrays["prior"] = pa.array([_prior(a) for a in unique], pa.float64())
@@ -318,7 +376,7 @@ def _load_group(
             source=source,
             fingerprint=fingerprint,
             options=LoadOptions(files=[file.address for file in files], given=given),
-            example=False,
+            example=example,
             signed=signed,
             soft=role == "soft",
         )

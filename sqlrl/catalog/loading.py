@@ -194,7 +194,7 @@ def _predicate(
 def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped, options: LoadOptions) -> SourceRecord:
     """Write the rows of a source into a table: as ids if all types are known, else as text."""
     example = mapped.example_column is not None
-    raw = raw_query(source, mapped, options) if not source.nothing else _empty_rows(len(record.arguments), example)
+    raw = raw_query(source, mapped, options) if not source.nothing else empty_rows(len(record.arguments), example)
     # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
     again = not source.nothing and source.kind != "relation"
     fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table, source.columns) if again else "")
@@ -209,7 +209,7 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
         example=example,
         signed=mapped.truth is not None or mapped.probability is not None,
         soft=mapped.probability is not None,
-        again=_cheap(source),
+        again=reads_alike(source),
     )
     if not loaded.rows and options.empty == "error":
         raise LoadError(
@@ -220,14 +220,14 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
     return replace(loaded, fingerprint=table_fingerprint(store.engine, store.table(loaded.storage)))
 
 
-def _cheap(source: Source) -> bool:
+def reads_alike(source: Source) -> bool:
     """Return True if reading a source a second time yields the same rows at little cost."""
     return source.kind in _DIRECT or (
         source.kind == "file" and isinstance(source.table, exp.Anonymous) and source.table.name == "read_parquet"
     )
 
 
-def _empty_rows(arity: int, example: bool) -> exp.Select:
+def empty_rows(arity: int, example: bool) -> exp.Select:
     """Return the query of no rows."""
     columns = [exp.cast(exp.null(), "varchar").as_(name, quoted=True) for name in key_columns(arity, example)]
     return exp.select(*(columns or [exp.true().as_("present")])).where(exp.false())
@@ -353,6 +353,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
         facts = None if record.facts == old.storage else record.facts
         record = replace(record, facts=facts)
         store.drop(old.storage)
+        store.forget_parts(record.predicate, loaded.role)
         store.set_state("stale", "1")
     store.save_source(loaded)
     record = replace(

@@ -13,7 +13,7 @@ import numpy as np
 
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.integrity import is_object, kept_json
-from sqlrl.catalog.store import SourceRecord
+from sqlrl.catalog.store import PartRecord, SourceRecord
 from sqlrl.errors import LoadError
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier
@@ -105,7 +105,7 @@ def evidence_files(record: SourceRecord) -> list[tuple[Path, str]]:
     return list(zip(map(Path, files), prints, strict=True)) if len(files) == len(prints) else []
 
 
-def origin(record: SourceRecord) -> Any:
+def origin(record: SourceRecord | PartRecord) -> Any:
     """Return what the source of a load that can be read again is opened by: its text, or the paths of several files."""
     files = LoadOptions.from_json(record.options).files if record.kind == "file" else ()
     return [Path(file) for file in files] if files else record.source

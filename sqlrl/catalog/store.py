@@ -67,6 +67,10 @@ class SourceRecord:
     rows: int
 
 
+REMOVAL = "removal"
+"""The kind of a part that says what was removed."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartRecord:
     """A row of `sqlrl.part`."""
@@ -545,6 +549,22 @@ class Store:
         """Return what was appended to a load and removed from it, in order."""
         found = self._records().parts
         return [found[key] for key in sorted(found) if key[:2] == (predicate, role)]
+
+    def appended(self, base: SourceRecord) -> list[SourceRecord]:
+        """Return what was appended to a load, as sources of their own."""
+        return [
+            replace(
+                base,
+                storage=part.storage,
+                kind=part.kind,
+                source=part.source,
+                fingerprint=part.fingerprint,
+                options=part.options,
+                rows=part.rows,
+            )
+            for part in self.parts(base.predicate, base.role)
+            if part.kind != REMOVAL
+        ]
 
     def save_part(self, record: PartRecord) -> None:
         """Keep a part of a load."""

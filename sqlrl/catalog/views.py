@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening, known_rows
 from sqlrl.catalog.encoding import key_columns
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store
+from sqlrl.catalog.store import REMOVAL, PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, named
 
 _ROLES = {
@@ -216,6 +216,12 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
             " They wait as text until a model says their types." if source.staged else ""
         )
         yield source.storage, _Described(text, _arguments(predicates[name], text=source.staged))
+        for part in store.parts(name, role):
+            done = "removed from" if part.kind == REMOVAL else "appended to"
+            yield (
+                part.storage,
+                _Described(f"Rows that were {done} {name}.", _arguments(predicates[name], text=part.kind == REMOVAL)),
+            )
 
 
 def _arguments(record: PredicateRecord, *, text: bool = False) -> dict[str, str]:

@@ -19,6 +19,7 @@ from sqlrl.cli.ground import ground
 from sqlrl.cli.infer import infer
 from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
+from sqlrl.cli.remove import remove
 from sqlrl.cli.sql import sql
 from sqlrl.cli.streams import prepare_streams
 from sqlrl.cli.version import version
@@ -65,6 +66,7 @@ app = typer.Typer(
 )
 for command in (
     load,
+    remove,
     define,
     bias,
     ground,

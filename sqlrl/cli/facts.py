@@ -119,6 +119,11 @@ BinsFrom = Annotated[
 ]
 
 
+Append = Annotated[
+    bool, typer.Option("--append", metavar=FLAG, help="Add the facts to those that are there, not in their place.")
+]
+
+
 class Written(TypedDict, total=False):
     """How a CSV file is written; see `Database.load`."""
 
@@ -146,6 +151,7 @@ class Facts:
     quote: Quote = '"'
     bins: InBins = None
     bins_from: BinsFrom = None
+    append: Append = False
 
     def written(self) -> Written:
         """Return how CSV files are written."""
@@ -226,6 +232,7 @@ class Facts:
                 constants=renamed(self.rename or []),
                 bins=self._bins(trusted=db.engine.trusted),
                 bins_from=self.bins_from,
+                append=self.append,
                 **written,
             )
             if self.scope is not None:

@@ -14,6 +14,7 @@ import sqlrl
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
+from sqlrl.cli.inputs import read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
 from sqlrl.cli.learning import BATCHES, FEW, ONLINE, ByName, Common, Out, Training
 from sqlrl.cli.options import Examples, Output
@@ -76,6 +77,10 @@ class Running(Common):
         """Return the options of `fit` that all learners have, as far as they were given."""
         return {} if self.limit is None else {"limit": self.limit}
 
+    def starting(self, *, trusted: bool) -> dict[str, Any]:
+        """Return the model to start from as an option of `fit`, if it was given."""
+        return {} if self.start is None else {"start": read_model(self.start, trusted=trusted)}
+
     def refuse(self, word: str) -> None:
         """Refuse what a learner does not have, with a typer.BadParameter."""
         if self.groups is not None and word != "likelihood":
@@ -84,6 +89,8 @@ class Running(Common):
             raise typer.BadParameter(
                 "--holdout is an option of learners of weights: ilp learns clauses alone, which predict nothing"
             )
+        if self.start is not None and word in ("ilp", "osl"):
+            raise typer.BadParameter(f"--start is an option of learners of weights: {word} learns clauses")
         if self.constraints is not None and word == "ilp":
             raise typer.BadParameter("--constraints is an option of learners of weights: ilp learns clauses alone")
         for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
@@ -190,6 +197,7 @@ def learn_online(
     training.fit(
         job.db, job.model, job.examples,
         checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
+        **running.starting(trusted=job.db.engine.trusted),
     )  # fmt: skip
     show_online(job.run, training, out)
 
@@ -198,7 +206,8 @@ def learn_batch(
     job: Job, training: BatchEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from all examples at once, save the model, and show the result."""
-    options = running.fitting() | ({} if running.groups is None else {"groups": running.groups})
+    options = running.fitting() | running.starting(trusted=job.db.engine.trusted)
+    options |= {} if running.groups is None else {"groups": running.groups}
     training.fit(job.db, job.model, job.examples, **options)
     show_batch(job.run, training, out)
 

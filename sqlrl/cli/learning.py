@@ -124,6 +124,18 @@ Holdout = Annotated[
 ]
 
 
+Start = Annotated[
+    str | None,
+    typer.Option(
+        "--start",
+        metavar="FILE",
+        help="A model, .mln or .json, from whose weights those of the same clauses start; others start at 0.",
+        show_default=False,
+        rich_help_panel=RUN,
+    ),
+]
+
+
 def _declared(name: str, parameter: object, default: str) -> Any:
     """Return the option of typer for a parameter that all online learners declare, which here is only shown."""
     option = next(each for each in get_args(parameter) if isinstance(each, Option))
@@ -152,6 +164,7 @@ class Common:
     resume: Resume = None
     limit: Limit = None
     holdout: Holdout = None
+    start: Start = None
 
 
 @grouped

@@ -192,7 +192,7 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
     if folder is None:
         return
     own = (facts.types, facts.columns, facts.example, facts.truth, facts.probability, facts.scope, facts.bins_from)
-    if others or any(x is not None for x in own):
+    if others or facts.append or any(x is not None for x in own):
         raise typer.BadParameter(
             "--folder loads closed predicates: it takes --bias, --numeric, --bins, --duplicates, --nulls, --empty, --fold-case, "
             "--rename, --no-header, --delimiter and --quote; load a predicate that needs more by itself"
@@ -215,7 +215,7 @@ def check_usage(
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
             "(--types, --numeric, --columns, --example, --truth, --probability, --scope, --fold-case, --rename, --nulls, "
-            "--no-header, --delimiter, --quote, --bins, --bins-from)"
+            "--no-header, --delimiter, --quote, --bins, --bins-from, --append)"
         )
     if replace and not files:
         raise typer.BadParameter(

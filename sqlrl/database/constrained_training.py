@@ -137,8 +137,8 @@ class ConstrainedTraining(Configured):
         examples : query or list of names, optional
             What to learn from; all examples by default. What constraints cost is counted over them, too.
         **options
-            What else the learner's `fit` takes: `limit`, `on_window`, `checkpoint` and `resume` of an online learner,
-            `on_iteration` of a batch learner. `limit` holds for the counting of costs, too. A resumed run needs the same mode,
+            What else the learner's `fit` takes: `limit` and `start`, `on_window`, `checkpoint` and `resume` of an online
+            learner, `on_iteration` of a batch learner. `limit` holds for the counting of costs, too. A resumed run needs the same mode,
             thresholds, model and examples.
 
         Returns

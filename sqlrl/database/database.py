@@ -224,6 +224,7 @@ class Database(Helpful):
         quote: str = '"',
         bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None,
         bins_from: Any = None,
+        append: bool = False,
     ) -> None:
         """Load the facts of a predicate, in place of those loaded before in the same role (fact, label, given, soft).
 
@@ -277,6 +278,9 @@ class Database(Helpful):
             all its facts with `bins`.
         bins_from : list of names, query, relation or frame, optional
             The examples whose rows alone choose edges, such as those to train on; by default all rows do.
+        append : bool
+            Add the rows to those that are loaded in the role, with the same types; facts that are there already are duplicates. It costs
+            what the new rows cost. Without `target` and `given` the role is the one that the facts have.
 
         Raises
         ------
@@ -325,20 +329,62 @@ class Database(Helpful):
                 quote=quote,
                 bins=bins,
                 bins_from=bins_from,
+                append=append,
             )
+
+    def remove(self, predicate: str, source: Any) -> int:
+        """Remove facts of a predicate from what sqlrl has of it; your source stays as it is.
+
+        `refresh` loads a source that changed again, and then appends and removes what was appended and removed, in that order: facts
+        that were removed stay away until they are appended, or their predicate is loaded, anew.
+
+        Parameters
+        ----------
+        predicate : str
+        source : query, table, path, frame, relation or tuples
+            The facts: a column for each argument, in order, and one named `example` if examples come from a column.
+
+        Returns
+        -------
+        int
+            How many facts, labels, given atoms or soft ones were removed.
+
+        Raises
+        ------
+        LoadError
+            Nothing is loaded of the predicate, its types are unknown, it is defined by rules, or the columns do not fit.
+
+        Warns
+        -----
+        LoadWarning
+            Some rows are no facts.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+        >>> db.load("Friends", [("Chris", "Dora")], append=True)
+        >>> db.remove("Friends", "select 'Anna', 'Bob'")
+        1
+        >>> db.sql("from sqlrl.named_Friends").fetchall()
+        [('Bob', 'Chris'), ('Chris', 'Dora')]
+        """
+        with self.console.progress(f"removing from {predicate}"):
+            return self.catalog.remove(predicate, source)
 
     def load_evidence(
         self,
         source: Any,
-        model: Model,
+        model: Model | None = None,
         *,
         given: bool = False,
         target: bool = False,
         duplicates: str = "error",
-        empty: str = "error",
+        empty: str | Collection[str] = "error",
         replace: bool = False,
         drop: Iterable[str] = (),
-    ) -> None:
+    ) -> Model:
         r"""Load evidence atoms (Alchemy's `.db` files); constants take the model's types.
 
         A later call may load other predicates or roles. The same files again take the place of what they held before;
@@ -346,22 +392,30 @@ class Database(Helpful):
 
         Parameters
         ----------
-        source : path, list of paths, or iterable of EvidenceAtom
-            `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown. Several files count as one.
-        model : Model
-            Declares the predicates.
+        source : path, list of paths, iterable of EvidenceAtom, or mapping of str to path or atoms
+            `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown. Several files count as one; in a mapping each is an example,
+            whose name is the key.
+        model : Model, optional
+            Declares the predicates. Those of a mapping that it does not declare, or all without a model, get types from the constants
+            that arguments share: at least a quarter of those of the one that has fewer.
         given : bool
             Facts of predicates that are predicted, now or by a later model, are evidence, not labels.
         target : bool
             Every predicate in the files is to be predicted.
         duplicates : {"error", "drop", "warn"}
             What to do with atoms that stand more than once with the same value; "warn" drops them with a warning.
-        empty : {"error", "allow", "warn"}
-            What to do with a file that has no atoms.
+        empty : {"error", "allow", "warn"} or collection of str
+            What to do with a file that has no atoms, and with an example without facts of a predicate of which others have some: they
+            are false there. Names are of predicates that examples may lack.
         replace : bool
             Facts loaded before, of the same predicates and roles, are replaced.
         drop : iterable of str
             Predicates of the model whose facts are skipped.
+
+        Returns
+        -------
+        Model
+            The model, with declarations of the predicates that it lacked.
 
         Raises
         ------
@@ -379,12 +433,20 @@ class Database(Helpful):
         >>> db.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Anna)"), model)
         Traceback (most recent call last):
         sqlrl.errors.LoadError: the evidence: duplicate facts: Smokes(Anna) (lines 1 and 2): remove the repetitions or pass duplicates="drop"
-        >>> db.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Bob)"), model)
+        >>> loaded = db.load_evidence(parse_evidence("Smokes(Anna)\nSmokes(Bob)"), model)
         >>> db.predicates()["facts"]
         [2]
+        >>> folds = {"ai": "Advises(Ann, Bob)\nStudent(Bob)", "graphics": "Advises(Cid, Dan)\nStudent(Dan)"}
+        >>> universities = sqlrl.connect()
+        >>> print(universities.load_evidence({name: parse_evidence(text) for name, text in folds.items()}))
+        Advises(advises_1, advises_2)
+        Student(advises_2)
+        <BLANKLINE>
+        >>> universities.sql("from sqlrl.named_Student").fetchall()
+        [('ai', 'Bob'), ('graphics', 'Dan')]
         """
         with self.console.progress("loading evidence"):
-            self.catalog.load_evidence(
+            return self.catalog.load_evidence(
                 source,
                 model,
                 given=given,

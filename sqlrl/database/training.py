@@ -23,7 +23,14 @@ from sqlrl.database.statistics import learned_statistics, window_statistics
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, InputError, warn
-from sqlrl.ground.clauses import atom_texts, clause_table, example_names, learned_model, shape_table
+from sqlrl.ground.clauses import (
+    atom_texts,
+    clause_table,
+    example_names,
+    known_weights,
+    learned_model,
+    shape_table,
+)
 from sqlrl.ground.fixed import with_fixed
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
@@ -208,6 +215,16 @@ class TrainingStream:
         place = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
         of_feature = np.array([place.get(id(bound.rule), -1) for bound in program.features], dtype=np.int64)
         return of_feature[np.array(program.feature_of, dtype=np.int64)]
+
+    def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
+        """Return what a model says of the weights of clauses; see `learn.protocols.TrainingStream`."""
+        own = self._program.model.semantics
+        if model.semantics != own:
+            raise InputError(
+                f"start= has the semantics {model.semantics!r} and the model {own!r}, so that its weights mean something else: learn "
+                "both with the same semantics"
+            )
+        return known_weights(self._program, model, first, last)
 
     def example_name(self, example: int) -> str:
         """Return the name of an example."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -16,9 +17,9 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
 from sqlrl.engine.nodes import column, named
-from sqlrl.ground.network import BLOCK, Network
+from sqlrl.ground.network import BLOCK, FloatArray, Network
 from sqlrl.ground.program import BoundFeature, Program
-from sqlrl.logic.expansions import fill
+from sqlrl.logic.expansions import canonical_variables, expand, fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
@@ -107,13 +108,13 @@ def _text(bound: BoundFeature) -> str:
     return format_formula(bound.rule.formula) + ("." if bound.hard else "")
 
 
-def _template_texts(program: Program, feature: int) -> tuple[list[int], list[str]]:
-    """Print the clauses of a template: its text once, cut where constants go."""
+def _template_texts(program: Program, feature: int, formula: Formula | None = None) -> tuple[list[int], list[str]]:
+    """Print the clauses of a template, or of another formula in its place: its text once, cut where constants go."""
     bound = program.features[feature]
     assert bound.rule is not None
     clauses, rows = expansion_names(program, feature)
     marks = {name: f"\x00{j}\x00" for j, name in enumerate(bound.feature.plus)}
-    pieces = _MARK.split(format_formula(fill(bound.rule.formula, marks)))
+    pieces = _MARK.split(format_formula(fill(formula or bound.rule.formula, marks)))
     printed = {name: str(Constant(name)) for row in rows for name in row}
     end = "." if bound.hard else ""
     fixed, places = pieces[::2], [int(piece) for piece in pieces[1::2]]
@@ -122,6 +123,53 @@ def _template_texts(program: Program, feature: int) -> tuple[list[int], list[str
         for row in rows
     ]
     return clauses, texts
+
+
+def clause_keys(program: Program, first: int = 0) -> dict[int, str]:
+    r"""Return texts of the clauses with weights from an id on, by id: alike for clauses that differ in names of variables alone.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import sample_program
+    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
+    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
+    >>> program.expand()
+    2
+    >>> list(clause_keys(program).values())
+    ['Token("rule", ?0) => Topic(?0)', 'Token("sql", ?0) => Topic(?0)']
+    """
+    new = set(program.feature_of[first:])
+    plain = {feature: clause for clause, feature in enumerate(program.feature_of)}
+    found: dict[int, str] = {}
+    for i, bound in enumerate(program.features):
+        if bound.rule is None or bound.hard or i not in new:
+            continue
+        formula = canonical_variables(bound.rule.formula, bound.feature.plus)
+        if bound.feature.plus:
+            found |= zip(*_template_texts(program, i, formula), strict=True)
+        else:
+            found[plain[i]] = format_formula(formula)
+    return {clause: found[clause] for clause in sorted(found) if clause >= first}
+
+
+def known_weights(program: Program, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
+    """Return what a model says of the weights of the clauses from `first` to `last - 1`, 0 where it says nothing; and of how many.
+
+    Clauses are the same that have the same formula and constants, whatever their variables are called. Where a program has one
+    several times, its copies share the weight.
+    """
+    said: dict[str, float] = {}
+    for rule in expand(model).rules:
+        if not rule.hard and rule.weight is not None:
+            key = format_formula(canonical_variables(rule.formula))
+            said[key] = said.get(key, 0.0) + rule.weight
+    keys = clause_keys(program, first)
+    times = Counter(keys.values())
+    weights = np.zeros(last - first)
+    for clause, key in keys.items():
+        if clause < last and key in said:
+            weights[clause - first] = said[key] / times[key]
+    return weights, sum(key in said for key in keys.values())
 
 
 def shape_table(program: Program) -> pa.Table:

@@ -67,8 +67,11 @@ def new_state(clauses: int = 0) -> AdaGradState:
 
 @kernel
 def _discount(state: AdaGradState, i: int, rates: AdaGradRates) -> float:
-    # lambda * eta / H of clause i. Called only for weights other than 0, whose squares are above 0: no division by 0.
-    discount: float = rates.regularization * rates.learning_rate / (rates.delta + math.sqrt(state.squares[i]))
+    # lambda * eta / H of clause i. Called only for weights other than 0; of one that is as it was before the first step H may be 0.
+    scale: float = rates.delta + math.sqrt(state.squares[i])
+    if scale == 0.0:
+        return 0.0 if rates.regularization == 0.0 else math.inf
+    discount: float = rates.regularization * rates.learning_rate / scale
     return discount
 
 
@@ -94,6 +97,8 @@ def total_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> 
     if weight == 0.0 or count == 0:
         return total
     size, discount = abs(weight), _discount(state, i, rates)
+    if discount == math.inf:
+        return total
     if count * discount >= size:
         count = int(size / discount)
     series: float = count * (size - 0.5 * discount * (count + 1))
@@ -141,7 +146,8 @@ register(
         weight_after=lambda state, i, step, rates: weight_after(state, i, step, rates),
         total_after=lambda state, i, step, rates: total_after(state, i, step, rates),
         update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, rates),
-        step_size=lambda rates, window, k, work, count, step: 1.0,
+        step_size=lambda state, rates, window, k, work, count, step: 1.0,
+        start="weight",
     )
 )
 

@@ -92,7 +92,7 @@ def step_size(rates: AdditiveRates, loss: float, product: float, square: float) 
 
 # The functions of the rule have all arguments, used or not.
 # ruff: noqa: ARG001, ARG005
-def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
     loss, product, square = margin_terms(window, k, work, count, rates.f1)
     return step_size(rates, loss, product, square)
 
@@ -106,6 +106,7 @@ register(
         total_after=lambda state, i, step, rates: total_after(state, i, step),
         update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
         step_size=_step_size,
+        start="weight",
     )
 )
 

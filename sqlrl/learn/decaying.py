@@ -15,6 +15,7 @@ import numpy as np
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
+from sqlrl.learn.arrays import Scratch
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.rules import Rule, margin_terms, register
@@ -42,13 +43,15 @@ class DecayingState(NamedTuple):
 
     `theta`, of shape (m,), is step times weight: the weight after step t >= `last` is theta / t. `total` (m,) is the sum of the
     weights after each of the steps 1 to `last`, and `last` (m,) the last step, counted from 1, that changed theta; 0 if there
-    was none.
+    was none. `start` (m,) has the weights before the first step, to which the regulariser pulls: they are no part of theta and
+    total, and are added to each weight.
     """
 
     steps: int
     theta: FloatArray
     total: FloatArray
     last: IntArray
+    start: FloatArray
 
 
 def new_state(clauses: int = 0) -> DecayingState:
@@ -59,7 +62,7 @@ def new_state(clauses: int = 0) -> DecayingState:
     >>> new_state(2).theta.tolist()
     [0.0, 0.0]
     """
-    return DecayingState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
+    return DecayingState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64), np.zeros(clauses))
 
 
 @kernel
@@ -97,13 +100,21 @@ def harmonic_between(first: int, last: int) -> float:
 @kernel
 def weight_after(state: DecayingState, i: int, step: int) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since step `last[i]`."""
-    weight: float = state.theta[i] / step if step > 0 else 0.0
+    moved: float = state.theta[i] / step if step > 0 else 0.0
+    weight: float = state.start[i] + moved
     return weight
 
 
 @kernel
 def total_after(state: DecayingState, i: int, step: int) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
+    total: float = state.start[i] * step + _moved_after(state, i, step)
+    return total
+
+
+@kernel
+def _moved_after(state: DecayingState, i: int, step: int) -> float:
+    # The same sum, of weights less those of the start.
     total: float = state.total[i]
     if state.theta[i] != 0.0:
         total += state.theta[i] * harmonic_between(state.last[i], step)
@@ -117,7 +128,7 @@ def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: f
     `delta_n` is the count of clause i in the observed minus that in the other world, and `size` is from `step_size`; `step` is
     t, counted from 1, and `state.steps` is not looked at.
     """
-    total = total_after(state, i, step - 1)
+    total = _moved_after(state, i, step - 1)
     state.theta[i] += step * size * delta_n
     state.total[i] = total + state.theta[i] / step
     state.last[i] = step
@@ -148,11 +159,23 @@ def step_size(rates: DecayingRates, loss: float, product: float, square: float, 
     return min(longest, asked)
 
 
+@kernel
+def _start_product(state: DecayingState, work: Scratch, count: int) -> float:
+    # The weights of the start times delta n.
+    product = 0.0
+    for j in range(count):
+        clause = work.changed[j]
+        product += state.start[clause] * float(work.delta[clause])
+    return product
+
+
 # The functions of the rule have all arguments, used or not.
 # ruff: noqa: ARG005
-def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
     loss, product, square = margin_terms(window, k, work, count, rates.f1)
-    return step_size(rates, loss, product, square, step)
+    # Weights of the start do not shrink: like a fixed feature, what they add belongs to the loss.
+    kept = _start_product(state, work, count)
+    return step_size(rates, loss - kept, product - kept, square, step)
 
 
 register(
@@ -164,6 +187,7 @@ register(
         total_after=lambda state, i, step, rates: total_after(state, i, step),
         update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
         step_size=_step_size,
+        start="start",
     )
 )
 

@@ -357,7 +357,7 @@ def finish(
             tally.delta_n[clause] += work.delta[clause]
             work.changed[count] = clause
             count += 1
-    size = step_size(rates, window, k, work, count, step) if count > 0 else 0.0
+    size = step_size(state, rates, window, k, work, count, step) if count > 0 else 0.0
     if size != 0.0:
         for clause in work.changed[:count]:
             update_clause(state, clause, work.delta[clause], step, rates, size)

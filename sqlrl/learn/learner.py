@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -16,7 +16,18 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.arrays import Tally, new_tally
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
 from sqlrl.learn.protocols import STEP_SCHEMA
-from sqlrl.learn.rules import State, arrays_of, chosen, grown, longer, new_state, read, with_arrays, with_steps
+from sqlrl.learn.rules import (
+    State,
+    arrays_of,
+    chosen,
+    grown,
+    longer,
+    new_state,
+    read,
+    started,
+    with_arrays,
+    with_steps,
+)
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import cut
 from sqlrl.learn.steps import Learned, learn_examples
@@ -24,6 +35,9 @@ from sqlrl.solve.randomness import Stream, streams
 
 if TYPE_CHECKING:
     from sqlrl.ground.windows import Window
+
+StartWeights = Callable[[int, int], FloatArray]
+"""Returns the weights before the first step of the clauses from one id to another, which is not among them."""
 
 _INFEASIBLE = ("infeasible_clause", "infeasible_example", "infeasible_count")
 
@@ -94,6 +108,9 @@ class OnlineLearner:
         The update rule, by its type, and how to learn: one of `sqlrl.learn.settings`.
     names : Names
         Words for clauses and examples in messages.
+    start : callable, optional
+        Takes two clause ids and returns the weights before the first step of the clauses from the first id to the one before the
+        second; 0 by default.
 
     Notes
     -----
@@ -112,8 +129,10 @@ class OnlineLearner:
     ([0.45, -0.45], [1.0])
     """
 
-    def __init__(self, parameters: Parameters, *, names: Names | None = None) -> None:
-        self.parameters = parameters
+    def __init__(
+        self, parameters: Parameters, *, names: Names | None = None, start: StartWeights | None = None
+    ) -> None:
+        self.parameters, self.start = parameters, start
         self.names = names or Names()
         random = streams(parameters.seed, 1)[0]
         self._kept = _Kept(new_state(parameters.rates), new_tally(0), random, no_infeasible_truth())
@@ -176,7 +195,12 @@ class OnlineLearner:
 
     @classmethod
     def from_state(
-        cls, parameters: Parameters, state: Mapping[str, npt.NDArray[Any]], *, names: Names | None = None
+        cls,
+        parameters: Parameters,
+        state: Mapping[str, npt.NDArray[Any]],
+        *,
+        names: Names | None = None,
+        start: StartWeights | None = None,
     ) -> Self:
         """Make a learner that goes on where `state` was taken.
 
@@ -191,8 +215,11 @@ class OnlineLearner:
         >>> OnlineLearner.from_state(CDA().parameters(), OnlineLearner(CDA().parameters()).state()).steps
         0
         """
-        learner = cls(parameters, names=names)
+        learner = cls(parameters, names=names, start=start)
         empty = learner.state()
+        if "start" in empty and "start" not in state and "last" in state:
+            # Runs that earlier versions saved started at 0.
+            state = {**state, "start": np.zeros(len(state["last"]))}
         if set(empty) - set(state):
             raise InputError(f"a state of this learner has the arrays {', '.join(empty)}")
         taken = {name: np.array(state[name], dtype=array.dtype) for name, array in empty.items()}
@@ -260,6 +287,8 @@ class OnlineLearner:
         examples, broken = admitted(window, window.examples, parameters, self.names)
         kept, size = self._kept, max(self.clauses, 1 + int(network.clauses.max(initial=-1)))
         state, tally = grown(kept.state, size), Tally(*(longer(x, size) for x in kept.tally))
+        if self.start is not None and size > self.clauses:
+            state = started(state, parameters.rates, self.clauses, self.start(self.clauses, size))
         local, counters = chosen(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
         random = kept.random.copy()
         learned = learn_examples(cut(network, examples), truth, local, counters, parameters, self.names, random)

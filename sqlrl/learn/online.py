@@ -16,7 +16,7 @@ from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError,
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names
-from sqlrl.learn.learner import OnlineLearner, WindowReport
+from sqlrl.learn.learner import OnlineLearner, StartWeights, WindowReport
 from sqlrl.learn.parameters import (
     Option,
     Whole,
@@ -48,6 +48,7 @@ from sqlrl.learn.settings import (
     Seed,
     Update,
 )
+from sqlrl.learn.start import check_start, recorded_start, start_weights
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -305,7 +306,7 @@ class OnlineEstimator(Fitted):
 
     Notes
     -----
-    All weights start at 0, also those of rules to which the model gives a weight.
+    All weights start at 0, also those of rules to which the model gives a weight, unless `fit` is given a `start`.
     """
 
     last_weights_: FloatArray
@@ -394,6 +395,7 @@ class OnlineEstimator(Fitted):
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
+        start: Model | None = None,
     ) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
@@ -414,6 +416,12 @@ class OnlineEstimator(Fitted):
             Results, history and steps are then those of a run that was never stopped, byte for byte.
         limit : int, optional
             The most ground clauses of one shape that a window may have; None for no limit.
+        start : Model, optional
+            Where weights begin: clauses that have the same formula and constants in it begin with its weights, others at 0. Steps are
+            counted from 1 all the same, and what else a learner remembers is as at first: AdaGrad's step sizes, and averages, which
+            are those of the new steps. The regulariser of CDA and Subgradient pulls to these weights in place of 0. So Perceptron,
+            MIRA and ContrastiveDivergence in two parts, of which the first has `average=False`, reach the weights of one; a run that
+            is to go on as if it had never stopped is saved with `checkpoint` and resumed.
 
         Returns
         -------
@@ -456,6 +464,7 @@ class OnlineEstimator(Fitted):
         """
         parameters = self.parameters()
         check_database(db)
+        check_start(start)
         check_flag("checkpoint", checkpoint)
         check_callback("on_window", on_window)
         if resume is not None:
@@ -471,15 +480,16 @@ class OnlineEstimator(Fitted):
         with self._windows(db, model, examples, order) as stream:
             names = Names(stream.clause_text, stream.example_name, stream.atom_text)
             saving = checkpoint or resume is not None
+            recorded, begun = {**self.recorded(), **recorded_start(start)}, start_weights(stream, start)
             if saving:
                 stream.check_kept()
             if resume is None:
                 saved = None
-                number = stream.begin(name, self.recorded(), parameters.seed)
-                learner = self._learner(parameters, stream, names, None)
+                number = stream.begin(name, recorded, parameters.seed)
+                learner = self._learner(parameters, stream, names, None, begun)
             else:
-                number, saved = resume, stream.resume(resume, name, self.recorded())
-                learner = self._learner(parameters, stream, names, saved.arrays)
+                number, saved = resume, stream.resume(resume, name, recorded)
+                learner = self._learner(parameters, stream, names, saved.arrays, begun)
             run = Run(learner, stream, number, on_window, self.keep_steps, saving)
             if saved is not None:
                 run.go_on(saved)
@@ -490,10 +500,10 @@ class OnlineEstimator(Fitted):
             last = stream.with_fixed(learner.weights)
             weights = stream.with_fixed(learner.averaged_weights()) if self.average else last
             support, steps = learner.support(), run.all_steps()
-            record = TrainingRecord(name, self.recorded(), parameters.seed, started, run.seconds, steps, support)
-            start = time.perf_counter()
+            record = TrainingRecord(name, recorded, parameters.seed, started, run.seconds, steps, support)
+            clock = time.perf_counter()
             learned = stream.model(weights, record)
-            run.seconds["statistics"] = time.perf_counter() - start
+            run.seconds["statistics"] = time.perf_counter() - clock
             self._note(stream, weights)
             if len(learner.infeasible.clause):
                 skipped = parameters.on_infeasible_truth == "skip"
@@ -522,11 +532,12 @@ class OnlineEstimator(Fitted):
         stream: TrainingStream,
         names: Names,
         arrays: Mapping[str, npt.NDArray[Any]] | None,
+        start: StartWeights | None,
     ) -> Learner:
         """Return a new learner, or one that goes on where a saved one stopped."""
         if arrays is None:
-            return OnlineLearner(parameters, names=names)
-        return OnlineLearner.from_state(parameters, arrays, names=names)
+            return OnlineLearner(parameters, names=names, start=start)
+        return OnlineLearner.from_state(parameters, arrays, names=names, start=start)
 
     def _settle(self, learner: Learner, stream: TrainingStream) -> None:
         """Do what is left to do after the last window."""

@@ -153,6 +153,14 @@ class TrainingStream(Protocol):
         """Return learned weights, shape (m,), with those that the model fixes in their places, where learners have 0."""
         ...
 
+    def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
+        """Return what a model says of the weights of the clauses from `first` to `last - 1`, and of how many it says something.
+
+        Clauses are the same that have the same formula and constants, whatever their variables are called; of others it says 0.
+        A model of another semantics is an InputError.
+        """
+        ...
+
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
         ...

@@ -52,6 +52,8 @@ class Rule:
     total_after: Callable[..., Any]
     update_clause: Callable[..., Any]
     step_size: Callable[..., Any]
+    start: str
+    """The array of the state that has the weights before the first step."""
 
 
 _RULES: dict[type, Rule] = {}
@@ -147,7 +149,7 @@ def update_clause(state: State, i: int, delta_n: int, step: int, rates: Rates, s
     raise NotImplementedError
 
 
-def step_size(rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
+def step_size(state: State, rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
     """The length of step `step` (from 1), on the k-th example, along the delta n of `work`; 0 for none; compiled code only.
 
     AdaGrad has a length for each clause: 1 for all steps.
@@ -171,7 +173,7 @@ def _update_clause(state: Any, i: Any, delta_n: Any, step: Any, rates: Any, size
 
 
 @overload(step_size, strict=False)
-def _step_size(rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
+def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
     return _RULES[rates.instance_class].step_size
 
 
@@ -255,6 +257,22 @@ def grown(state: _S, clauses: int) -> _S:
     [0.0, 0.0, 0.0]
     """
     return with_arrays(state, {name: longer(values, clauses) for name, values in arrays_of(state).items()})
+
+
+def started(state: _S, rates: Rates, first: int, weights: FloatArray) -> _S:
+    """The state in which the clauses from `first` on have weights before the first step.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.additive import AdditiveRates, new_state
+    >>> state, rates = new_state(2), AdditiveRates()
+    >>> read(started(state, rates, 1, np.array([0.5])), rates)[0].tolist()
+    [0.0, 0.5]
+    """
+    name = _RULES[type(rates)].start
+    values = arrays_of(state)[name].copy()
+    values[first:] = weights
+    return with_arrays(state, {**arrays_of(state), name: values})
 
 
 def chosen(state: _S, clauses: IntArray) -> _S:

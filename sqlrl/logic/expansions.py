@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.rules import Rule, RuleSet
-from sqlrl.logic.subformulas import with_parts
+from sqlrl.logic.subformulas import terms_of, with_parts
 from sqlrl.logic.terms import (
     Atom,
     BothSigns,
@@ -74,6 +74,18 @@ def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
     'P(A, x)'
     """
     return _replace(formula, {name: Constant(constant) for name, constant in constants.items()})
+
+
+def canonical_variables(formula: Formula, kept: Collection[str] = ()) -> Formula:
+    """Rename free variables, all but some, in the order in which they stand, to names that no text of a rule has.
+
+    Examples
+    --------
+    >>> str(canonical_variables(Atom("P", (Variable("y"), Variable("x"), Variable("y")))))
+    'P(?0, ?1, ?0)'
+    """
+    names = [term.name for term in terms_of(formula) if isinstance(term, Variable) and term.name not in kept]
+    return rename_variables(formula, {name: f"?{i}" for i, name in enumerate(dict.fromkeys(names))})
 
 
 def rename_variables(formula: Formula, names: Mapping[str, str]) -> Formula:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import sqlrl
@@ -60,7 +60,7 @@ def trained(numbers: list[float], count: int) -> sqlrl.Model:
 FLOATS = st.floats(allow_nan=False, width=64) | st.integers(-4, 4).map(float) | st.sampled_from([0.1, 1e-300, 2.0**60])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(FLOATS, min_size=1, max_size=40), st.integers(2, 7))
 def test_pieces_are_those_between_sorted_numbers(numbers: list[float], count: int) -> None:
     db = connect()

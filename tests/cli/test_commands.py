@@ -31,6 +31,7 @@ def test_version_lists_the_libraries(run: Run) -> None:
 def test_help_lists_every_command_and_no_arguments_mean_help(run: Run) -> None:
     names = [
         "load",
+        "remove",
         "define",
         "ground",
         "count",

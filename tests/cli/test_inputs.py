@@ -14,6 +14,7 @@ from tests.cli.conftest import EVIDENCE, Project, Run
 
 COMMANDS = [
     "load",
+    "remove",
     "define",
     "ground",
     "count",

@@ -17,6 +17,7 @@ COMMANDS = {
     "load --folder": ["load", "{db}", "--folder", "{folder}"],
     "load --evidence": ["load", "{db}", "--evidence", "{folder}/smokers.db", "--model", "{model}"],
     "refresh": ["load", "{db}", "--refresh"],
+    "remove": ["remove", "{db}", "P", "select 'a'"],
     "define": ["define", "{db}", "q(x) :- Token(x, y, z)."],
     "bias": ["bias", "{db}", "InField"],
     "ground": ["ground", "{db}", "--model", "{model}"],

@@ -39,6 +39,8 @@ WRITING: list[tuple[str, ...]] = [
     ("load", "cite.duckdb", "Next2", "next.parquet", "--types", "position,position"),
     ("load", "cite.duckdb", "--refresh"),
     ("load", "new.duckdb", "Next2", "next.parquet", "--types", "position,position"),
+    ("load", "cite.duckdb", "Next", "next.parquet", "--append"),
+    ("remove", "cite.duckdb", "Next", "next.parquet"),
     ("define", "cite.duckdb", "Two(x, z) :- Next(x, y), Next(y, z)."),
     ("migrate", "cite.duckdb"),
 ]

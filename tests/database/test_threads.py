@@ -97,6 +97,8 @@ CALLS: dict[str, Callable[[sqlrl.Database], Any]] = {
     "explain": lambda db: db.explain(RULES),
     "bind": lambda db: db.bind(RULES),
     "load": lambda db: db.load("Q", [("a",)]),
+    "append": lambda db: db.load("Friends", [("a", "b")], append=True),
+    "remove": lambda db: db.remove("Friends", [("a", "b")]),
     "load_all": lambda db: db.load_all({"Q": [("a",)]}),
     "scope": lambda db: db.scope("Smokes", [("p0",)]),
     "define": lambda db: db.define("q(x, y) :- Friends(x, y)."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Self, TypedDict
 
@@ -26,6 +27,7 @@ from sqlrl.learn.protocols import (
     TrainingStream,
 )
 from sqlrl.learn.settings import OnTruth, Seed
+from sqlrl.learn.start import check_start, recorded_start, start_weights
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -77,7 +79,7 @@ class BatchEstimator(Fitted):
 
     Notes
     -----
-    All weights start at 0, also those of rules to which the model gives a weight.
+    All weights start at 0, also those of rules to which the model gives a weight, unless `fit` is given a `start`.
     """
 
     iterations_: pa.Table
@@ -132,6 +134,7 @@ class BatchEstimator(Fitted):
         *,
         on_iteration: Callable[[Iteration], None] | None = None,
         limit: int | None = GROUNDING_LIMIT,
+        start: Model | None = None,
     ) -> Self:
         """Learn the weights of all rules of a model that are not hard.
 
@@ -147,6 +150,10 @@ class BatchEstimator(Fitted):
             Called with an `Iteration` after each.
         limit : int, optional
             The most ground clauses of one shape that there may be; None for no limit.
+        start : Model, optional
+            Where weights begin: clauses that have the same formula and constants in it begin with its weights, others at 0. What
+            `Likelihood` and `MaxMargin` minimise has one least value, which they reach from any start, perhaps sooner; `PSCG` and
+            `VotedPerceptron` go on from there.
 
         Returns
         -------
@@ -173,6 +180,8 @@ class BatchEstimator(Fitted):
         """
         self._check()
         check_database(db)
+        check_start(start)
+        recorded = {**self.recorded(), **recorded_start(start)}
         check_callback("on_iteration", on_iteration)
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
         order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
@@ -192,27 +201,26 @@ class BatchEstimator(Fitted):
                     f"the model has no rules with a weight to learn, so {type(self).__name__} has nothing to learn: write some (weights after "
                     "'@' are fixed), or, if a learner of clauses found none, see its warning"
                 )
-            number = stream.begin(name, self.recorded(), self.seed)
-            start = time.perf_counter()
+            number = stream.begin(name, recorded, self.seed)
+            clock = time.perf_counter()
             problem, infeasible = self._problem(stream)
-            seconds["grounding"] = time.perf_counter() - start
-            start = time.perf_counter()
+            problem = _started(problem, stream, start)
+            seconds["grounding"] = time.perf_counter() - clock
+            clock = time.perf_counter()
             # Its matrices are small: threads would wait for each other, and sums would depend on their number.
             with threadpool_limits(limits=1, user_api="blas"), learning:
                 weights = stream.with_fixed(self._learn(problem, report))
-            seconds["learning"] = time.perf_counter() - start
+            seconds["learning"] = time.perf_counter() - clock
             _check_weights(weights, problem)
             support, table, steps = (
                 support_table(problem.network),
                 iteration_table(iterations),
                 STEP_SCHEMA.empty_table(),
             )
-            record = TrainingRecord(
-                name, self.recorded(), self.seed, started, seconds, steps, support, table, self._tuning()
-            )
-            start = time.perf_counter()
+            record = TrainingRecord(name, recorded, self.seed, started, seconds, steps, support, table, self._tuning())
+            clock = time.perf_counter()
             learned = stream.model(weights, record)
-            seconds["statistics"] = time.perf_counter() - start
+            seconds["statistics"] = time.perf_counter() - clock
             if len(infeasible.clause):
                 skipped = self.on_infeasible_truth == "skip"
                 warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
@@ -245,6 +253,15 @@ class BatchEstimator(Fitted):
         # Counts of a network are sums over its examples, so those that are left are grounded by themselves.
         left = stream.window(window.examples[~np.isin(window.examples, infeasible.example)])
         return Problem(left.network, left.truth, names), infeasible
+
+
+def _started(problem: Problem, stream: TrainingStream, start: Model | None) -> Problem:
+    """Return a problem with the weights from which learning starts."""
+    begun = start_weights(stream, start)
+    if begun is None:
+        return problem
+    clauses = problem.network.clauses
+    return replace(problem, start=begun(0, 1 + int(clauses.max(initial=-1)))[clauses])
 
 
 def _check_weights(weights: FloatArray, problem: Problem) -> None:

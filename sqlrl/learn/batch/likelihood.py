@@ -129,12 +129,13 @@ class Likelihood(BatchEstimator):
         groups: object = None,
         on_iteration: Callable[[Iteration], None] | None = None,
         limit: int | None = GROUNDING_LIMIT,
+        start: Model | None = None,
     ) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
         Parameters
         ----------
-        db, model, examples, on_iteration, limit
+        db, model, examples, on_iteration, limit, start
             As `BatchEstimator.fit`.
         groups : query, table, path, relation, frame or tuples, optional
             Which query atoms stay together when a strength is chosen: a column for each argument of the target, in order, and one
@@ -175,7 +176,7 @@ class Likelihood(BatchEstimator):
         """
         self._given, self._groups, self._scale, self._model = groups, None, None, model
         try:
-            return super().fit(db, model, examples, on_iteration=on_iteration, limit=limit)
+            return super().fit(db, model, examples, on_iteration=on_iteration, limit=limit, start=start)
         finally:
             self._given = self._groups = self._scale = self._model = None
 
@@ -234,6 +235,7 @@ class Likelihood(BatchEstimator):
             make_design(choices, scale),
             self.penalty,
             strength,
+            start=problem.start,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
             report=report,

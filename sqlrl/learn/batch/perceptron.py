@@ -115,7 +115,7 @@ class VotedPerceptron(BatchEstimator):
         scale = np.maximum(true_groundings(network, observed), 1.0) if self.per_clause else np.ones_like(observed)
         decay = 0.0 if self.prior_deviation is None else float(self.prior_deviation) ** -2
         worlds = _Worlds(problem, self.inference, self.seed, self._tie(scale, network.hard))
-        weights, total = np.zeros(len(observed)), np.zeros(len(observed))
+        weights, total = problem.starting(), np.zeros(len(observed))
         for iteration in range(1, self.iterations + 1):
             world = worlds.best(weights)
             delta = observed - count_worlds(network, world[None, :])[0]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.labels import Names
 from sqlrl.learn.protocols import ITERATION_SCHEMA
 from sqlrl.solve.restriction import UnsatisfiableError, Values
@@ -25,12 +25,20 @@ INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_inf
 class Problem:
     """All training examples at once: their network, the label of each atom, shape (n,), and words for messages.
 
-    Helper atoms have the truth that the labels give them.
+    Helper atoms have the truth that the labels give them. `start` has the weights to start from, shape (m,), in the order of the
+    network's clauses; None for 0.
     """
 
     network: Network
     truth: BoolArray
     names: Names
+    start: FloatArray | None = None
+
+    def starting(self) -> FloatArray:
+        """Return the weights to start from, a new array of shape (m,); 0 for hard clauses."""
+        if self.start is None:
+            return np.zeros(len(self.network.clauses))
+        return np.where(self.network.hard, 0.0, self.start)
 
 
 @dataclass(frozen=True, kw_only=True)

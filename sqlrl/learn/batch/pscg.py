@@ -62,6 +62,8 @@ class Climbing:
         Stop where the next step can gain no more than this (log-likelihood).
     significance : float
         How many standard errors of a step's gain are taken for a change.
+    start : float array, optional
+        Weights to start from; 0 by default.
     """
 
     iterations: int
@@ -70,6 +72,7 @@ class Climbing:
     distrust: float = 0.25
     tolerance: float = 1e-5
     significance: float = 2.0
+    start: FloatArray | None = None
 
 
 class Point(NamedTuple, Generic[Known]):
@@ -148,7 +151,7 @@ def climb(
 class _Search(Generic[Known]):
     def __init__(self, source: Source[Known], plan: Climbing) -> None:
         self.source, self.plan, self.damping, self.rejected = source, plan, plan.damping, 0
-        start = np.zeros(len(source.observed))
+        start = plan.start if plan.start is not None else np.zeros(len(source.observed))
         self.here = self._point(start, source.at(start), None)
         self._before: tuple[FloatArray, FloatArray] | None = None  # direction and gradient of the step that led here
 
@@ -349,6 +352,7 @@ class PSCG(BatchEstimator):
             damping=float(self.damping),
             distrust=float(self.distrust),
             tolerance=float(self.tolerance),
+            start=None if problem.start is None else problem.starting(),
         )
 
         def tell(kept: int, point: Point[Any], damping: float) -> None:

@@ -15,8 +15,8 @@ from sqlrl.learn.margin.interior import Interior, Linear, Reached
 from sqlrl.learn.margin.joint import group_clauses, is_joint, make_joint
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
-from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
-from sqlrl.learn.margin.separation import Oracle
+from sqlrl.learn.margin.planes import CuttingPlanes, Opening, State, Stopping, Trained
+from sqlrl.learn.margin.separation import LABELS, Oracle
 
 
 class JointTraining:
@@ -112,8 +112,9 @@ class Trainer:
                 self._oracle.predicted(np.zeros(len(network.clauses)))
             self._joint = JointTraining(problem, settings.penalty, settings.stopping, report, seed=seed)
         squared = settings.penalty == "l2"
-        # Weights of least squared norm that keep the margins of single atoms are a start for no other problem.
-        opened = self._joint is None and squared and settings.loss == "hamming"
+        opening: Opening | None = Mixing(problem, seed=seed).opening if self._opens(settings) else None
+        if problem.start is not None:
+            opening = self._from_start(problem)
         self._planes = CuttingPlanes(
             self._oracle,
             SquaredNorm() if squared else AbsoluteNorm(),
@@ -121,8 +122,17 @@ class Trainer:
             self._examples,
             settings.stopping,
             report,
-            Mixing(problem, seed=seed).opening if opened else None,
+            opening,
         )
+
+    def _opens(self, settings: Settings) -> bool:
+        # Weights of least squared norm that keep the margins of single atoms are a start for no other problem.
+        return self._joint is None and settings.penalty == "l2" and settings.loss == "hamming"
+
+    def _from_start(self, problem: Problem) -> Opening:
+        # Any cut holds for all weights: that of the start is the first one.
+        weights = self._oracle.rounded(problem.starting())
+        return lambda _: (weights, self._oracle.most_violated(weights, LABELS).cut)
 
     def train(self, strength: float) -> Trained:
         """Find the weights for C = `strength`, the price of the sum of slacks over mega-examples."""

@@ -15,6 +15,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
 from sqlrl.learn.adagrad import Delta, Eta, Lambda, adagrad
 from sqlrl.learn.labels import Names
+from sqlrl.learn.learner import StartWeights
 from sqlrl.learn.online import History, Learner, OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Option, Whole
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
@@ -192,8 +193,14 @@ class OSL(OnlineEstimator):
         stream: TrainingStream,
         names: Names,
         arrays: Mapping[str, npt.NDArray[Any]] | None,
+        start: StartWeights | None,
     ) -> Learner:
         assert isinstance(parameters, OSLParameters)
+        if start is not None:
+            raise InputError(
+                "OSL takes no start=: what it finds depends on weights that begin at 0. Give it the earlier clauses as the model, and let "
+                "AdaGrad go on with the weights of what it found: AdaGrad().fit(db, osl.model_, start=osl.model_)"
+            )
         growing = cast(GrowingStream, stream)
         if arrays is None:
             return OSLLearner(parameters, growing.modes, growing.types, names=names)

@@ -1,0 +1,70 @@
+"""Weights from which learning starts: those that another model has for the same clauses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import FloatArray
+from sqlrl.learn.protocols import TrainingStream
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
+
+logger = logging.getLogger(__name__)
+
+
+def check_start(start: object) -> None:
+    """Refuse what is no model with weights.
+
+    Examples
+    --------
+    >>> check_start("m.mln")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: start='m.mln' must be a model: read a file with sqlrl.read_model, or pass model_ of an estimator.
+    """
+    from sqlrl.logic.model import Model
+
+    if start is None:
+        return
+    if not isinstance(start, Model):
+        raise InputError(
+            f"start={start!r} must be a model: read a file with sqlrl.read_model, or pass model_ of an estimator."
+        )
+    if not any(rule.weight is not None or rule.expansions is not None for rule in start.rules):
+        raise InputError("start= has no rule with a weight, so that nothing can start from it: leave it out.")
+
+
+def recorded_start(start: Model | None) -> dict[str, object]:
+    r"""Return what a run keeps of the model that it started from: nothing if there is none.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.mln import parse_mln
+    >>> sorted(recorded_start(parse_mln("P(t)\n1 P(x)"))["start"]), recorded_start(None)
+    (['rules', 'sha256'], {})
+    """
+    if start is None:
+        return {}
+    from sqlrl.logic.saving import model_to_json
+
+    text = json.dumps(model_to_json(start), sort_keys=True, ensure_ascii=False)
+    return {"start": {"rules": len(start.rules), "sha256": hashlib.sha256(text.encode()).hexdigest()}}
+
+
+def start_weights(stream: TrainingStream, start: Model | None) -> Callable[[int, int], FloatArray] | None:
+    """Return what gives the weights of clauses by their ids, as `OnlineLearner` takes it; None for no start."""
+    if start is None:
+        return None
+
+    def weights(first: int, last: int) -> FloatArray:
+        found, known = stream.known_weights(start, first, last)
+        logger.info("%s of %s start with the weights of start=", f"{known:,}", counted(last - first, "clause"))
+        return found
+
+    return weights

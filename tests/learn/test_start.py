@@ -1,0 +1,252 @@
+"""Learning that starts from the weights of another model: the same optimum, the same going on, and clauses that are matched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.errors import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
+
+WORDS = ["good", "bad", "fine", "dull"]
+TEXT = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)"
+ONLINE: dict[str, Any] = {
+    "AdaGrad": sqlrl.AdaGrad,
+    "CDA": lambda **kw: sqlrl.CDA(0.01, **kw),
+    "Subgradient": lambda **kw: sqlrl.Subgradient(0.01, **kw),
+    "MIRA": sqlrl.MIRA,
+    "Perceptron": sqlrl.Perceptron,
+    "ContrastiveDivergence": lambda **kw: sqlrl.ContrastiveDivergence("mpe", **kw),
+}
+CONVEX: dict[str, Any] = {
+    "l1": lambda: sqlrl.Likelihood(penalty="l1", strength=0.3),
+    "l2": lambda: sqlrl.Likelihood(penalty="l2", strength=0.7),
+    "margin l2": lambda: sqlrl.MaxMargin(C=0.5, epsilon=1e-5),
+    "margin l1": lambda: sqlrl.MaxMargin(C=0.5, penalty="l1", epsilon=1e-5),
+}
+
+
+@pytest.fixture
+def db() -> sqlrl.Database:
+    random = np.random.default_rng(5)
+    db = sqlrl.connect(progress=False)
+    rows = [(f"d{k:02d}", word) for k in range(40) for word in WORDS if random.random() < 0.5]
+    rows += [(f"d{k:02d}", "the") for k in range(40)]
+    db.load("Word", rows, types=["doc", "word"], example="doc")
+    liked = [(f"d{k:02d}",) for k in range(40) if (f"d{k:02d}", "good") in rows or random.random() < 0.3]
+    db.load("Liked", liked, types=["doc"], target=True)
+    return db
+
+
+def weights(model: sqlrl.Model) -> dict[str, float]:
+    (template, single) = model.rules
+    assert template.expansions is not None
+    found = {row[0]: w for row, w in zip(template.expansions.rows, template.expansions.weights, strict=True)}
+    return {**found, "": float(single.weight or 0)}
+
+
+def shifted(model: sqlrl.Model, seed: int) -> sqlrl.Model:
+    """A model with other weights, some clauses fewer, other names of variables, each clause a rule of its own."""
+    random = np.random.default_rng(seed)
+    lines = [
+        f'{w + random.normal()!r} Word(document, "{word}") => Liked(document)'
+        for word, w in weights(model).items()
+        if word
+    ]
+    return sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n" + "\n".join(lines[seed % 2 :]))
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", CONVEX)
+def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Database) -> None:
+    model = sqlrl.parse_mln(TEXT)
+    plain = CONVEX[name]().fit(db, model)
+    expected = weights(plain.model_)
+    for start in (plain.model_, shifted(plain.model_, 0), shifted(plain.model_, 1)):
+        found = CONVEX[name]().fit(db, model, start=start)
+        tolerance = 2e-2 if name.startswith("margin") else 1e-5
+        if name == "margin l1":
+            # A linear program may have several solutions: the least value is one.
+            assert found.iterations_["objective"][-1].as_py() == pytest.approx(
+                plain.iterations_["objective"][-1].as_py(), abs=1e-2
+            )
+        else:
+            assert weights(found.model_) == pytest.approx(expected, abs=tolerance)
+    if not name.startswith("margin"):
+        again = CONVEX[name]().fit(db, model, start=plain.model_)
+        assert again.iterations_.num_rows < plain.iterations_.num_rows
+        assert again.iterations_["optimality"][0].as_py() < plain.iterations_["optimality"][0].as_py()
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "MIRA", "ContrastiveDivergence"])
+def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Database) -> None:
+    model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(40)]
+    whole = ONLINE[name](average=False).fit(db, model, ids)
+    first = ONLINE[name](average=False).fit(db, model, ids[:15])
+    second = ONLINE[name](average=False).fit(db, model, ids[15:], start=first.model_)
+    assert weights(second.model_) == pytest.approx(weights(whole.model_), abs=1e-12)
+    assert any(weights(whole.model_).values())
+    averaged = ONLINE[name]().fit(db, model, ids[15:], start=first.model_)
+    assert averaged.last_weights_.tolist() == second.last_weights_.tolist()
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_the_first_example_is_predicted_with_the_weights_of_the_start(name: str, db: sqlrl.Database) -> None:
+    model = sqlrl.parse_mln(TEXT)
+    start = sqlrl.parse_mln(
+        'Word(doc, word)\nLiked(doc)\n1.25 Word(x, "the") => Liked(x)\n-0.5 Liked(y)\n9 Word(x, "never") => Liked(x)'
+    )
+    for example in ("d00", "d07"):
+        fit = ONLINE[name](average=False).fit(db, model, [example], start=start)
+        liked = bool(db.sql(f"select count(*) from sqlrl.named_Liked where column0 = '{example}'").fetchall()[0][0])
+        # Word("the") => Liked is true in either world where Liked is: 1.25 - 0.5 speak for it.
+        (step,) = fit.steps_.to_pylist()
+        assert step["loss"] == (0 if liked else 1)
+        found = weights(fit.model_)
+        if liked and name in ("AdaGrad", "Perceptron", "MIRA"):
+            discount = 0.001 if name == "AdaGrad" else 0.0
+            assert found == pytest.approx(
+                {**dict.fromkeys(found, 0.0), "the": 1.25 - discount, "": -0.5 + discount}, abs=1e-12
+            )
+
+
+def test_the_regulariser_pulls_to_the_start(db: sqlrl.Database) -> None:
+    """By hand: w - start is learned as w is without one."""
+    model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nLiked(d)")
+    start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.4 Liked(d)")
+    ids = [f"d{k:02d}" for k in range(12)]
+    liked = {row[0] for row in db.sql("select column0 from sqlrl.named_Liked").fetchall()}
+    fit = ONLINE["Subgradient"](average=False).fit(db, model, ids, start=start)
+    averaged = ONLINE["Subgradient"]().fit(db, model, ids, start=start)
+    sigma, base, v, total = 0.01, -0.4, 0.0, 0.0
+    for t, doc in enumerate(ids, 1):
+        truth, w = doc in liked, base + v
+        # The maximal loss label: a wrong atom adds 1.
+        target = w + (0 if truth else 1) > (1 if truth else 0)
+        v = (t - 1) / t * v + (int(truth) - int(target)) / (sigma * t)
+        total += base + v
+    (rule,) = fit.model_.rules
+    assert rule.weight == pytest.approx(base + v, abs=1e-9)
+    (rule,) = averaged.model_.rules
+    assert rule.weight == pytest.approx(total / len(ids), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["CDA", "Subgradient", "MIRA"])
+def test_a_start_is_like_a_fixed_feature_of_the_same_weight(name: str, db: sqlrl.Database) -> None:
+    text, odds = "Word(doc, word)\nLiked(doc)\nLiked(d)", -0.375
+    started = ONLINE[name](average=False).fit(
+        db, sqlrl.parse_mln(text), start=sqlrl.parse_mln(text.replace("\nLiked(d)", f"\n{odds} Liked(d)"))
+    )
+    p = 1 / (1 + np.exp(-odds))
+    db.load("Liked", [(f"d{k:02d}", p) for k in range(40)], types=["doc"], probability=1)
+    fixed = ONLINE[name](average=False).fit(db, sqlrl.parse_mln(text))
+    assert started.weights_ == pytest.approx(fixed.weights_ + odds, abs=1e-9)
+    assert fixed.weights_.any()
+    assert started.steps_["loss"].to_pylist() == fixed.steps_["loss"].to_pylist()
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ConvergenceWarning")
+@pytest.mark.parametrize("learner", [lambda: sqlrl.PSCG(0 + 1), lambda: sqlrl.VotedPerceptron(1e-9, 1, average=False)])
+def test_steps_of_batch_learners_begin_at_the_start(learner: Any, db: sqlrl.Database) -> None:
+    start = sqlrl.Likelihood(penalty="l2", strength=0.25).fit(db, sqlrl.parse_mln(TEXT))
+    found = learner().fit(db, sqlrl.parse_mln(TEXT), start=start.model_)
+    far = 1e-6 if isinstance(found, sqlrl.VotedPerceptron) else 0.2
+    assert weights(found.model_) == pytest.approx(weights(start.model_), abs=far)
+
+
+def test_a_run_says_what_it_started_from_and_is_resumed_with_it(db: sqlrl.Database, tmp_path: Path) -> None:
+    model = sqlrl.parse_mln(TEXT)
+    start = sqlrl.AdaGrad().fit(db, model, ["d00", "d01", "d02"]).model_
+
+    def stop(_: object) -> None:
+        raise KeyError
+
+    whole = sqlrl.CDA(0.01, window=8).fit(db, model, start=start)
+    with pytest.raises(KeyError):
+        sqlrl.CDA(0.01, window=8).fit(db, model, start=start, checkpoint=True, on_window=stop)
+    (number,) = db.sql("select max(run) from sqlrl.run").fetchall()[0]
+    kept = json.loads(db.sql(f"select parameters from sqlrl.run where run = {number}").fetchall()[0][0])
+    assert kept["start"]["rules"] == 2
+    for other in (None, model.with_rules(start.rules[:1])):
+        with pytest.raises(InputError):
+            sqlrl.CDA(0.01, window=8).fit(db, model, start=other, resume=number)
+    resumed = sqlrl.CDA(0.01, window=8).fit(db, model, start=start, resume=number)
+    assert resumed.weights_.tolist() == whole.weights_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("m.mln", "start='m.mln' must be a model"),
+        (sqlrl.parse_mln("P(t)\nP(x)."), "no rule with a weight"),
+        (
+            sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Liked(d)", semantics="alchemy"),
+            "has the semantics 'alchemy'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("learner", [sqlrl.AdaGrad, sqlrl.Likelihood])
+def test_what_is_no_start_is_refused(start: Any, message: str, learner: Any, db: sqlrl.Database) -> None:
+    with pytest.raises(InputError, match=message):
+        learner().fit(db, sqlrl.parse_mln(TEXT), start=start)
+
+
+def test_copies_of_a_rule_share_the_weight(db: sqlrl.Database) -> None:
+    twice = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nLiked(d)\nLiked(e)")
+    start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n0.5 Liked(d)\n0.25 Liked(x)")
+    found = sqlrl.Perceptron(average=False).fit(db, twice, ["d00"], start=start)
+    first, second = (rule.weight for rule in found.model_.rules)
+    assert first == second
+    assert first in (0.375, -0.625, 1.375)
+
+
+def test_the_command_line_goes_on(db: sqlrl.Database, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from sqlrl.cli.app import app
+
+    model = sqlrl.parse_mln(TEXT)
+    first = sqlrl.Perceptron(average=False).fit(db, model, ["d00", "d01", "d02"])
+    first.model_.save(tmp_path / "first.mln")
+    (tmp_path / "m.mln").write_text(TEXT)
+    expected = sqlrl.Perceptron().fit(db, model, ["d03", "d04"], start=first.model_)
+    file = sqlrl.connect(tmp_path / "d.duckdb", progress=False)
+    for name, target in (("Word", False), ("Liked", True)):
+        rows = db.sql(f"from sqlrl.named_{name}").to_arrow_table().select([f"column{i}" for i in range(2 - target)])
+        file.load(name, rows, types=["doc", "word"][: 2 - target], target=target, example=None if target else "doc")
+    file.close()
+    arguments = [
+        "--learner",
+        "perceptron",
+        "--start",
+        str(tmp_path / "first.mln"),
+        "--out",
+        str(tmp_path / "o.json"),
+    ]
+    result = CliRunner().invoke(
+        app,
+        [
+            "learn",
+            str(tmp_path / "d.duckdb"),
+            "--model",
+            str(tmp_path / "m.mln"),
+            *arguments,
+            "--examples",
+            "select unnest(['d03', 'd04'])",
+        ],
+    )
+    assert result.exit_code == 0, result.output
+    assert weights(sqlrl.read_model(tmp_path / "o.json")) == weights(expected.model_)
+
+
+def test_clauses_that_are_found_start_no_other_way(db: sqlrl.Database) -> None:
+    modes = sqlrl.parse_modes("modeP(1, Word(+, #))\nmodeP(1, Liked(+))")
+    model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Liked(d)")
+    with pytest.raises(InputError, match=r"OSL takes no start="):
+        sqlrl.OSL(modes).fit(db, model, start=model)
