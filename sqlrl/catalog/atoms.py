@@ -235,7 +235,30 @@ def build_atoms(
     facts = _facts_name(store, opening)
     merge_known(store, opening, facts)
     atoms = record.atoms or store.free_name("atom", record.predicate)
-    scope = scope_query(store, opening, source, types, facts).subquery("s")
+    rows, _ = atom_rows(store, opening, source, types, facts, first=first)
+    count = store.create(atoms, rows, f"list the atoms of {record.predicate}")
+    return counted_facts(store, replace(record, open=True, atoms=atoms), facts), count
+
+
+def atom_rows(
+    store: Store,
+    opening: Opening,
+    source: ExampleSource,
+    types: Mapping[str, TypeRecord],
+    facts: str,
+    *,
+    first: int,
+    since: int | None = None,
+) -> tuple[exp.Select, list[str]]:
+    """Return the query of the rows of an atom table, of the examples from the id `since` on if it is given, and its columns.
+
+    `first` is the first atom id.
+    """
+    record = opening.record
+    query = scope_query(store, opening, source, types, facts)
+    if since is not None:
+        query = exp.select("*").from_(query.subquery("every_one")).where(column("example") >= since)
+    scope = query.subquery("s")
     order = [exp.Ordered(this=column(c, "s")) for c in _atom_columns(record)]
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     label: exp.Expr = column("truth", "k")
@@ -249,10 +272,14 @@ def build_atoms(
     ]
     joined = exp.select(*outputs).from_(scope)
     joined = joined.join(store.table(facts, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
-    count = store.create(atoms, joined.order_by(column("atom")), f"list the atoms of {record.predicate}")
+    return joined.order_by(column("atom")), [output.alias_or_name for output in outputs]
+
+
+def counted_facts(store: Store, record: PredicateRecord, facts: str) -> PredicateRecord:
+    """Return the record of an open predicate with its table of facts and how many there are."""
     known = exp.select(named(star_count(), "rows"), named(exp.CountIf(this=column("given")), "given"))
     (row,) = store.rows(known.from_(store.table(facts)), f"count the facts of {record.predicate}")
-    return replace(record, open=True, atoms=atoms, facts=facts, given=bool(row["given"]), rows=row["rows"]), count
+    return replace(record, facts=facts, given=bool(row["given"]), rows=row["rows"])
 
 
 def _facts_name(store: Store, opening: Opening) -> str:

@@ -32,6 +32,7 @@ from sqlrl.catalog.domains import (
 )
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import ONLY_EXAMPLE, ExampleSource, build_examples, example_source
+from sqlrl.catalog.growth import grow
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.sizes import ATOM_LIMIT, atom_counts, check_atoms
@@ -157,6 +158,12 @@ def _build(
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
     closed = _close(store, set(openings), set(choices.empty))
     local = local_types(source, closed.values(), store.types())
+    if grow(store, scoped, closed, source, local, built):
+        records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
+        note_outside(store, records)
+        note_unlabelled(store, records)
+        store.set_state("atoms", built)
+        return True
     if any(opening.scope is not None for opening in scoped.values()):
         # The dictionaries have the constants of scopes by now.
         constants = named_constants(store, model)
@@ -165,7 +172,7 @@ def _build(
     build_domains(store, source, local, closed, scoped)
     types, first = bound_types(store), 1
     check_atoms(atom_counts(store, list(scoped.values()), source, types), limit)
-    records: list[tuple[Opening, PredicateRecord]] = []
+    records = []
     for name in sorted(scoped):
         record, count = build_atoms(store, scoped[name], source, types, first=first)
         first += count

@@ -60,7 +60,20 @@ def _each(fits: Check) -> Check:
     return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
 
 
+def _is_note(value: Any) -> bool:
+    """Tell whether a value is what `sqlrl.catalog.growth` notes of rows that were appended."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"examples", "sizes", "parts", "to"}
+        and isinstance(value["examples"], int)
+        and isinstance(value["sizes"], dict)
+        and isinstance(value["parts"], list)
+        and all(isinstance(x, list) and [type(y) for y in x] == [str, str, int] for x in value["parts"])
+    )
+
+
 STATE: Mapping[str, Check] = {
+    "appended": _is_note,
     "atoms": lambda value: (
         isinstance(value, dict) and all(isinstance(value.get(name, {}), dict | list) for name in ("open", "scoped"))
     ),

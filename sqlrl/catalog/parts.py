@@ -14,6 +14,7 @@ from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.fingerprints import table_fingerprint
+from sqlrl.catalog.growth import before_append, note_append
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin
 from sqlrl.catalog.sources import Source, open_source
@@ -60,6 +61,7 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         mapped = map_columns(predicate, opened, options, record.types)
         _check_columns(where, base, mapped)
         raw = raw_query(opened, mapped, options) if not opened.nothing else empty_rows(len(record.types), base.example)
+        before = before_append(store)
         again = opened.kind not in ("relation", "object")
         fingerprint = opened.fingerprint or (
             table_fingerprint(store.engine, opened.table, opened.columns) if again else ""
@@ -79,7 +81,7 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         )
         if not added.rows and options.empty == "error":
             raise LoadError(f'{where}: there are no rows; pass empty="allow" if it has no facts.')
-        _add(store, base, added, where)
+        note_append(store, before, _add(store, base, added, where))
 
 
 def _in_role(store: Store, predicate: str, options: LoadOptions) -> LoadOptions:
@@ -121,8 +123,8 @@ def _check_columns(where: str, base: SourceRecord, mapped: Mapped) -> None:
         )
 
 
-def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> None:
-    """Put new rows, which are a table of their own, to those that are there, and record them as a part."""
+def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> PartRecord:
+    """Put new rows, which are a table of their own, to those that are there, and record them as a part, which is returned."""
     record = store.predicates()[base.predicate]
     rows = added.rows - _repeated(store, record, base, added, where)
     columns = [*key_columns(len(record.arguments), base.example), *_values(base)]
@@ -134,21 +136,21 @@ def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> N
     store.insert(base.storage, query, columns, f"append to {base.predicate}")
     parts = store.parts(base.predicate, base.role)
     number = 1 + max((part.part for part in parts), default=0)
-    store.save_part(
-        PartRecord(
-            base.predicate,
-            base.role,
-            number,
-            added.storage,
-            added.kind,
-            added.source,
-            added.fingerprint or table_fingerprint(store.engine, store.table(added.storage)),
-            added.options,
-            rows,
-        )
+    part = PartRecord(
+        base.predicate,
+        base.role,
+        number,
+        added.storage,
+        added.kind,
+        added.source,
+        added.fingerprint or table_fingerprint(store.engine, store.table(added.storage)),
+        added.options,
+        rows,
     )
+    store.save_part(part)
     _changed(store, replace(base, rows=base.rows + rows))
     list_examples(store)
+    return part
 
 
 def _values(source: SourceRecord) -> list[str]:

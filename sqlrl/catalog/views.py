@@ -53,10 +53,10 @@ def show_loaded(store: Store, predicate: str) -> None:
         store.save_predicate(replace(record, readable=None))
 
 
-def readable_views(store: Store, bound: Collection[str]) -> None:
-    """Make the views of predicates that are bound; one that only an earlier model had shows what is loaded of it now."""
+def readable_views(store: Store, bound: Collection[str], *, only: Collection[str] | None = None) -> None:
+    """Make the views of predicates that are bound, or of some; one that only an earlier model had shows what is loaded of it now."""
     for name, record in store.predicates().items():
-        if record.facts is None:
+        if record.facts is None or (only is not None and name not in only):
             continue
         if name in bound:
             _show(store, record, _bound_rows(store, record, record.facts))

@@ -1,0 +1,123 @@
+"""New examples that are appended grow what was bound: the same tables as a build of all, and no statement that makes them anew."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sqlrl
+
+MODEL = sqlrl.parse_mln(
+    "Word(doc, word, place)\nNext(place, place)\nTag(doc, tag, place)\n1 Word(d, w, p) => Tag(d, A, p)\n-0.5 Tag(d, t, p)",
+    query=["Tag"],
+)
+COLUMN = sqlrl.parse_mln(
+    "Word(word, place)\nNext(place, place)\nTag(tag, place)\n1 Word(w, p) => Tag(A, p)\n-0.5 Tag(t, p)", query=["Tag"]
+)
+
+
+def rows(first: int, last: int, seed: int) -> dict[str, list[tuple[str, ...]]]:
+    random = np.random.default_rng(seed)
+    found: dict[str, list[tuple[str, ...]]] = {"Word": [], "Tag": []}
+    for d in range(first, last):
+        for p in range(int(random.integers(1, 5))):
+            found["Word"].append((f"d{d}", f"w{random.integers(9)}", f"p{p}"))
+            if p % 2 == 0:
+                found["Tag"].append((f"d{d}", "AB"[int(random.integers(2))], f"p{p}"))
+    return found
+
+
+def load(db: sqlrl.Database, kind: str, data: dict[str, list[tuple[str, ...]]], *, append: bool) -> None:
+    for name, tuples in data.items():
+        names = ["doc", {"Word": "word", "Tag": "tag"}[name], "place"]
+        frame = [dict(zip(names, each, strict=True)) for each in tuples]
+        options: dict[str, Any] = {"target": name == "Tag", "append": append}
+        if kind == "column":
+            db.load(name, frame, columns=names[1:], types=names[1:], example="doc", **options)
+        else:
+            db.load(name, frame, types=names, example="doc", **options)
+
+
+def tables(db: sqlrl.Database) -> dict[str, list[Any]]:
+    found = {}
+    for name, key in (
+        ("atom_Tag", "atom"),
+        ("domain_place", "example, id"),
+        ("domain_word", "example, id"),
+        ("example", "example"),
+    ):
+        found[name] = db.sql(f'from sqlrl."{name}" order by {key}').fetchall()
+    found["facts"] = sorted(map(repr, db.sql("from sqlrl.named_Tag").fetchall()))
+    found["records"] = db.sql("select predicate, open, rows, given from sqlrl.predicate order by 1").fetchall()
+    return found
+
+
+def statements(db: sqlrl.Database, model: sqlrl.Model, caplog: pytest.LogCaptureFixture) -> list[str]:
+    with caplog.at_level(logging.DEBUG, logger="sqlrl.engine.duckdb"):
+        caplog.clear()
+        db.bind(model)
+        return [record.getMessage().partition(":")[0] for record in caplog.records]
+
+
+@pytest.mark.parametrize("kind", ["type", "column"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_grows_is_what_would_be_built(kind: str, seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    model = MODEL if kind == "type" else COLUMN
+    db = sqlrl.connect(progress=False)
+    db.load("Next", [(f"p{k}", f"p{k + 1}") for k in range(6)], types=["place", "place"])
+    load(db, kind, rows(0, 6, seed), append=False)
+    db.bind(model)
+    for step in range(3):
+        for part in range(1 + step % 2):
+            load(db, kind, rows(10 * step + 5 * part + 10, 10 * step + 5 * part + 12, seed + step), append=True)
+        steps = statements(db, model, caplog)
+        assert "extend the atoms of Tag" in steps
+        assert "list the atoms of Tag" not in steps
+        grown, first = tables(db), db.predict(model).table()
+        db.catalog.store.read_again()
+        with db.catalog.store.writing():
+            db.catalog.store.touch()
+        steps = statements(db, model, caplog)
+        assert "list the atoms of Tag" in steps
+        assert tables(db) == grown
+        assert repr(db.predict(model).table()) == repr(first)
+
+
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
+def test_what_is_more_than_new_examples_is_built_again(caplog: pytest.LogCaptureFixture) -> None:
+    changes = {
+        "an old example": lambda db: db.load("Word", [("d0", "new", "p9")], append=True),
+        "a new constant of a target": lambda db: db.load("Tag", [("d77", "C", "p0")], append=True),
+        "a removal": lambda db: db.remove("Word", db.sql("from sqlrl.named_Word").to_arrow_table().slice(0, 1)),
+        "a load between": lambda db: db.load("Next", [("p0", "p1")], types=["place", "place"]),
+        "a global predicate": lambda db: db.load("Next", [("p7", "p8")], append=True),
+        "a choice": lambda db: db.set_local("place", False),
+        "a scope": lambda db: db.scope("Tag", [("d50", "A", "p0")]),
+    }
+    for change in changes.values():
+        db = sqlrl.connect(progress=False)
+        db.load("Next", [(f"p{k}", f"p{k + 1}") for k in range(3)], types=["place", "place"])
+        load(db, "type", rows(0, 6, 1), append=False)
+        db.bind(MODEL)
+        load(db, "type", rows(50, 52, 2), append=True)
+        change(db)
+        steps = statements(db, MODEL, caplog)
+        assert "list the atoms of Tag" in steps
+        fresh = sqlrl.connect(progress=False)
+        assert "extend the atoms of Tag" not in steps
+        fresh.close()
+
+
+def test_a_number_of_statements_that_does_not_depend_on_the_examples(caplog: pytest.LogCaptureFixture) -> None:
+    counts = []
+    for size in (5, 200):
+        db = sqlrl.connect(progress=False)
+        db.load("Next", [("p0", "p1")], types=["place", "place"])
+        load(db, "type", rows(0, size, 3), append=False)
+        db.bind(MODEL)
+        load(db, "type", rows(1000, 1001, 4), append=True)
+        counts.append(len(statements(db, MODEL, caplog)))
+    assert counts[0] == counts[1]
