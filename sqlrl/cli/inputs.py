@@ -275,6 +275,23 @@ def split_files(values: Sequence[str] | None) -> list[str]:
     return [file for value in values or () for file in ([value] if is_file(value) else split_names([value]))]
 
 
+def named_examples(files: Sequence[str]) -> dict[str, str]:
+    """Return evidence files that are examples by the names of these, NAME=FILE; none if no file is named so.
+
+    Examples
+    --------
+    >>> named_examples(["ai=fold1.db", "graphics=fold2.db"]), named_examples(["fold1.db"])
+    ({'ai': 'fold1.db', 'graphics': 'fold2.db'}, {})
+    """
+    pairs = [(file, *file.partition("=")) for file in files if "=" in file and not is_file(file)]
+    named = {name: path for _, name, _, path in pairs if name and path and "/" not in name}
+    if pairs and len(named) < len(files):
+        raise typer.BadParameter(
+            f"--evidence {files[0]}: either all files are examples, each with a name of its own (ai=fold1.db), or none is"
+        )
+    return named
+
+
 def evidence_of(files: Sequence[str], model: Model) -> list[Any]:
     """Return evidence files as `Database.load_evidence` takes them, with the atoms of standard input in place of `-`."""
     from sqlrl.logic.evidence import parse_domains, parse_evidence

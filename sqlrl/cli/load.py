@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import check_standard_input, evidence_of, read_model, split_files
+from sqlrl.cli.inputs import check_standard_input, evidence_of, named_examples, read_model, split_files
 from sqlrl.cli.options import FLAG, AtomLimit, DatabaseFirst, Db, MemoryLimit, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
 
 _EVIDENCE = "Evidence files"
 _FOLDER = "A folder"
@@ -42,7 +45,7 @@ EvidenceFiles = Annotated[
         "--evidence",
         "-e",
         metavar="FILES",
-        help="Alchemy .db files, with commas or repeated; - is standard input.",
+        help="Alchemy .db files, with commas or repeated; - is standard input. NAME=FILE is an example of that name.",
         rich_help_panel=_EVIDENCE,
         show_default=False,
     ),
@@ -129,13 +132,16 @@ def load(
     sqlrl load drugs.duckdb --folder background --bias toxic.modes
 
     sqlrl load uw.duckdb --evidence uw.db --model uw.mln
+
+    sqlrl load uw.duckdb --evidence ai=fold1.db --evidence graphics=fold2.db
     """
     files = split_files(evidence)
+    examples = named_examples(files)
     check_folder(facts, folder, bias, others=bool(files or model or target or given or refresh or replace))
     path, own = with_database((first, second, third), db, "" if files or refresh or folder else _OWN)
     if run_queries and not (refresh and untrusted):
         raise typer.BadParameter("--run-queries is for --refresh with --untrusted; without that all sources are read")
-    check_usage(facts, files, model, target=target, given=given, refresh=refresh, replace=replace)
+    check_usage(facts, files, model, bool(examples), target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
         declared = read_model(model, trusted=not untrusted) if model is not None else None
         opening = run.database(
@@ -146,16 +152,21 @@ def load(
                 with run.working("loading what changed"):
                     changed = database.refresh(run_queries=run_queries)
                 run.message(f"loaded again: {', '.join(changed)}" if changed else "nothing has changed")
-            elif declared is not None:
+            elif files:
                 with run.working(f"loading {', '.join(files)}"):
-                    database.load_evidence(
-                        evidence_of(files, declared),
+                    assert declared is not None or examples, "files that are no examples come with a model"
+                    model_of_all = database.load_evidence(
+                        examples or evidence_of(files, cast("Model", declared)),
                         declared,
                         given=given,
                         target=target,
                         duplicates=duplicates.value,
                         empty=empty.value,
                         replace=replace,
+                    )
+                if declared is None:
+                    run.message(
+                        f"types inferred from shared constants: {', '.join(map(str, model_of_all.predicates.values()))}"
                     )
             elif folder is not None:
                 with run.working(f"loading {folder}"):
@@ -200,11 +211,21 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
 
 
 def check_usage(
-    facts: Facts, files: Sequence[str], model: str | None, *, target: bool, given: bool, refresh: bool, replace: bool
+    facts: Facts,
+    files: Sequence[str],
+    model: str | None,
+    examples: bool = False,
+    *,
+    target: bool,
+    given: bool,
+    refresh: bool,
+    replace: bool,
 ) -> None:
     """Refuse options that do not go together, with a typer.BadParameter that names them."""
-    if bool(files) != (model is not None):
-        raise typer.BadParameter("--evidence and --model go together: the model declares the predicates of the files")
+    if bool(files) != (model is not None) and not (examples and files):
+        raise typer.BadParameter(
+            "--evidence and --model go together: the model declares the predicates of the files (NAME=FILE can do without)"
+        )
     if target and given:
         raise typer.BadParameter("--target and --given: the facts are either labels or evidence, name one")
     if facts.scope is not None and not (target or given):
