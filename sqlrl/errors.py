@@ -286,6 +286,10 @@ class LabelWarning(SqlrlWarning):
     """Labels are all alike, or tuples count as false that perhaps are only unknown."""
 
 
+class GroundingWarning(SqlrlWarning):
+    """Rules join predicates that share no constant, or have no ground clause in the training data."""
+
+
 class SourceWarning(SqlrlWarning):
     """A source is gone, or can no longer be compared with what was loaded from it, which is used."""
 

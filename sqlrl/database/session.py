@@ -20,8 +20,9 @@ from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import memory_of
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
-from sqlrl.errors import CatalogError, ConflictError, EngineError, InputError
+from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
 from sqlrl.ground.binding import CompiledRules, bind_program
+from sqlrl.ground.joins import apart, joined_arguments, unshared
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
 from sqlrl.logic.dropping import drop_predicates
@@ -40,7 +41,7 @@ class Session:
     """What the verbs of a database share; one for each cursor.
 
     `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that
-    has them.
+    has them. `said` is what rules were warned of, with the state of the data: once is enough.
     """
 
     engine: DuckDBEngine
@@ -48,6 +49,7 @@ class Session:
     records: Records
     console: Console
     compiled: CompiledRules = field(default_factory=CompiledRules, repr=False)
+    said: set[tuple[object, ...]] = field(default_factory=set, repr=False)
 
     @classmethod
     def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
@@ -121,10 +123,27 @@ class Session:
                 )
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
+                    self._warn_of_joins(program, training=training)
                     yield program
             finally:
                 program.close()
                 self.engine.leave(0)
+
+    def unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+        """Return what nobody was told of the data as they are now; from now on it is said."""
+        data = self.catalog.store.state("data")
+        new = [each for each in what if (data, *each) not in self.said]
+        self.said.update((data, *each) for each in new)
+        return new
+
+    def _warn_of_joins(self, program: Program, *, training: bool) -> None:
+        """Warn of predicates that rules join and that share no constant; a pair is looked at once."""
+        joins = joined_arguments(program.features, program.layout, training=training)
+        fresh = set(self.unsaid(joins))
+        new = [pair for pair in joins if pair in fresh]
+        bare = [new[i] for i in apart(self.engine, new)] if new else []
+        if bare:
+            warn(unshared(self.engine, program.layout, {pair: joins[pair] for pair in bare}), GroundingWarning)
 
     @contextmanager
     def _undisturbed(self, layout: Layout) -> Iterator[None]:

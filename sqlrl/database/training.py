@@ -19,10 +19,10 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
 from sqlrl.database.session import Session
-from sqlrl.database.statistics import learned_statistics, window_statistics
+from sqlrl.database.statistics import Counts, learned_statistics, window_statistics
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import CheckpointWarning, InputError, warn
+from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
 from sqlrl.ground.clauses import (
     atom_texts,
     clause_table,
@@ -37,9 +37,13 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, Windows, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
+from sqlrl.logic.printer import placed
+from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.sources import table
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
+
+_SHOWN = 5
 
 # ---- groups of query atoms ---------------------------------------------------------------------------
 
@@ -150,6 +154,7 @@ class TrainingStream:
         provisional: Provisional | None = None,
     ) -> None:
         self._extent = Extent(program, limit=limit)
+        self._unsaid = session.unsaid
         self._program, self._console, self._records = program, session.console, session.records
         self.run = Run(session.records, provisional)
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
@@ -308,11 +313,36 @@ class TrainingStream:
         clauses = clause_table(program, full)
         shown, whole = clauses.column("clause").to_numpy(), self._whole
         if whole is not None and len(whole.network.clauses) == program.clause_count:
+            self._warn_of_idle(whole.network.open)
             statistics = window_statistics(program, whole.network, whole.truth, support, shown)
         else:
+            self._warn_of_idle(self._open)
             with self._extent.only(self.examples) as extent:
                 statistics = learned_statistics(extent, self._open, support, shown)
         return CountedModel(learned_model(program, full), clauses, shape_table(program), statistics)
+
+    def _warn_of_idle(self, opened: Counts) -> None:
+        """Warn of rules with weights of which the training examples leave no ground clause open, from how many each clause has."""
+        program, owners = self._program, self.clause_rules()
+        busy = set(owners[: len(opened)][opened.astype(bool)].tolist())
+        layout = program.public_layout.predicates
+        idle = [
+            rule
+            for place, rule in enumerate(program.model.rules)
+            if place not in busy
+            and not rule.hard
+            and any(layout[a.predicate].open for a in atoms_of(rule.formula) if a.predicate in layout)
+        ]
+        unsaid = [str(text) for _, text in self._unsaid(("no ground clause", placed(rule)) for rule in idle)]
+        if unsaid:
+            more = f" and {len(unsaid) - _SHOWN:,} more" if len(unsaid) > _SHOWN else ""
+            one = len(unsaid) == 1
+            warn(
+                f"{counted(len(unsaid), 'rule')} {'has' if one else 'have'} no ground clause in the training data, so nothing is learned of "
+                f"{'its weight' if one else 'their weights'}: {'; '.join(unsaid[:_SHOWN])}{more}: check the constants, and whether the "
+                "predicates that it joins share any",
+                GroundingWarning,
+            )
 
     def _count_open(self, window: Window) -> None:
         """Add the open groundings of a window; a clause that is not known yet has none in it."""

@@ -6,6 +6,7 @@ that do not depend on the head (stratified negation) and the comparisons `=` and
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -49,7 +50,8 @@ class HornRule:
     """A rule; equalities have been put into its terms.
 
     `body` has the positive literals. A variable of a negated one that is written `_` means that there is no such atom for any
-    constant. `source` is the text that has the rule; it is not part of equality.
+    constant. `source` is the text that has the rule, and `written` what its variables are called there; they are not part of
+    equality.
 
     Examples
     --------
@@ -62,6 +64,18 @@ class HornRule:
     negated: tuple[HornAtom, ...] = ()
     unequal: tuple[tuple[Term, Term], ...] = ()
     source: Source = field(default_factory=lambda: Source(""), compare=False, repr=False)
+    written: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def said(self, term: Term) -> str:
+        """Return a term as messages name it: as the text of the rule does.
+
+        Examples
+        --------
+        >>> rule = parse_definitions("leaf(X) :- node(X).", variables="upper").rules[0]
+        >>> str(rule), rule.said(rule.head.terms[0])
+        ('leaf(x) :- node(x).', 'X')
+        """
+        return self.written.get(term.name, _term(term)) if isinstance(term, Variable) else _term(term)
 
     def __str__(self) -> str:
         literals = [*map(str, self.body), *(f"{_term(a)} != {_term(b)}" for a, b in self.unequal)]
@@ -168,8 +182,9 @@ def _check(component: Component) -> None:
     for rule in component.rules:
         for atom in rule.negated:
             if atom.predicate in component.predicates:
+                cycle = _cycle(component, rule.head.predicate, atom.predicate)
                 problem = (
-                    f"{rule.head.predicate} is defined through its own negation: a negated predicate must not depend on the "
+                    f"{rule.head.predicate} is defined through its own negation ({cycle}): a negated predicate must not depend on the "
                     "predicate that is defined (stratified negation)"
                 )
                 raise rule.source.error(ModelError, problem, atom.offset)
@@ -179,6 +194,37 @@ def _check(component: Component) -> None:
         verb = "is" if len(component.predicates) == 1 else "are"
         problem = f"{names} {verb} defined only through {'itself' if verb == 'is' else 'each other'}, so no atom of it is true: add a rule without it"
         raise first.source.error(ModelError, problem, first.head.offset)
+
+
+def _cycle(component: Component, start: str, negated: str) -> str:
+    """Return the shortest way from a predicate through the negation of another one back to itself.
+
+    Examples
+    --------
+    >>> rules = parse_definitions("p(x) :- a(x), !q(x). q(x) :- r(x). r(x) :- p(x). r(x) :- q(x).").rules
+    >>> _cycle(Component(("p", "q", "r"), rules, True), "p", "q")
+    'p uses !q, q uses r, r uses p'
+    """
+    uses: dict[str, dict[str, str]] = {}
+    for rule in component.rules:
+        for atoms, sign in ((rule.body, ""), (rule.negated, "!")):
+            for atom in atoms:
+                if atom.predicate in component.predicates:
+                    uses.setdefault(rule.head.predicate, {}).setdefault(atom.predicate, sign)
+    came: dict[str, str] = {}
+    reached = [negated]
+    for name in reached:
+        for used in uses.get(name, ()):
+            if used not in came and used != negated:
+                came[used] = name
+                reached.append(used)
+    way = [start]
+    while way[-1] != negated:
+        way.append(came[way[-1]])
+    way.reverse()
+    steps = [f"{start} uses !{negated}"]
+    steps += [f"{one} uses {uses[one][other]}{other}" for one, other in itertools.pairwise(way)]
+    return ", ".join(steps)
 
 
 def _groups(names: Iterable[str], uses: Mapping[str, Iterable[str]]) -> list[set[str]]:

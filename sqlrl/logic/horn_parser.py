@@ -115,7 +115,7 @@ class _HornParser(PrologParser):
             )
         self.stop()
         self._check_convention(body, start)
-        return _normal(head, body, self.source)
+        return _normal(head, body, self.source, {plain: name for name, plain in self._names.items()})
 
     # ---- literals ---------------------------------------------------------------------------------------------
 
@@ -233,8 +233,8 @@ class _HornParser(PrologParser):
 # ---- equalities and safety ------------------------------------------------------------------------------------
 
 
-def _normal(head: HornAtom, body: _Body, source: Source) -> HornRule:
-    """Return a rule with its equalities put into its terms, checked."""
+def _normal(head: HornAtom, body: _Body, source: Source, written: Mapping[str, str]) -> HornRule:
+    """Return a rule with its equalities put into its terms, checked; `written` is what its variables are called in the text."""
     same = _merged(body, source)
     # Numbered in the order in which the rule is written again.
     anonymous = [t for a in (head, *body.atoms, *body.negated) for t in a.terms if _is_anonymous(t) and t not in same]
@@ -251,7 +251,8 @@ def _normal(head: HornAtom, body: _Body, source: Source) -> HornRule:
             raise source.error(ModelError, "this comparison never holds: both sides are equal", sign)
         if not all(isinstance(term, Constant) for term in pair):
             unequal[pair] = sign
-    rule = HornRule(put(head), tuple(map(put, body.atoms)), tuple(map(put, body.negated)), tuple(unequal), source)
+    atoms = tuple(map(put, body.atoms)), tuple(map(put, body.negated))
+    rule = HornRule(put(head), *atoms, tuple(unequal), source, written)
     _check_safe(rule, unequal)
     return rule
 
@@ -295,9 +296,7 @@ def _check_safe(rule: HornRule, unequal: Mapping[tuple[Term, Term], Token]) -> N
             continue
         if not _is_anonymous(term):
             fix = "; write _ for any constant" if where == "a negated literal" else ""
-            problem = (
-                f"{term.name} stands in {where}, but in no positive literal of the body: add one that binds it{fix}"
-            )
+            problem = f"{rule.said(term)} stands in {where}, but in no positive literal of the body: add one that binds it{fix}"
             raise rule.source.error(ModelError, problem, offset)
         if where != "a negated literal":
             problem = f"_ stands in {where}: expected a variable that a positive literal binds, or a constant"

@@ -110,7 +110,7 @@ def _say(types: _Types, rule: HornRule, atom: HornAtom, item: Hashable, term: Te
         before = types.known(item)
         assert before is not None
         problem = (
-            f"{term.name} is of the type {known[0]!r} as {known[1]}, and of {before[0]!r} as {before[1]}: "
+            f"{rule.said(term)} is of the type {known[0]!r} as {known[1]}, and of {before[0]!r} as {before[1]}: "
             "no constant is of both"
         )
         raise rule.source.error(ModelError, problem, atom.offset)
@@ -131,7 +131,9 @@ def _join_terms(types: _Types, rule: HornRule, number: int, one: Term, other: Te
     if not types.join((number, one), (number, other)):
         assert before is not None
         assert now is not None
-        problem = f"{one} != {other} always holds: they are of the types {before[0]!r} and {now[0]!r}"
+        problem = (
+            f"{rule.said(one)} != {rule.said(other)} always holds: they are of the types {before[0]!r} and {now[0]!r}"
+        )
         raise rule.source.error(ModelError, problem, rule.head.offset)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,3 +184,43 @@ def test_constants_in_heads_of_two_types_are_refused() -> None:
         ModelError, match="argument 1 of z is of the type 'year' here, as argument 1 of age says, and of 'number'"
     ):
         infer_types(parse_definitions("z(x) :- num(x), x = 0. z(x) :- age(x), x = 1."), known)
+
+
+UPPER = [
+    ("p(X, Why) :- q(X).", r"^<text>:1:1: Why stands in the head"),
+    ("p(X) :- q(X), X \\= Zeta.", r"Zeta stands in a comparison"),
+    ("p(X) :- q(X), \\+ r(_Any).", r"_Any stands in a negated literal"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), UPPER)
+def test_messages_name_variables_as_the_text_does(text: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        parse_definitions(text, variables="upper")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p(Xa) :- q(Xa), s(Xa).", r"Xa is of the type 'm' as argument 1 of s"),
+        ("p(Xa) :- q(Xa), s(Yb), Xa \\= Yb.", r"Xa != Yb always holds"),
+        ("p(Xa) :- q(Xa), s(Yb), Yb = Xa.", r"(Xa|Yb) is of the type 'm'"),
+    ],
+)
+def test_messages_about_types_name_variables_as_the_text_does(text: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        infer_types(parse_definitions(text, variables="upper"), {"q": ("n",), "s": ("m",)})
+
+
+@given(st.integers(1, 6), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_a_cycle_through_negation_is_shown(length: int, beside: int, chance: random.Random) -> None:
+    names = [f"p{i}" for i in range(length)]
+    rules = [f"{one}(x) :- q(x), {'!' if i == 0 else ''}{names[(i + 1) % length]}(x)." for i, one in enumerate(names)]
+    rules += [f"{chance.choice(names)}(x) :- q(x)." for _ in range(beside)]
+    chance.shuffle(rules)
+    with pytest.raises(ModelError, match="its own negation") as caught:
+        components(parse_definitions("\n".join(rules)))
+    shown = re.findall(r"(\w+) uses (!?)(\w+)", str(caught.value))
+    assert [sign for _, sign, _ in shown] == ["!"] + [""] * (length - 1)
+    assert [one for one, _, _ in shown] == [*names]
+    assert [other for _, _, other in shown] == [*names[1:], names[0]]

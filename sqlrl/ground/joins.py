@@ -1,0 +1,170 @@
+"""Joins that meet nothing: predicates that rules join, and that share no constant where they are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.catalog.spellings import look_alike, shown_letters
+from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.nodes import column, integer, named, union_all
+from sqlrl.ground.program import BoundFeature
+from sqlrl.logic.model import Rule
+from sqlrl.logic.shapes import Shape, ShapeLiteral
+from sqlrl.plan.sources import table
+
+_FEW = 1000
+"""Rows of one side that are looked for in the other before all are: mostly one of them is there."""
+
+_COMPARED = 20_000
+"""Constants of each side among which two that look alike are looked for."""
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JoinedArgument:
+    """An argument of a predicate, by its place from 0, and the table whose constants it has there."""
+
+    predicate: str
+    place: int
+    table: TableName
+
+
+Joins = dict[tuple[JoinedArgument, JoinedArgument], Rule]
+"""Arguments that rules join, each pair with the first rule that does."""
+
+
+def joined_arguments(features: Iterable[BoundFeature], layout: Layout, *, training: bool) -> Joins:
+    """Return the pairs of arguments of two predicates that rules join and that have constants to compare.
+
+    A rule joins evidence that its body asks for with other such evidence, and with a predicate to predict: with its labels in
+    `training`, else with its scope, if it has one. Evidence that is negated in a body joins nothing, and a predicate without facts
+    has nothing to compare.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> [
+    ...     (one.predicate, other.predicate)
+    ...     for one, other in joined_arguments(program.features, program.layout, training=True)
+    ... ]
+    []
+    """
+    found: Joins = {}
+    seen: set[Shape] = set()
+    for feature in features:
+        if feature.rule is None:
+            continue
+        for instance in feature.instances:
+            if instance.shape not in seen:
+                seen.add(instance.shape)
+                for pair in _pairs(instance.shape, layout, training=training):
+                    found.setdefault(pair, feature.rule)
+    return found
+
+
+def _pairs(shape: Shape, layout: Layout, *, training: bool) -> Iterator[tuple[JoinedArgument, JoinedArgument]]:
+    """Yield the pairs of a shape's arguments that have one variable, the lesser of each pair first."""
+    places: dict[int, list[tuple[bool, JoinedArgument]]] = {}
+    for literal in shape.literals:
+        info = layout.predicates.get(literal.predicate)
+        constants = _constants(info, literal, training=training) if info is not None else None
+        if info is None or constants is None:
+            continue
+        for place, slot in enumerate(literal.terms):
+            if not slot.parameter:
+                argument = JoinedArgument(literal.predicate, place, constants)
+                places.setdefault(slot.index, []).append((info.open, argument))
+    for arguments in places.values():
+        for i, (one_open, one) in enumerate(arguments):
+            for other_open, other in arguments[:i]:
+                if one.predicate != other.predicate and not (one_open and other_open):
+                    yield (one, other) if one < other else (other, one)
+
+
+def _constants(info: PredicateInfo, literal: ShapeLiteral, *, training: bool) -> TableName | None:
+    """Return the table that has the constants of a literal's predicate, None if it joins nothing or has none."""
+    if not info.open:
+        return info.facts if info.rows and not literal.positive else None
+    if not info.full_scope:
+        return info.atoms if info.atom_count else None
+    return info.facts if training and info.rows else None
+
+
+def apart(engine: QueryEngine, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]) -> list[int]:
+    """Return the places of the pairs that share no constant, by one query, and another one if some may not."""
+    left = [i for i, shares in enumerate(_share(engine, pairs, few=True)) if not shares]
+    if not left:
+        return []
+    sure = _share(engine, [pairs[i] for i in left], few=False)
+    return [i for i, shares in zip(left, sure, strict=True) if not shares]
+
+
+def _share(engine: QueryEngine, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]], *, few: bool) -> list[bool]:
+    """Return for each pair whether its arguments share a constant; with `few` only the first rows of one are looked for."""
+    columns = []
+    for number, (one, other) in enumerate(pairs):
+        ids = exp.select(column(f"a{one.place}")).from_(table(one.table))
+        ids = ids.limit(_FEW) if few else ids
+        shared = exp.select(integer(1)).from_(table(other.table))
+        shared = shared.where(exp.In(this=column(f"a{other.place}"), query=ids.subquery()))
+        columns.append(named(exp.Exists(this=shared), f"s{number}"))
+    data = engine.fetch(exp.select(*columns), step="look for constants that joins share")
+    return [bool(data.column(i)[0].as_py()) for i in range(len(pairs))]
+
+
+def unshared(engine: QueryEngine, layout: Layout, joins: Mapping[tuple[JoinedArgument, JoinedArgument], Rule]) -> str:
+    """Return what to say of joins whose arguments share no constant: the predicates, the type, and a constant of each."""
+    texts = []
+    # Of several arguments of one type the first pair says enough.
+    first_of: dict[tuple[str, str, str], tuple[JoinedArgument, JoinedArgument, Rule]] = {}
+    for (one, other), rule in joins.items():
+        kind = layout.type_of(one.predicate, one.place)
+        first_of.setdefault((one.predicate, other.predicate, kind), (one, other, rule))
+    for (_, _, kind), (one, other, rule) in list(first_of.items())[:_SHOWN]:
+        first, second = _examples(engine, layout, kind, one, other)
+        why = look_alike(first, second)
+        where = f" ({rule.place})" if rule.place else ""
+        texts.append(
+            f"{one.predicate} and {other.predicate}{where} share no constant of the type {kind}: {one.predicate} has {first!r}, and "
+            f"{other.predicate} {second!r}{f', {why}' if why else ''}"
+        )
+    more = f"; and {len(first_of) - _SHOWN:,} more pairs" if len(first_of) > _SHOWN else ""
+    return (
+        f"rules join predicates whose facts do not meet: {'; '.join(texts)}{more}. Such a rule says nothing: write the constants alike "
+        "(constants={...} and fold_case= of load rename them), or check the types and the order of the columns"
+    )
+
+
+def _examples(
+    engine: QueryEngine, layout: Layout, kind: str, one: JoinedArgument, other: JoinedArgument
+) -> tuple[str, str]:
+    """Return a constant of each of two arguments: two that look alike but for their case, if there are such."""
+    dictionary = layout.types[kind].dictionary
+
+    def names(argument: JoinedArgument) -> exp.Select:
+        place = column(f"a{argument.place}")
+        ids = exp.select(place).distinct().from_(table(argument.table)).order_by(place.copy()).limit(_COMPARED)
+        name = column("name", "d")
+        query = exp.select(name, named(shown_letters(name), "shown")).from_(table(dictionary, "d"))
+        return query.where(exp.In(this=column("id", "d"), query=ids.subquery()))
+
+    alike = exp.EQ(this=column("shown", "x"), expression=column("shown", "y"))
+    pair = exp.select(named(column("name", "x"), "one"), named(column("name", "y"), "other"))
+    both = pair.from_(names(one).subquery("x")).join(names(other).subquery("y"), on=alike)
+    rows = engine.fetch(both.order_by(column("one"), column("other")).limit(1), step="find constants that look alike")
+    if rows.num_rows:
+        return str(rows.column(0)[0].as_py()), str(rows.column(1)[0].as_py())
+    least = union_all(
+        exp.select(named(exp.Min(this=column("name")), "name"), named(integer(i), "side")).from_(
+            names(each).subquery("n")
+        )
+        for i, each in enumerate((one, other))
+    )
+    found = engine.fetch(least, step="find a constant of each").sort_by("side").column(0).to_pylist()
+    return str(found[0]), str(found[1])
