@@ -23,6 +23,8 @@ PARQUET = {".parquet", ".parq", ".pq"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^/\s]")
 """How a URL begins; a path of Windows has one letter, and `Path` takes one of the slashes away."""
 
+_QUERY = re.compile(r"\s*(select|from|with|values|table)\b", re.IGNORECASE)
+
 _NEITHER = "is neither a file, nor a table or view, nor a query"
 
 _SHOWN = 3
@@ -78,7 +80,7 @@ def _is_path(text: str) -> bool:
     """Return True if the text names a file; a query that mentions one has blanks before it."""
     if "\n" in text or len(text) > 4096 or "\0" in text:
         return False
-    if re.match(r"\s*(select|from|with|values|table)\b", text, re.IGNORECASE) and not is_file(text):
+    if _QUERY.match(text) and not is_file(text):
         return False
     path = Path(text)
     return path.suffix.lower() in PARQUET or is_delimited(path) or is_file(expanded(path))
@@ -162,8 +164,8 @@ def _known() -> str:
 def _folder(path: Path) -> str:
     """Return what to pass in place of a folder."""
     return (
-        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; db.load_all({str(path)!r}) loads each of its files "
-        "as the predicate that it is named after."
+        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; db.load_all loads each of its files as the "
+        "predicate that it is named after."
     )
 
 
@@ -228,19 +230,17 @@ def no_source(text: str) -> str | None:
     path = expanded(plain) if "\n" not in plain and "\0" not in plain else None
     if path is not None and exists(path) and path.is_dir():
         return _folder(path)
-    if re.match(r"(?:[0-9.eE+-]+\s+|[!?*])?[^\W\d]\w*\s*\([^()]*\)\s*\.?\s*(?:$|\n|//)", plain) and not plain.endswith(
-        ";"
+    if (
+        not _QUERY.match(plain)
+        and re.match(r"(?:[0-9.eE+-]+\s+|[!?*])?[^\W\d]\w*\([^()]*\)\s*\.?\s*(?:$|\n|//)", plain)
+        and not plain.endswith(";")
     ):
         return (
             f"{shown} is text of evidence: save it as a file (.db) and pass that to load_evidence, or pass the constants as tuples, "
             'such as [("Anna", "Bob")].'
         )
     first, _, rest = plain.partition("\n")
-    if (
-        rest
-        and re.search(r"[,;\t|]", first)
-        and not re.match(r"\s*(select|from|with|values|table)\b", first, re.IGNORECASE)
-    ):
+    if rest and re.search(r"[,;\t|]", first) and not _QUERY.match(first):
         return f"{shown} is text of a table: save it as a file (.csv) and pass its path, or pass its rows as tuples."
     if re.fullmatch(r"[^\W\d]\w*", plain):
         return f"{shown} {_NEITHER}: if it is a variable of Python, pass the object itself, without quotes."

@@ -340,8 +340,8 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
             raise LoadError(f"{_short(text)} must be one query (SELECT ...), the name of a table or view, or a file.")
         return engine.connection.sql(text)
     except duckdb.Error as error:
-        unknown = re.search(r"Table with name (\S+) does not exist", str(error))
-        hint = f"\nIf {unknown[1]} is a variable of Python, pass the object itself." if unknown else ""
+        unknown = re.search(r"Table with name \S+ does not exist", str(error))
+        hint = "\nIf that is a variable of Python, pass the object itself." if unknown else ""
         raise LoadError(
             f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}{hint}"
         ) from error

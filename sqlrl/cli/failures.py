@@ -35,8 +35,13 @@ _PHRASES = {
     "header=False": "--no-header",
     "say which one to split, predicate=": "name the one to split, --query ",
     "choose another fraction, another random_state": "choose another --holdout, another --seed",
+    'load_evidence, or pass the constants as tuples, such as [("Anna", "Bob")]': "--evidence",
     "load_evidence(": "sqlrl load --evidence (",
     "load_evidence": "--evidence",
+    "db.load_all loads": "`sqlrl load --folder` loads",
+    "query: if it is a variable of Python, pass the object itself, without quotes": "query",
+    "\nIf that is a variable of Python, pass the object itself.": "",
+    "path, or pass its rows as tuples": "path",
     "predict(into=...)": "`sqlrl infer --into`",
     "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
     **{
