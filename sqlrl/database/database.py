@@ -231,11 +231,12 @@ class Database(Helpful):
         Parameters
         ----------
         predicate : str
-        source : path, str, Arrow table, pandas or polars frame, DuckDB relation, or iterable of rows
+        source : path, list of paths, str, Arrow table, pandas or polars frame, DuckDB relation, or iterable of rows
             Text is a Parquet or CSV file, the name of a table or view, or a query. The columns of a CSV file are read as text.
-            Rows are tuples, lists, arrays, or mappings, whose keys name the columns. None and NaN are missing values. A whole
-            number in a column of floats or decimals is the constant that an integer is. An empty tuple is the fact of a predicate
-            without arguments.
+            Rows are tuples, lists, arrays, or mappings, whose keys name the columns. None and NaN are missing values. A value has
+            one name whatever stored it: a whole number in a column of floats or decimals is the constant that an integer is, a
+            timestamp at midnight the one that its date is, an instant is in UTC. An empty tuple is the fact of a predicate without
+            arguments.
         columns : sequence or mapping, optional
             Columns of the arguments in order, by name or position from 0; or from argument (position, or type where
             only one argument has it) to column. By default columns are arguments by their position.

@@ -326,14 +326,17 @@ class TrainingStream:
         program, owners = self._program, self.clause_rules()
         busy = set(owners[: len(opened)][opened.astype(bool)].tolist())
         layout = program.public_layout.predicates
-        idle = [
-            rule
-            for place, rule in enumerate(program.model.rules)
-            if place not in busy
+        # Under Alchemy's semantics a rule comes to several, of which one may do.
+        idle = {
+            owner: rule
+            for rule, owner in reversed(list(zip(program.model.rules, program.owners, strict=True)))
+            if owner not in busy
             and not rule.hard
             and any(layout[a.predicate].open for a in atoms_of(rule.formula) if a.predicate in layout)
+        }
+        unsaid = [
+            str(text) for _, text in self._unsaid(("no ground clause", placed(idle[owner])) for owner in sorted(idle))
         ]
-        unsaid = [str(text) for _, text in self._unsaid(("no ground clause", placed(rule)) for rule in idle)]
         if unsaid:
             more = f" and {len(unsaid) - _SHOWN:,} more" if len(unsaid) > _SHOWN else ""
             one = len(unsaid) == 1
