@@ -14,6 +14,7 @@ from sqlrl.engine.nodes import column, integer, named, union_all
 from sqlrl.ground.program import BoundFeature
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral
+from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.sources import table
 
 _FEW = 1000
@@ -72,7 +73,8 @@ def _pairs(shape: Shape, layout: Layout, *, training: bool) -> Iterator[tuple[Jo
     """Yield the pairs of a shape's arguments that have one variable, the lesser of each pair first."""
     places: dict[int, list[tuple[bool, JoinedArgument]]] = {}
     for literal in shape.literals:
-        info = layout.predicates.get(literal.predicate)
+        # What a quantifier comes to is nobody's facts.
+        info = None if literal.predicate.startswith(HELPER_PREFIX) else layout.predicates.get(literal.predicate)
         constants = _constants(info, literal, training=training) if info is not None else None
         if info is None or constants is None:
             continue

@@ -75,6 +75,7 @@ def test_forms_of_letters_are_told_apart() -> None:
         "1 Word(d, w) ^ !Banned(w) => Spam(d)\n",  # what is absent need not be there
         "1 Word(d, w) => Spam(d)\n1 Banned(w) ^ Word(d, v) ^ v != w => Spam(d)\n",  # no variable joins them
         '1 Word(d, "Cash") ^ Banned("x") => Spam(d)\n',
+        "1 Spam(d) <=> (EXIST w (Word(d, w) ^ !(EXIST v (Word(d, v) ^ v != w ^ !Banned(v)))))\n",  # helpers are nobody's facts
         "1 Word(d, w) ^ Listed(w) => Spam(d)\n",  # nothing is listed
     ],
 )
