@@ -222,15 +222,15 @@ def no_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Attribute
     Examples
     --------
     >>> print(no_name("Model", "predict", "Model", []))
-    a Model has no 'predict': db.predict(model) finds the most probable world
+    a Model has no attribute 'predict': db.predict(model) finds the most probable world
     >>> print(no_name("AdaGrad", "clauzes", "estimator", ["clauses", "fit"]))
-    an AdaGrad has no 'clauzes'; did you mean 'clauses'?
+    an AdaGrad has no attribute 'clauzes'; did you mean 'clauses'?
     """
     if name.startswith(_PROBES):
         # Asked by machines, often, and never shown.
         return AttributeError(f"{kind!r} object has no attribute {name!r}")
     what = "sqlrl" if owner == "sqlrl" else f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
-    return UnknownNameError(f"{what} has no {name!r}{hint(owner, name, known)}")
+    return UnknownNameError(f"{what} has no attribute {name!r}{hint(owner, name, known)}")
 
 
 def hint(owner: str, name: str, known: Iterable[str]) -> str:

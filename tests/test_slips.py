@@ -69,7 +69,7 @@ def test_each_word_is_an_error_with_its_sentence(things: Things, owner: str) -> 
             n_raised += 1
             with pytest.raises(UnknownNameError) as caught:
                 getattr(thing, word)
-            assert str(caught.value).endswith(f"has no {word!r}: {sentence}")
+            assert str(caught.value).endswith(f"has no attribute {word!r}: {sentence}")
             assert isinstance(caught.value, AttributeError)
             assert not hasattr(thing, word)
     assert n_raised >= len(WORDS[owner]) / 2
@@ -105,6 +105,7 @@ def test_what_a_sentence_names_exists(things: Things, sentence: str) -> None:
         ("estimator", "getparams", "get_params"),
         ("estimator", "model__", "model_"),
         ("estimator", "setparams", "set_params"),
+        ("estimator", "mdoel_", "model_"),
         ("Prediction", "objectiv", "objective"),
         ("Prediction", "tabel", "table"),
         ("Marginals", "probabilites", "probabilities"),
@@ -125,12 +126,12 @@ def test_what_a_sentence_names_exists(things: Things, sentence: str) -> None:
 )
 def test_misspelt_names_are_told(things: Things, owner: str, slip: str, wanted: str) -> None:
     for thing in things.owners()[owner]:
-        with pytest.raises(UnknownNameError, match=rf"has no '{slip}'; did you mean .*'{wanted}'"):
+        with pytest.raises(UnknownNameError, match=rf"has no attribute '{slip}'; did you mean .*'{wanted}'"):
             getattr(thing, slip)
 
 
 def test_far_names_are_not_guessed(things: Things) -> None:
-    with pytest.raises(UnknownNameError, match=r"^a Database has no 'zebra'$"):
+    with pytest.raises(UnknownNameError, match=r"^a Database has no attribute 'zebra'$"):
         getattr(things.db, "zebra")  # noqa: B009 (there is none)
     assert misspelt("qx", ["ab"]) == []
 

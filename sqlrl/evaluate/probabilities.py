@@ -230,8 +230,22 @@ class ProbabilityScores(Helpful):
 def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
     """Return the area under the ROC curve: the chance that a true atom scores higher than a false one, ties counted half.
 
-    `truth` (bool) and `score` (float) have shape (n,); scores are probabilities, or any other numbers that are higher for atoms
-    more likely true; infinite ones too, but not NaN. The area is NaN unless there are true and false atoms.
+    Parameters
+    ----------
+    truth : bool array, shape (n,)
+        Labels.
+    score : float array, shape (n,)
+        Probabilities, or any other numbers that are higher for atoms more likely true; infinite ones too, but not NaN.
+
+    Returns
+    -------
+    float
+        NaN unless there are true and false atoms.
+
+    Raises
+    ------
+    InputError
+        The arrays are of other shapes or types, or a score is NaN.
 
     Notes
     -----
@@ -258,8 +272,22 @@ def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
 def average_precision(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
     """Return the precision at the score of each true atom, on the average over the true atoms.
 
-    `truth` and `score` are as in `auc_roc`. Precision at a score is the share of true atoms among those that score as high or higher, so
-    that atoms with one score count together. NaN without a true atom.
+    Precision at a score is the share of true atoms among those that score as high or higher, so that atoms with one score count together.
+
+    Parameters
+    ----------
+    truth, score : array
+        As in `auc_roc`.
+
+    Returns
+    -------
+    float
+        NaN without a true atom.
+
+    Raises
+    ------
+    InputError
+        The arrays are of other shapes or types, or a score is NaN.
 
     Notes
     -----
@@ -315,9 +343,31 @@ def score_probabilities(
 ) -> ProbabilityScores:
     """Compare probabilities with labels; an atom whose probability exceeds the threshold counts as predicted true.
 
-    `truth` (bool) and `probability` (float, from 0 to 1) have shape (n,): such as the column `probability` of
-    `Marginals.probabilities()`. `bins` are those of the calibration; `predicate` has the index of each atom's predicate in `names` (int),
-    of which each is scored by itself, too; `outside` and `seen` are only reported.
+    Parameters
+    ----------
+    truth : bool array, shape (n,)
+        Labels.
+    probability : float array, shape (n,)
+        From 0 to 1: such as the column `probability` of `Marginals.probabilities()`.
+    threshold : float
+        Of the accuracy.
+    bins : int
+        Of the calibration.
+    predicate : int array, shape (n,), optional
+        The index of each atom's predicate in `names`, of which each is scored by itself, too.
+    names : sequence of str
+        Names of predicates.
+    outside, seen
+        Only reported.
+
+    Returns
+    -------
+    ProbabilityScores
+
+    Raises
+    ------
+    InputError
+        The arrays are of other shapes or types, or a number is no probability.
 
     Examples
     --------

@@ -29,7 +29,22 @@ class Fold(Generic[Example]):
 def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable]) -> list[Fold[Example]]:
     """Hold out each group once: one fold for each of two or more groups, in the order in which they first occur.
 
-    `examples`, which are distinct, and `groups`, the group of each, have one length.
+    Parameters
+    ----------
+    examples : sequence
+        Names of examples, each once.
+    groups : sequence
+        The group of each.
+
+    Returns
+    -------
+    list of Fold
+        With `name`, `train` and `test`; the last two are what `examples=` takes.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two groups, as many groups as examples are not given, or an example occurs twice.
 
     Examples
     --------
@@ -58,8 +73,24 @@ def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable])
 def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> list[Fold[Example]]:
     """Hold out each of k random parts once; the sizes of the parts differ by one at most.
 
-    The examples are distinct, `folds` is from 2 to their number. The same examples and seed give the same parts; folds are
-    named `1`, `2`, ...
+    Parameters
+    ----------
+    examples : sequence
+        Names of examples, each once.
+    folds : int
+        From 2 to their number.
+    seed : int
+        The same examples and seed give the same parts.
+
+    Returns
+    -------
+    list of Fold
+        With `name` (`1`, `2`, ...), `train` and `test`; the last two are what `examples=` takes.
+
+    Raises
+    ------
+    InputError
+        There cannot be so many folds, or an example occurs twice.
 
     Examples
     --------

@@ -208,9 +208,10 @@ class Fitted(Configured):
         # Called only for attributes that are not there.
         if name == "model":  # its property has no `model_`
             name = "model_"
-        if name in ("model_", "weights_", "infeasible_", "seconds_", "run_", *type(self).learned):
+        learned = ("model_", "weights_", "infeasible_", "seconds_", "run_", *type(self).learned)
+        if name in learned:
             raise NotFittedError(f"this {type(self).__name__} has no {name} yet: call fit(db, model) first")
-        raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), "model_", *type(self).learned])
+        raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), *learned])
 
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""

@@ -87,8 +87,8 @@ def test_an_estimator_shows_what_it_learned(fit: sqlrl.AdaGrad) -> None:
     loss = int(sum(fit.steps_["loss"].to_pylist()))
     assert any(f"{loss} of 6 atoms wrong" in line for line in facts)
     shown = page(fit).text
-    assert fit.clauses()["clause"][0].as_py() in shown
-    assert f"{fit.clauses()['weight'][0].as_py():.6g}" in shown
+    assert fit.clauses()["clause"][0] in shown
+    assert f"{fit.clauses()['weight'][0]:.6g}" in shown
 
 
 def test_what_was_not_learned_says_so() -> None:
