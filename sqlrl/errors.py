@@ -234,6 +234,10 @@ class UnknownNameError(InputError, AttributeError):
     """An object has no attribute of that name; the message says what to call instead."""
 
 
+class UnknownParameterError(InputError, TypeError):
+    """An estimator was made with a parameter that it does not have; the message names the nearest one."""
+
+
 class NumericError(InputError):
     """Weights or probabilities that are not finite, or that do not fit the integer scale."""
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import NotFittedError
+from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import InfeasibleTruth
-from sqlrl.learn.parameters import declarations, given_parameters, unknown_parameter
+from sqlrl.learn.parameters import declarations, given_parameters, parameter_hint, unknown_parameter
 from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.wording import shortened
@@ -41,11 +41,12 @@ class Configured:
     """What stands in place of None as the value of some parameters."""
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
-        """Refuse a parameter that the constructor does not have, before it is called; InputError names the nearest one."""
+        """Refuse a parameter that the constructor does not have, before it is called."""
         if cls.__module__.startswith("sqlrl."):
             for name in params:
                 if name not in declarations(cls):
-                    raise unknown_parameter(cls, name)
+                    hint = parameter_hint(cls, name)
+                    raise UnknownParameterError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

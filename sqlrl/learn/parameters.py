@@ -543,8 +543,14 @@ class _Reader:
 
 def unknown_parameter(kind: type, name: str, known: Iterable[str] | None = None) -> InputError:
     """Return the error that an estimator has no parameter of a name."""
+    return InputError(f"{kind.__name__} has no parameter {name!r}{parameter_hint(kind, name, known)}")
+
+
+def parameter_hint(kind: type, name: str, known: Iterable[str] | None = None) -> str:
+    """Return the end of a message on a parameter that an estimator does not have: the one that was meant, or all that it has."""
     names = list(declarations(kind))
     other = WORDS["parameter"].get(name)
-    like = f"; did you mean {other!r}?" if other in names else nearest(name, names if known is None else known)
+    if other in names:
+        return f"; did you mean {other!r}?"
     its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
-    return InputError(f"{kind.__name__} has no parameter {name!r}{like or its}")
+    return nearest(name, names if known is None else known) or its

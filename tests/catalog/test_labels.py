@@ -74,7 +74,7 @@ def test_views_of_predicates_that_differ_in_case_are_two() -> None:
         assert sorted(views) == ["P", "p"]
         shown = {name: db.sql(f'describe sqlrl."{view}"').fetchall() for name, view in views.items()}
         assert [[row[0] for row in shown[name]] for name in ("p", "P")] == [
-            ["column0"],
+            ["t"],
             ["t", "truth", "given", "prior"],
         ]
         db.load("p", [("a",), ("b",), ("c",)], types=["t"])
