@@ -68,9 +68,9 @@ def evaluate(
         if sampler.marginals:
             chances = job.db.evaluate(sampler.infer(job, solver), outside=outside.value)
             if calibration:
-                job.run.show(chances.calibration.table(), title="calibration")
+                job.run.show(chances.calibration.table().to_arrow(), title="calibration")
             else:
-                job.run.show(chances.table(), title="scores")
+                job.run.show(chances.table().to_arrow(), title="scores")
             job.run.message(str(chances))
             return
         prediction = solver.predict(job)
@@ -78,7 +78,7 @@ def evaluate(
         if by_example:
             job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")
         else:
-            job.run.show(scores.table(), title="scores")
+            job.run.show(scores.table().to_arrow(), title="scores")
         job.run.message(in_options(str(scores)))
 
 

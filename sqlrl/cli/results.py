@@ -21,7 +21,7 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
     """Save what an online learner learned, and show it."""
     save(run, training.model_, out)
     fit: OnlineEstimator = fitted_learner(training)
-    clauses, added = fit.clauses().to_arrow(), fit.added() if hasattr(fit, "added") else None
+    clauses, added = fit.clauses().to_arrow(), fit.added().to_arrow() if hasattr(fit, "added") else None
     if out != "-":
         run.show(
             clauses if added is None or not run.as_json else with_causes(clauses, added), title="strongest clauses"
@@ -87,7 +87,7 @@ def save(run: Session, model: Model, out: str | None) -> None:
 def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
     """Return clauses with what caused those that were added.
 
-    `clauses` is `OnlineEstimator.clauses()` as Arrow, `added` is `OSL.added()`. The clauses keep their order and have `step`,
+    `clauses` is `OnlineEstimator.clauses()` as Arrow, `added` is `OSL.added()` as Arrow. The clauses keep their order and have `step`,
     `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
 
     Examples

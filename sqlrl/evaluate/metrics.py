@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.evaluate.seen import Seen
+from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
 
 IntArray = npt.NDArray[np.int64]
@@ -160,48 +161,52 @@ class Scores(Helpful):
         """Share of the examples whose atoms are all right, in [0, 1]; NaN without examples."""
         return int(self.examples.exact.sum()) / len(self.examples) if len(self.examples) else float("nan")
 
-    def table(self) -> pa.Table:
+    def table(self) -> Table:
         """Return a row for each predicate and, if there are several, a last one named `(all)`.
 
         Returns
         -------
-        pyarrow.Table
+        Table
             Columns predicate, f1, precision, recall, true_positives, false_positives, false_negatives, atoms.
         """
         rows = list(self.predicates.items())
         if len(rows) != 1:
             rows.append(("(all)", self.total))
-        return pa.table(
-            {
-                "predicate": pa.array([name for name, _ in rows], pa.string()),
-                "f1": pa.array([c.f1 for _, c in rows], pa.float64()),
-                "precision": pa.array([c.precision for _, c in rows], pa.float64()),
-                "recall": pa.array([c.recall for _, c in rows], pa.float64()),
-                "true_positives": pa.array([c.true_positives for _, c in rows], pa.int64()),
-                "false_positives": pa.array([c.false_positives for _, c in rows], pa.int64()),
-                "false_negatives": pa.array([c.false_negatives for _, c in rows], pa.int64()),
-                "atoms": pa.array([c.atoms for _, c in rows], pa.int64()),
-            }
+        return Table(
+            pa.table(
+                {
+                    "predicate": pa.array([name for name, _ in rows], pa.string()),
+                    "f1": pa.array([c.f1 for _, c in rows], pa.float64()),
+                    "precision": pa.array([c.precision for _, c in rows], pa.float64()),
+                    "recall": pa.array([c.recall for _, c in rows], pa.float64()),
+                    "true_positives": pa.array([c.true_positives for _, c in rows], pa.int64()),
+                    "false_positives": pa.array([c.false_positives for _, c in rows], pa.int64()),
+                    "false_negatives": pa.array([c.false_negatives for _, c in rows], pa.int64()),
+                    "atoms": pa.array([c.atoms for _, c in rows], pa.int64()),
+                }
+            )
         )
 
-    def example_table(self) -> pa.Table:
+    def example_table(self) -> Table:
         """Return a row for each example, in the order of their ids.
 
         Returns
         -------
-        pyarrow.Table
+        Table
             Columns example, f1, true_positives, false_positives, false_negatives, exact.
         """
         each = self.examples
-        return pa.table(
-            {
-                "example": each.example,
-                "f1": each.f1,
-                "true_positives": each.true_positives,
-                "false_positives": each.false_positives,
-                "false_negatives": each.false_negatives,
-                "exact": each.exact,
-            }
+        return Table(
+            pa.table(
+                {
+                    "example": each.example,
+                    "f1": each.f1,
+                    "true_positives": each.true_positives,
+                    "false_positives": each.false_positives,
+                    "false_negatives": each.false_negatives,
+                    "exact": each.exact,
+                }
+            )
         )
 
     def __str__(self) -> str:
@@ -235,7 +240,7 @@ class Scores(Helpful):
         return scores_html(self.table(), str(self))
 
 
-def scores_html(scores: pa.Table, caption: str) -> str:
+def scores_html(scores: Table, caption: str) -> str:
     """Return a table of scores, a row for each predicate, as HTML; what is not defined is empty."""
 
     def shown(value: object) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlrl.errors import InputError
 from sqlrl.evaluate.metrics import scores_html
 from sqlrl.evaluate.seen import Seen
+from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted
 
@@ -44,8 +45,8 @@ class Calibration:
     Examples
     --------
     >>> found = calibration([True, False, True, True], [0.9, 0.4, 0.4, 1.0], bins=2)
-    >>> round(found.error, 6), found.table().select(["atoms", "true", "share"]).to_pylist()
-    (0.075, [{'atoms': 2, 'true': 1, 'share': 0.5}, {'atoms': 2, 'true': 2, 'share': 1.0}])
+    >>> round(found.error, 6), found.table()["share"]
+    (0.075, [0.5, 1.0])
     """
 
     atoms: IntArray
@@ -67,26 +68,28 @@ class Calibration:
         off = np.abs(self.share - self.probability)[some] * self.atoms[some]
         return math.fsum(off.tolist()) / total if total else math.nan
 
-    def table(self) -> pa.Table:
+    def table(self) -> Table:
         """Return a row for each bin.
 
         Returns
         -------
-        pyarrow.Table
+        Table
             Columns `above`, `up_to` (the ends of the bin), `atoms`, `true`, `probability` (mean), `share` (of true atoms); the last
             two are NULL where there is no atom.
         """
         size = len(self.atoms)
         none = self.atoms == 0
-        return pa.table(
-            {
-                "above": np.arange(size) / size,
-                "up_to": np.arange(1, size + 1) / size,
-                "atoms": self.atoms,
-                "true": self.true,
-                "probability": pa.array(self.probability, mask=none),
-                "share": pa.array(self.share, mask=none),
-            }
+        return Table(
+            pa.table(
+                {
+                    "above": np.arange(size) / size,
+                    "up_to": np.arange(1, size + 1) / size,
+                    "atoms": self.atoms,
+                    "true": self.true,
+                    "probability": pa.array(self.probability, mask=none),
+                    "share": pa.array(self.share, mask=none),
+                }
+            )
         )
 
     def __repr__(self) -> str:
@@ -160,12 +163,12 @@ class ProbabilityScores(Helpful):
         """The expected calibration error; NaN without atoms."""
         return self.calibration.error
 
-    def table(self) -> pa.Table:
+    def table(self) -> Table:
         """Return a row for each predicate and, if there are several, a last one named `(all)`.
 
         Returns
         -------
-        pyarrow.Table
+        Table
             Columns predicate, auc_roc, average_precision, log_likelihood (per atom), calibration_error, brier, accuracy, atoms,
             true, impossible. What is not defined is NULL.
         """
@@ -182,12 +185,14 @@ class ProbabilityScores(Helpful):
         }
         whole = {"atoms": [s.atoms for _, s in rows], "true": [s.true for _, s in rows]}
         whole["impossible"] = [s.impossible for _, s in rows]
-        return pa.table(
-            {
-                "predicate": pa.array([name for name, _ in rows], pa.string()),
-                **{name: pa.array(values, pa.float64(), from_pandas=True) for name, values in numbers.items()},
-                **{name: pa.array(values, pa.int64()) for name, values in whole.items()},
-            }
+        return Table(
+            pa.table(
+                {
+                    "predicate": pa.array([name for name, _ in rows], pa.string()),
+                    **{name: pa.array(values, pa.float64(), from_pandas=True) for name, values in numbers.items()},
+                    **{name: pa.array(values, pa.int64()) for name, values in whole.items()},
+                }
+            )
         )
 
     def __str__(self) -> str:

@@ -122,6 +122,10 @@ class Table(Helpful):
                 return getattr(self._data, name)
             return super().__getattr__(name)
 
+    def equals(self, other: Table | pa.Table) -> bool:
+        """Return whether another table has the same columns and rows, as of a `pyarrow.Table`."""
+        return self == other
+
     @property
     def num_rows(self) -> int:
         """The number of rows, as of a `pyarrow.Table`."""

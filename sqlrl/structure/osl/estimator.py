@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack, cast
 
 import numpy.typing as npt
-import pyarrow as pa
 
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
 from sqlrl.ground.network import FloatArray
@@ -21,6 +20,7 @@ from sqlrl.learn.parameters import Option, Whole
 from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
 from sqlrl.learn.settings import Parameters, Update
 from sqlrl.logic.modes import Modes, read_modes
+from sqlrl.report import Table
 from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.protocols import GrowingDatabase, GrowingStream
 from sqlrl.structure.osl.search import nothing_added
@@ -82,7 +82,7 @@ class OSL(OnlineEstimator):
     >>> fit = OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")).fit(db, model)
     >>> fit.clauses()["clause"].to_pylist()
     ['Word(d, "good") => Liked(d)']
-    >>> fit.added().select(["step", "example", "wrong_atom", "delta_n"]).to_pylist()
+    >>> fit.added().to_arrow().select(["step", "example", "wrong_atom", "delta_n"]).to_pylist()
     [{'step': 0, 'example': 'd1', 'wrong_atom': 'Liked("d1")', 'delta_n': 1}]
     >>> db.sql("select step, clause, delta_n, weight from sqlrl.weight_history").fetchall()
     [(0, 0, 1, 0.4995...)]
@@ -219,12 +219,12 @@ class OSL(OnlineEstimator):
         if self._nothing is not None:
             warn(self._nothing, NothingFoundWarning)
 
-    def added(self) -> pa.Table:
+    def added(self) -> Table:
         """Return the clauses that were added, with what caused each, in order.
 
         Returns
         -------
-        pyarrow.Table
+        Table
             `step`, `clause` (text), `weight` (log-odds), `example`, `wrong_atom`, `delta_n` (when it was added), `id`; the view
             `sqlrl.added_clauses` has them too.
 
@@ -235,4 +235,4 @@ class OSL(OnlineEstimator):
         """
         if "model_" not in vars(self):
             raise NotFittedError(f"this {type(self).__name__} has added no clauses yet: call fit(db, model) first")
-        return self._added
+        return Table(self._added)
