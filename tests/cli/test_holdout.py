@@ -55,6 +55,15 @@ def test_one_network_by_its_entities(run: Run, people: Path) -> None:
     assert f"held out: {scores}" in " ".join(done.err.split())
 
 
+def test_a_run_that_fails_leaves_the_scope_as_it_was(run: Run, people: Path) -> None:
+    asked = ["learn", people / "same.duckdb", "-m", people / "same.mln", "--holdout", "0.25", "--holdout-by", "record"]
+    done = run(*asked, "--learner", "likelihood", "--limit", "1")
+    assert done.code == 1
+    assert "the limit of 1" in done.err
+    with sqlrl.connect(people / "same.duckdb") as db, pytest.warns(sqlrl.errors.ScopeWarning):
+        assert db.bind(sqlrl.read_model(people / "same.mln")).predicates["Same"].atom_count == 70
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
