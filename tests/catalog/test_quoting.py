@@ -47,7 +47,7 @@ def test_quoted_names_load(schema: str, name: str, kind: str) -> None:
     for text in texts:
         catalog.load("P", text, types=["t"])
         view = exp.select("*").from_(catalog.store.table("named_P"))
-        assert catalog.store.rows(view, "read") == [{"a": wanted}], text
+        assert catalog.store.rows(view, "read") == [{"t": wanted}], text
 
 
 @pytest.mark.parametrize("text", ['"my table"', '"no"."my table"', '"a.b', "\"a\".'b'", '"a"."b"."c"."d"', '""'])

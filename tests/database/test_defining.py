@@ -41,7 +41,7 @@ def test_a_defined_predicate_is_a_closed_one_with_types_and_names_of_arguments(d
     shown = db.predicates().to_arrow().to_pylist()[0]
     assert (shown["predicate"], shown["open"], shown["facts"]) == ("ancestor(person, person)", False, 6)
     assert shown["source"].startswith("ancestor(x, y) :- parent(x, y).\n")
-    assert db.sql("from sqlrl.named_ancestor").columns == ["x", "y"]
+    assert db.sql("from sqlrl.named_ancestor").columns == ["person", "person_2"]
     kind = db.sql("select kind, signed, staged from sqlrl.source where predicate = 'ancestor'").fetchall()
     assert kind == [("definition", False, False)]
     model = sqlrl.parse_mln("ancestor(person, person)\nOld(person)\n1 ancestor(x, y) => Old(x)", query=["Old"])
