@@ -166,6 +166,11 @@ class _Session:
         """The types of the arguments of each predicate."""
         return self._whole.types
 
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules that come before those that are found."""
+        return self._whole.rules
+
     def names(self, kind: str) -> Sequence[str]:
         """Return the names of a type's constants, by id."""
         return self._whole.names(kind)

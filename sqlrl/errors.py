@@ -270,6 +270,10 @@ class NothingFoundWarning(SqlrlWarning):
     """A learner of clauses found none that is acceptable."""
 
 
+class LittleFoundWarning(SqlrlWarning):
+    """A theory covers few of the atoms that it is to explain."""
+
+
 class CheckpointWarning(SqlrlWarning):
     """A run is saved where it will not outlast the process."""
 

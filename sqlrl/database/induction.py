@@ -109,6 +109,11 @@ class InductionSession:
         """The types of the arguments of each predicate."""
         return {name: info.types for name, info in self._program.public_layout.predicates.items()}
 
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules that come before those that are found."""
+        return self._model.rules
+
     def names(self, kind: str) -> Sequence[str]:
         """Return the names of a type's constants, by id."""
         if kind not in self._words:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.components import BodyLiteral, Component, constant
 from sqlrl.logic.horn import HornAtom, HornRule
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.terms import And, Atom, Constant, Formula, Implies, Term, Variable
+from sqlrl.logic.terms import And, Atom, Constant, Exist, Formula, Implies, Term, Variable
 from sqlrl.structure.osl.patterns import variable_names
 
 
@@ -43,9 +43,8 @@ def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
     rules = []
     for clause in clauses:
         body, head = (clause.left, clause.right) if isinstance(clause, Implies) else (And(()), clause)
-        literals = body.parts if isinstance(body, And) else (body,)
         assert isinstance(head, Atom)
-        atoms = [HornAtom(x.predicate, x.terms) for x in literals if isinstance(x, Atom)]
+        atoms = [HornAtom(x.predicate, x.terms) for x in _atoms(body)]
         known = {term for atom in atoms for term in atom.terms}
         loose = [term.name for term in head.terms if isinstance(term, Variable) and term not in known]
         if loose:
@@ -55,6 +54,18 @@ def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
             )
         rules.append(HornRule(HornAtom(predicate, head.terms), tuple(atoms)))
     return "".join(f"{rule}\n" for rule in rules)
+
+
+def _atoms(body: Formula) -> Iterator[Atom]:
+    """Yield the literals of a body. A variable under a quantifier is its own, so that without it the body holds of the same atoms."""
+    match body:
+        case Atom():
+            yield body
+        case And():
+            for part in body.parts:
+                yield from _atoms(part)
+        case Exist():
+            yield from _atoms(body.body)
 
 
 class ClauseWriter:
@@ -71,6 +82,8 @@ class ClauseWriter:
     size(d1, v1) ^ size(d2, v1) => great(d1, d2)
     >>> print(format_formula(writer.formula((0, 0), [(BodyLiteral(0, (0, constant(1))),)])))
     size(d, "large") => great(d, d)
+    >>> print(format_formula(writer.formula((0, 1), [(BodyLiteral(0, (0, 2)), BodyLiteral(0, (1, 2)))], once=True)))
+    (EXIST v1 size(d1, v1) ^ size(d2, v1)) => great(d1, d2)
     """
 
     def __init__(
@@ -84,10 +97,11 @@ class ClauseWriter:
         # Thousands of clauses have a few hundred atoms between them.
         self._atoms: dict[Atom, Atom] = {}
 
-    def formula(self, head: Sequence[int], components: Sequence[Component]) -> Formula:
+    def formula(self, head: Sequence[int], components: Sequence[Component], *, once: bool = False) -> Formula:
         """Return a clause: its body implies its head; the head alone if it has no body.
 
-        `head` are the terms of its arguments.
+        `head` are the terms of its arguments. With `once` variables of the body alone are under quantifiers, so that a clause has one
+        grounding for each atom, however many the facts are that make its body true.
         """
         body = body_of(components, len(head))
         atoms = [(self._predicates[x.predicate], x.terms) for x in body]
@@ -100,7 +114,23 @@ class ClauseWriter:
         start, *rest = (self._atom(name, terms, names) for name, terms in [(self._target, head), *atoms])
         if not rest:
             return start
-        return Implies(And(tuple(rest)) if len(rest) > 1 else rest[0], start)
+        parts = self._quantified(head, components, rest, names) if once else rest
+        return Implies(And(tuple(parts)) if len(parts) > 1 else parts[0], start)
+
+    @staticmethod
+    def _quantified(
+        head: Sequence[int], components: Sequence[Component], atoms: Sequence[Formula], names: Mapping[int, str]
+    ) -> list[Formula]:
+        """Return each component of a body under a quantifier for its variables; `atoms` are the literals of all, in order."""
+        found: list[Formula] = []
+        literals, left = iter(body_of(components, len(head))), iter(atoms)
+        for component in components:
+            own = [next(literals) for _ in component]
+            parts = [next(left) for _ in component]
+            variables = dict.fromkeys(names[t] for literal in own for t in literal.terms if t >= len(head))
+            body = And(tuple(parts)) if len(parts) > 1 else parts[0]
+            found += [Exist(tuple(variables), body)] if variables else parts
+        return found
 
     def _atom(self, name: str, terms: Sequence[int], names: Mapping[int, str]) -> Atom:
         def term(term: int, kind: str) -> Term:

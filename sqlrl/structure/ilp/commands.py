@@ -1,4 +1,4 @@
-"""Which seeds are searched and what becomes of the clauses: Aleph's commands induce, induce_cover and induce_max.
+"""Which seeds are searched and what becomes of the clauses: Aleph's commands induce, induce_cover and induce_max, and rank.
 
 Source: Srinivasan, "The Aleph Manual" (2001), section 3.2; Huynh (2011), section 3.2.1, for the clauses that are kept besides
 (ALEPH++).
@@ -10,19 +10,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, Bias
 from sqlrl.logic.components import Component, Components
+from sqlrl.structure.ilp.beam import Beam
 from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses
 from sqlrl.structure.ilp.covers import Bits, Covers, Forms, counted_bits, packed, unpacked
 from sqlrl.structure.ilp.protocols import CoverageSource
+from sqlrl.structure.ilp.ranking import costs, rank
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
 from sqlrl.structure.ilp.search import Judge, Met, Outcome, Refiner, Search, Threshold, Waiting, Wanted, run_together
 from sqlrl.structure.ilp.settings import ILPParameters
@@ -33,6 +36,12 @@ _SEEDS = 64
 
 _TOGETHER = 64
 """The most seeds that are searched side by side."""
+
+MOST_RANKED = 200
+"""The most seeds of `rank`, which looks for all that is typical of positive atoms and not for a clause for each."""
+
+_ENTRIES = 1 << 26
+"""The most atoms that clauses cover, added up, among which `rank` chooses."""
 
 Head = tuple[int, ...]
 
@@ -120,6 +129,8 @@ class Induction:
         self._heads: dict[Head, Bits] = {}
         self._known: dict[tuple[object, ...], int] = {}
         self._theory: dict[int, None] = {}
+        # Of rank: what a theory is chosen from, with the seed that brought it.
+        self._pool: dict[tuple[Head, tuple[int, ...]], tuple[Met, int]] = {}
         # Of induce_max: the best clause of each positive atom, and its score.
         self._chosen = np.full(len(self._truth), -1, dtype=np.int64)
         self._scores = np.full(len(self._truth), -np.inf)
@@ -128,6 +139,11 @@ class Induction:
         self.nodes = self.seeds = self.cut = self.facts = 0
         self.unmatched = {mode.predicate for mode in bias.body}
         self.passed_over: dict[int, GroundingLimitError | CountOverflowError] = {}
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the theory is one that ranks atoms."""
+        return self._parameters.command == "rank"
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -151,6 +167,12 @@ class Induction:
         rows = unpacked(self._bits(found.head, found.components)[None], len(self._truth))
         return rows.reshape(-1)
 
+    def covered(self) -> tuple[int, int, int]:
+        """Return how many positive atoms the theory covers, how many there are, and how many atoms."""
+        bits = [self._bits(self.candidates[i].head, self.candidates[i].components) for i in self.theory]
+        union = np.bitwise_or.reduce(bits) if bits else np.zeros_like(self._positive)
+        return int(counted_bits((union & self._positive)[None])[0]), int(self._truth.sum()), len(self._truth)
+
     def run(self, on_seed: Callable[[SeedReport], None] | None = None) -> None:
         """Search seed after seed; `on_seed` is called after each.
 
@@ -162,12 +184,17 @@ class Induction:
         left = self._truth.copy()
         if self._parameters.m == "likelihood":
             self._scorer = Scorer("mestimate", self._scorer.prior, self._likely_m())
-        for seed, bottom, outcome in self._outcomes(left):
-            best = self._take(seed, bottom, outcome, left)
-            if on_seed is not None:
-                score = None if best is None else best.score
-                counts = (self.seeds, int(self._truth.sum()), int(left.sum()), outcome.nodes, score)
-                on_seed(SeedReport(seed, *counts, len(self.theory), len(self.candidates), time.perf_counter() - start))
+        try:
+            for seed, bottom, outcome in self._outcomes(left):
+                best = self._take(seed, bottom, outcome, left)
+                if on_seed is not None:
+                    score = None if best is None else best.score
+                    counts = (self.seeds, int(self._truth.sum()), int(left.sum()), outcome.nodes, score)
+                    found = len(self.candidates) + len(self._pool)
+                    on_seed(SeedReport(seed, *counts, len(self.theory), found, time.perf_counter() - start))
+        finally:
+            # Also of what a search that was stopped has found.
+            self._rank()
         if self.passed_over and not self.seeds:
             raise next(iter(self.passed_over.values()))
 
@@ -176,6 +203,8 @@ class Induction:
         order = np.flatnonzero(self._truth)
         if self._parameters.order == "shuffle":
             order = np.random.default_rng(self._parameters.seed).permutation(order)
+        if self.ranks and len(order) > MOST_RANKED:
+            order = order[np.arange(MOST_RANKED) * len(order) // MOST_RANKED]
         return order
 
     def _outcomes(self, left: BoolArray) -> Iterator[tuple[int, BottomClause, Outcome]]:
@@ -233,16 +262,21 @@ class Induction:
         self.passed_over[seed] = error
         left[seed] = False
 
+    @property
+    def _estimate(self) -> Scorer:
+        """The m-estimate of clauses that are kept besides the theory."""
+        return self._scorer if self._scorer.evaluation == "mestimate" else Scorer("auto_m", self._scorer.prior)
+
     def _searched(
         self, facts: Saturated, seeds: Sequence[tuple[int, int]], left: BoolArray
     ) -> list[tuple[int, BottomClause, Outcome]]:
         """Search the bottom clauses of seeds, side by side."""
         positive = packed(left[None])[0] if self._parameters.command == "induce" else self._positive
-        estimate = self._scorer if self._scorer.evaluation == "mestimate" else Scorer("auto_m", self._scorer.prior)
-        judge = Judge(positive, self._negative, int(self._truth.sum()), self._scorer, estimate, self._parameters)
+        judge = Judge(positive, self._negative, int(self._truth.sum()), self._scorer, self._estimate, self._parameters)
         bottoms = [self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in seeds]
+        search: type[Beam | Search] = Beam if self.ranks else Search
         searches = [
-            Search(Refiner(bottom, self._covers, self._forms), judge, self._head(bottom.head)).run()
+            search(Refiner(bottom, self._covers, self._forms), judge, self._head(bottom.head)).run()
             for bottom in bottoms
         ]
         outcomes = run_together(self._covers, searches)
@@ -252,7 +286,10 @@ class Induction:
         """Take what the search of a seed has found, and what that covers out of `left`; return the best clause."""
         # Nothing waits for the database here: a stop finds either none or all of a seed's clauses.
         for met in outcome.kept:
-            self._add(met, bottom.head, seed)
+            if self.ranks:
+                self._pool.setdefault((bottom.head, met.components), (met, seed))
+            else:
+                self._add(met, bottom.head, seed)
         covered = np.zeros(len(left), dtype=np.bool_)
         if outcome.best is not None:
             number = self._add(outcome.best, bottom.head, seed)
@@ -268,6 +305,34 @@ class Induction:
         self.cut += outcome.nodes >= self._parameters.nodes
         self.facts += len(bottom.literals)
         return outcome.best
+
+    def _rank(self) -> None:
+        """Choose a theory of `rank` from the clauses that its searches have found; of those that cover the same the shortest one."""
+        bodies = {key: [self.components[i] for i in key[1]] for key in self._pool}
+        shortest = sorted(self._pool, key=lambda key: sum(map(len, bodies[key])))
+        distinct = list({self._bits(*key).tobytes(): key for key in reversed(shortest)}.values())[::-1]
+        # The better ones, if that is too much to look at together.
+        sizes = [self._pool[key][0].positives + self._pool[key][0].negatives for key in distinct]
+        best = sorted(range(len(distinct)), key=lambda i: -self._pool[distinct[i]][0].score)
+        most = int(np.searchsorted(np.cumsum([sizes[i] for i in best]), _ENTRIES, side="right"))
+        pool = [distinct[i] for i in sorted(best[:most])]
+        if not pool:
+            return
+        cover = sparse.vstack([self._row(*key) for key in pool], "csr")
+        chosen = rank(cover, self._truth, costs([bodies[key] for key in pool]), self._parameters.min_score)
+        for place, score in zip(chosen.places, chosen.scores, strict=True):
+            head, components = pool[place]
+            met, seed = self._pool[head, components]
+            self._theory[self._add(replace(met, score=score), head, seed)] = None
+        if self._parameters.keep_above is not None:
+            for head, components in pool:
+                met, seed = self._pool[head, components]
+                if self._estimate([met.positives], [met.negatives], 0)[0] > self._parameters.keep_above:
+                    self._add(met, head, seed)
+
+    def _row(self, head: Head, components: tuple[int, ...]) -> sparse.csr_matrix:
+        """Return what a clause covers as a row of ones."""
+        return sparse.csr_matrix(unpacked(self._bits(head, components)[None], len(self._truth)).astype(np.float64))
 
     def _add(self, met: Met, head: Head, seed: int) -> int:
         """Return the place of a clause in `candidates`; a new one if none is like it."""

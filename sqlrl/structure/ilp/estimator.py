@@ -14,6 +14,7 @@ from sqlrl import markup
 from sqlrl.errors import (
     BiasWarning,
     InputError,
+    LittleFoundWarning,
     NotFittedError,
     NothingFoundWarning,
     PassedOverWarning,
@@ -30,6 +31,7 @@ from sqlrl.logic.bias_parser import read_bias
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
+from sqlrl.logic.terms import Atom, Formula, Variable
 from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
@@ -39,16 +41,18 @@ from sqlrl.structure.ilp.protocols import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, Ind
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
     FALLBACKS,
+    SPARSE,
     BottomLimit,
+    ByCommand,
     ByEvaluation,
     ClauseLength,
-    Command,
     Depth,
     Distinct,
     ILPParameters,
     KeepAbove,
     M,
     MinAccuracy,
+    MinLift,
     MinPositive,
     MinScore,
     Nodes,
@@ -118,6 +122,10 @@ class ILP(Configured):
     for the clause with the best score. With `keep_above` all clauses that are good enough are kept besides the theory, for
     weight learning to choose from (ALEPH++; Huynh 2011, section 3.2.1).
 
+    Where few atoms are positive hardly a clause is right more often than not, and no threshold suits all relations. There, unless a
+    threshold is given, clauses are found that together *rank* atoms (`command="rank"`): each makes the labels likelier, given those before
+    it, by more than it costs to describe it. They are right more often than chance, not always, and say something once they have weights.
+
     Parameters that are None take the value that the bias sets (the name in parentheses); where it sets none, the default.
 
     Parameters
@@ -125,10 +133,14 @@ class ILP(Configured):
     bias : Bias or path, optional
         Which literals bodies may have: `sqlrl.parse_bias`, or a file for `sqlrl.read_bias`. By default it is derived from the
         types and keys of the data.
-    command : {"induce_cover", "induce", "induce_max"}
-        Seeds are the positive atoms that no clause of the theory covers yet; scores count all positive atoms. "induce": scores
+    command : {"induce_cover", "induce", "induce_max", "rank"}, optional
+        By default "rank" where less than a tenth of the atoms, but at least twenty, are positive, and neither the bias nor a parameter says when
+        a clause is good enough (`min_positive`, `noise`, `min_accuracy`, `min_score`, `evaluation`, `m`, `keep_above`, `explore`,
+        `above_seed`, `distinct`); else "induce_cover". Seeds are the positive atoms that no clause of the theory covers yet; scores count all positive atoms. "induce": scores
         count only positive atoms that are not covered. "induce_max": every positive atom is a seed, and the theory has for each
-        the best clause that covers it.
+        the best clause that covers it. "rank": up to 200 positive atoms are seeds, around each of which a beam search takes what tells positive
+        from negative atoms; from all of this the theory is chosen. Its clauses quantify the variables of their bodies, and the model
+        begins with the target alone, of weight 0: learned weights say how likely an atom is of which no clause speaks.
     depth : int, optional
         (i) How far from the seed facts may be: the number of literals that lead to a variable, 2 by default.
     clause_length : int, optional
@@ -136,7 +148,8 @@ class ILP(Configured):
     min_positive : int, optional
         (minpos) The least positive atoms that a clause covers; 2. Aleph's own default is 1.
     noise : int, optional
-        (noise) The most negative atoms that it covers; 300. Aleph's own default is 0.
+        (noise) The most negative atoms that it covers; 300. Aleph's own default is 0. With "rank" as many as `min_accuracy` leaves to a
+        clause that covers all positive atoms.
     nodes : int, optional
         (nodes) The most clauses that are scored for a seed; 5000.
     evaluation : str, optional
@@ -145,9 +158,12 @@ class ILP(Configured):
     m : float or "likelihood", optional
         (m) That of "mestimate": a number, or the one under which the coverage of the clauses with one body literal is most likely.
     min_score : float, optional
-        (minscore) The least score of a clause of the theory; 0.6. Aleph's own default is -inf.
+        (minscore) The least score of a clause of the theory; 0.6. Aleph's own default is -inf. With "rank" the score is the gain in
+        log-likelihood (nats) less the cost of a description, see `sqlrl.structure.ilp.ranking`, and the least one 0.
     min_accuracy : float, optional
-        (minacc) The least share of positive atoms among those that a clause covers; 0.
+        (minacc) The least share of positive atoms among those that a clause covers; 0. With "rank" `min_lift` times their share of all.
+    min_lift : float
+        That multiple.
     keep_above : float, optional
         Keep every clause that covers enough positive and not too many negative atoms, and whose m-estimate exceeds this, of those
         that are scored; see `explore`.
@@ -176,7 +192,7 @@ class ILP(Configured):
     ----------
     model_ : Model
         The rules of the model that was given, then the clauses that were found, without weights: with `keep_above` all of them,
-        else the theory. Ready for a learner of weights.
+        else the theory. Ready for a learner of weights. With "rank" the target alone comes before them, if no given rule is that.
     theory_ : pyarrow.Table
         `clause` (text), `positives`, `negatives`, `score`, `seed` (the atom), in the order in which they were found.
     candidates_ : pyarrow.Table
@@ -240,7 +256,7 @@ class ILP(Configured):
             ),
         ] = None,
         *,
-        command: Annotated[Command, Option("which seeds and scores", panel=CLAUSES)] = "induce_cover",
+        command: ByCommand | None = None,
         depth: Depth | None = None,
         clause_length: ClauseLength | None = None,
         min_positive: MinPositive | None = None,
@@ -250,6 +266,7 @@ class ILP(Configured):
         m: M | None = None,
         min_score: MinScore | None = None,
         min_accuracy: MinAccuracy | None = None,
+        min_lift: MinLift = 1.5,
         keep_above: KeepAbove = None,
         explore: Annotated[bool, Option("score also clauses that cannot become the best", panel=CLAUSES)] = False,
         above_seed: Annotated[
@@ -272,6 +289,7 @@ class ILP(Configured):
         self.bias, self.command, self.depth, self.clause_length = bias, command, depth, clause_length
         self.min_positive, self.noise, self.nodes = min_positive, noise, nodes
         self.evaluation, self.m, self.min_score, self.min_accuracy = evaluation, m, min_score, min_accuracy
+        self.min_lift = min_lift
         self.keep_above, self.explore, self.above_seed, self.distinct = keep_above, explore, above_seed, distinct
         self.order, self.random_state = order, random_state
         self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
@@ -408,6 +426,8 @@ class ILP(Configured):
             Predicates that the modes do not reach, or of which there is no fact around any seed.
         NothingFoundWarning
             No clause is acceptable; says what stopped most of them.
+        LittleFoundWarning
+            The theory covers less than half of the positive atoms, and no others are kept; names the parameter to change.
         PassedOverWarning
             Clauses could not be evaluated within `limit`, or bottom clauses are above theirs; names the literal or mode that explodes.
         """
@@ -421,13 +441,15 @@ class ILP(Configured):
         parameters = resolved(given, bias.settings)
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
-            _check_labels(session.source.truth, bias.head.predicate)
+            truth = session.source.truth
+            _check_labels(truth, bias.head.predicate)
+            parameters = resolved(given, bias.settings, int(truth.sum()), int((~truth).sum()))
             stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
             run = session.begin("ILP", stored, parameters.seed)
             induction = Induction(session.source, bias, parameters, session.components)
             clock.lap("opening")
             try:
-                with session.progress("searching", int(session.source.truth.sum())) as task:
+                with session.progress("searching", int(truth.sum())) as task:
                     induction.run(_shown(task, on_seed))
             except BaseException as stop:
                 clock.lap("searching")
@@ -452,6 +474,8 @@ class ILP(Configured):
         self.seconds_ = clock.seconds
         if not induction.theory:
             warn(_nothing_found(induction, parameters), NothingFoundWarning)
+        elif little := _little_found(induction, parameters):
+            warn(little, LittleFoundWarning)
         if induction.passed_over:
             warn(_seeds_passed_over(induction), PassedOverWarning)
         if passed_over is not None:
@@ -479,7 +503,9 @@ class ILP(Configured):
         found = induction.candidates
         # By their literals: which component was met first depends on which seeds were searched together.
         bodies = [sorted(induction.components[i] for i in clause.components) for clause in found]
-        formulas = [writer.formula(clause.head, body) for clause, body in zip(found, bodies, strict=True)]
+        formulas = [
+            writer.formula(clause.head, body, once=induction.ranks) for clause, body in zip(found, bodies, strict=True)
+        ]
         atoms = source.atoms[[clause.seed for clause in found]].tolist() if found else []
         texts = session.atom_texts(atoms)
         columns = [
@@ -499,6 +525,9 @@ class ILP(Configured):
             }
         ).cast(COVERAGE_SCHEMA)
         rules = [Rule(formulas[i]) for i in kept]
+        if induction.ranks and not any(_is_of_all(rule.formula) for rule in session.rules):
+            # Without it atoms that no clause covers would have probability one half, and most that one covers less.
+            rules.insert(0, Rule(writer.formula(range(bias.head.arity), []), 0.0))
         return session.keep(rules, candidates, coverage, clock.seconds, status), candidates
 
 
@@ -547,6 +576,57 @@ def _check_labels(truth: BoolArray, target: str) -> None:
         )
 
 
+def _is_of_all(formula: Formula) -> bool:
+    """Tell whether a formula is an atom without constants, whose variables differ: it is about all atoms of its predicate."""
+    if not isinstance(formula, Atom):
+        return False
+    names = {term.name for term in formula.terms if isinstance(term, Variable)}
+    return len(names) == len(formula.terms)
+
+
+_REMEDIES = {
+    "min_positive": "lower min_positive",
+    "noise": "raise noise",
+    "min_accuracy": "lower min_accuracy",
+    "min_score": "lower min_score",
+    "above_seed": "set above_seed=False",
+}
+
+
+def _short(value: object) -> str:
+    """Return the value of a threshold in a few digits."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _little_found(induction: Induction, parameters: ILPParameters) -> str | None:
+    """Say which parameter to change where a theory covers less than half of the positive atoms; None where it covers more.
+
+    With `keep_above` the model has other clauses besides, which may cover the rest.
+    """
+    covered, positives, atoms = induction.covered()
+    if 2 * covered >= positives or parameters.keep_above is not None:
+        return None
+    text = f"the theory covers {covered:,} of {counted(positives, 'positive atom')}"
+    if induction.missed.total():
+        name, most = induction.missed.most_common(1)[0]
+        remedy = "lower min_lift" if induction.ranks and name == "min_accuracy" else _REMEDIES[name]
+        text += (
+            f": of {counted(induction.nodes, 'clause')} that were scored, {name}={_short(getattr(parameters, name))} stopped most "
+            f"({most:,}); "
+            f"{remedy}"
+        )
+    else:
+        text += "; give other modes, or let clauses be longer (clause_length) or reach further (depth)"
+    if induction.cut:
+        text += f", or raise nodes={parameters.nodes:,}, which ended the search of {counted(induction.cut, 'seed')}"
+    if not induction.ranks and positives < SPARSE * atoms:
+        text += (
+            f". Only {100 * positives / atoms:.2g} % of the atoms are positive: command='rank' takes clauses that are right more often "
+            "than that, for a learner of weights"
+        )
+    return text
+
+
 def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     """Say what stopped clauses where none is acceptable."""
     if not induction.facts:
@@ -565,7 +645,7 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
     rest = f"; {', '.join(others)}" if others else ""
     found = (
-        f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={getattr(parameters, name)} "
+        f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={_short(getattr(parameters, name))} "
         f"stopped most ({most:,}{rest})"
     )
     if induction.cut:

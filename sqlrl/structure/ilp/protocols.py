@@ -123,6 +123,11 @@ class InducingSession(Protocol):
         """The types of the arguments of each predicate."""
         ...
 
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules that come before those that are found."""
+        ...
+
     def names(self, kind: str) -> Sequence[str]:
         """Return the names of a type's constants, by id."""
         ...

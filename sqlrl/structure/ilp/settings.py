@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
 from sqlrl.errors import InputError
@@ -16,9 +16,13 @@ CLAUSES = "Clauses (--learner ilp)"
 _LOWEST = -1e308
 _SHARE = "it is a share of what a clause covers"
 
-Command = Literal["induce", "induce_cover", "induce_max"]
+Command = Literal["induce", "induce_cover", "induce_max", "rank"]
 Distinct = Literal["clause", "coverage"]
 
+ByCommand = Annotated[
+    Command,
+    Option("which seeds and scores", panel=CLAUSES, default="rank where few atoms are positive, else induce_cover"),
+]
 Depth = Annotated[int, Whole(1), Option("how far from a seed facts may be (i)", panel=CLAUSES)]
 ClauseLength = Annotated[int, Whole(1), Option("the most literals, with the head", panel=CLAUSES)]
 MinPositive = Annotated[int, Whole(1), Option("the least positive atoms covered (minpos)", panel=CLAUSES)]
@@ -37,6 +41,11 @@ M = Annotated[
 MinScore = Annotated[float, Option("the least score in a theory", panel=CLAUSES)]
 MinAccuracy = Annotated[
     float, AtLeast(0.0, _SHARE), Option("the least share of positive atoms covered (minacc)", panel=CLAUSES)
+]
+MinLift = Annotated[
+    float,
+    AtLeast(0.0, "it is a multiple of the share of positive atoms"),
+    Option("of rank: the least share of positive atoms covered, as a multiple of that of all atoms", panel=CLAUSES),
 ]
 KeepAbove = Annotated[
     float | None,
@@ -58,6 +67,14 @@ OF_ALEPH: Mapping[str, str] = {
 }
 """Parameters that a bias may set, and what Aleph calls them."""
 
+SPARSE, ENOUGH = 0.1, 20
+"""A target is ranked without being told so if a smaller share of its atoms is positive, and at least so many."""
+
+BY_COVER = (
+    "min_positive", "noise", "min_accuracy", "min_score", "evaluation", "m", "keep_above", "explore", "above_seed", "distinct",
+)  # fmt: skip
+"""Parameters that say when a clause is good enough: whoever sets one of them means the search for a cover."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ILPParameters:
@@ -75,7 +92,7 @@ class ILPParameters:
     sqlrl.errors.InputError: noise=-1: give an integer of at least 0
     """
 
-    command: Command = "induce_cover"
+    command: ByCommand = "induce_cover"
     depth: Depth = 2
     clause_length: ClauseLength = 5
     min_positive: MinPositive = 2
@@ -85,6 +102,7 @@ class ILPParameters:
     m: M | None = None
     min_score: MinScore = 0.6
     min_accuracy: MinAccuracy = 0.0
+    min_lift: MinLift = 1.5
     keep_above: KeepAbove = None
     explore: bool = False
     above_seed: bool = True
@@ -113,8 +131,10 @@ FALLBACKS: Mapping[str, object] = {each.name: each.default for each in fields(IL
 """What stands in place of None where the bias sets nothing."""
 
 
-def resolved(given: Mapping[str, Any], settings: Mapping[str, Any]) -> ILPParameters:
-    """Return the parameters: what is given comes first, then what the bias sets, then the defaults.
+def resolved(
+    given: Mapping[str, Any], settings: Mapping[str, Any], positives: int = 0, negatives: int = 0
+) -> ILPParameters:
+    """Return the parameters: what is given comes first, then what the bias sets, then the defaults, which may depend on the labels.
 
     Parameters
     ----------
@@ -122,17 +142,38 @@ def resolved(given: Mapping[str, Any], settings: Mapping[str, Any]) -> ILPParame
         By the names of `ILPParameters`; None is not given.
     settings : mapping
         Aleph's settings of a bias.
+    positives, negatives : int
+        Labels of each kind; 0 where they are not known yet.
 
     Examples
     --------
     >>> found = resolved({"noise": 5, "nodes": None}, {"noise": 0, "nodes": 100, "verbosity": 0})
     >>> found.noise, found.nodes, found.depth
     (5, 100, 2)
+    >>> found = resolved({}, {}, 100, 9900)  # one atom in a hundred
+    >>> found.command, found.min_accuracy, found.noise
+    ('rank', 0.015, 6566)
     """
     values = {name: settings[aleph] for name, aleph in OF_ALEPH.items() if aleph in settings}
     # A bias says m for mestimate only.
     if {**values, **{k: v for k, v in given.items() if v is not None}}.get("evaluation") != "mestimate":
         values.pop("m", None)
-    known = {field.name for field in fields(ILPParameters)}
-    values |= {name: value for name, value in given.items() if value is not None and name in known}
-    return ILPParameters(**values)
+    default = {field.name: field.default for field in fields(ILPParameters)}
+    values |= {name: value for name, value in given.items() if value is not None and name in default}
+    if "command" not in values:
+        # Of those that bias and caller may leave open each one that is there was set; the others have defaults.
+        by_cover = any(name in values and (name in OF_ALEPH or values[name] != default[name]) for name in BY_COVER)
+        sparse = ENOUGH <= positives < SPARSE * (positives + negatives)
+        values["command"] = "rank" if sparse and not by_cover else "induce_cover"
+    found = ILPParameters(**values)
+    return replace(found, **{k: v for k, v in _of_rank(found, positives, negatives).items() if k not in values})
+
+
+def _of_rank(parameters: ILPParameters, positives: int, negatives: int) -> dict[str, Any]:
+    """Return the thresholds of `rank`, which are relative to the labels; of other commands none."""
+    if parameters.command != "rank" or not positives:
+        return {}
+    accuracy = min(parameters.min_lift * positives / (positives + negatives), 1.0)
+    # So many has a clause of the least accuracy that covers all positive atoms.
+    noise = int(positives * (1 - accuracy) / accuracy) if accuracy else negatives
+    return {"min_accuracy": accuracy, "noise": noise, "min_score": 0.0}
