@@ -104,8 +104,8 @@ def list_examples(store: Store) -> None:
         _append(store, types[source.type], row["loaded"])
 
 
-def example_filter(store: Store, chosen: Any, table: str) -> int:
-    """Write the chosen examples into a scratch table (example INTEGER, position INTEGER), in their order, and return their number.
+def example_filter(store: Store, chosen: Any, table: str) -> None:
+    """Write the chosen examples into a scratch table (example INTEGER, position INTEGER), in their order.
 
     The one column of `chosen` holds the names; one that is unknown, NULL, or occurs twice is an error.
     """
@@ -142,7 +142,6 @@ def example_filter(store: Store, chosen: Any, table: str) -> int:
         exp.select(column("example"), column("position")).from_(target).order_by(column("position")),
         step="select examples",
     )
-    return store.count(target, "count the selected examples")
 
 
 @contextmanager
@@ -170,6 +169,12 @@ def _opened(store: Store, chosen: Any) -> Iterator[Source]:
 
 def _check_filter(store: Store, target: exp.Table) -> None:
     """Refuse names that are unknown or doubled."""
+    rows = exp.Count(this=exp.Star())
+    fewest = [exp.Count(this=exp.Distinct(expressions=[column("example")])), exp.Count(this=column("example"))]
+    right = exp.and_(*(exp.EQ(this=rows.copy(), expression=each) for each in fewest))
+    ((fine,),) = store.engine.fetch_rows(exp.select(named(right, "fine")).from_(target), step="check the examples")[1]
+    if fine:
+        return
     missing = exp.select(column("name")).from_(target).where(exp.Is(this=column("example"), expression=exp.null()))
     unknown = [
         row["name"]

@@ -298,9 +298,6 @@ class Database(Helpful):
         --------
         >>> import sqlrl
         >>> db = sqlrl.connect()
-        >>> db.load("Price", [("a", 5), ("b", 17.5), ("c", 30), ("d", 99)], types=["item", "price"], bins={"price": 2})
-        >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
-        [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]
         >>> db.load("Friends", [("Anna", "Bob"), ("Bob", None)], types=["person", "person"], nulls="drop")
         >>> db.load("Smokes", [("Anna", 0.8), ("Bob", 0.5)], types=["person"], probability=1)
         >>> db.predicates()["predicate"], db.predicates()["facts"]
@@ -308,6 +305,9 @@ class Database(Helpful):
         >>> db.load("Smokes", [("Anna",), ("Anna",)], types=["person"])
         Traceback (most recent call last):
         sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
+        >>> db.load("Price", [("a", 5), ("b", 17.5), ("c", 30), ("d", 99)], types=["item", "price"], bins={"price": 2})
+        >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
+        [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]
         """
         with self.console.progress(f"loading {predicate}"):
             self.catalog.load(

@@ -223,7 +223,7 @@ def arrays_of(state: State) -> dict[str, npt.NDArray[Any]]:
     --------
     >>> from sqlrl.learn.decaying import DecayingRates
     >>> list(arrays_of(new_state(DecayingRates())))
-    ['theta', 'total', 'last']
+    ['theta', 'total', 'last', 'start']
     """
     return {name: values for name, values in state._asdict().items() if name != "steps"}
 
