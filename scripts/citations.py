@@ -16,7 +16,6 @@ from cora import derive
 
 import sqlrl
 from sqlrl.evaluate import Counts, Fold, leave_one_group_out, score_fields
-from sqlrl.logic.dropping import drop_predicates
 
 CITESEER: dict[str, tuple[str, ...]] = {
     "Token": ("token", "position", "bib"),
@@ -136,7 +135,7 @@ def read_ism(folder: str | Path, extra: Sequence[str] = ()) -> sqlrl.Model:
     Model
     """
     read = sqlrl.read_mln(Path(folder) / "ism.mln", query=("InField",), constants=RENAMED)
-    model = drop_predicates(read, WITHOUT_DATA)
+    model = read.without(WITHOUT_DATA)
     if not extra:
         return model
     declared = "\n".join(f"{name}({', '.join(types)})" for name, types in CITESEER.items())

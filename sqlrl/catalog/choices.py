@@ -15,7 +15,7 @@ _REMEDIES = (
     "Load them, name them in query= if they are to be predicted, or say what they are: drop= leaves out their rules, empty= takes "
     "them as false, hidden= as open, to be inferred and not reported."
 )
-_WHEN_LEARNING = "Load them, those that are false from an empty table (with empty='allow'), or leave their rules out of the model (drop=)."
+_WHEN_LEARNING = "Load them, those that are false from an empty table (with empty='allow'), or leave their rules out of the model: model.without(names)."
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Choices:
         named = {each.name: dict.fromkeys(getattr(self, each.name)) for each in fields(self)}
         for option, names in named.items():
             unknown = [name for name in names if name not in model.predicates]
-            if unknown and option != "drop":  # whose names `drop_predicates` checks
+            if unknown and option != "drop":  # whose names `Model.without` checks
                 like = did_you_mean(nearest_names(unknown[0], model.predicates))
                 raise CatalogError(
                     f"{option}= names predicates that the model does not declare: {', '.join(unknown)}{like}"

@@ -24,7 +24,6 @@ from sqlrl.catalog.store import Store, argument_columns
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError, LoadWarning, warn
-from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.evidence import EvidenceAtom, parse_domains, parse_evidence
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.model import Model
@@ -88,7 +87,7 @@ def load_evidence(store: Store, evidence: Evidence, model: Model | None, options
         model = replace(known, predicates=with_inferred_types(atoms, known.predicates))
     else:
         whole = list(_files(evidence, model))
-    kept = drop_predicates(model, options.drop)
+    kept = model.without(options.drop)
     files = [cut for file in whole if (cut := _without(file, options.drop)).atoms or not file.atoms]
     model = kept
     groups = _grouped(store, files, model, options)

@@ -33,6 +33,7 @@ _PHRASES = {
     "Without strict=True": "Without --missing error",
     "call refresh()": "run `sqlrl load --refresh`",
     "header=False": "--no-header",
+    "out of the model: model.without(names)": "out, --drop NAME",
     "say which one to split, predicate=": "name the one to split, --query ",
     "choose another fraction, another random_state": "choose another --holdout, another --seed",
     'load_evidence, or pass the constants as tuples, such as [("Anna", "Bob")]': "--evidence",

@@ -133,11 +133,9 @@ class Inputs:
                 "`sqlrl load --evidence`"
             )
         with session(output) as run:
-            from sqlrl.logic.dropping import drop_predicates
-
             whole = read_model(self.model, self.query, trusted=not self.untrusted)
             dropped = split_names(self.drop)
-            model = drop_predicates(whole, dropped)
+            model = whole.without(dropped)
             if not model.rules and (rules or dropped):
                 without = f" without {', '.join(dropped)}" if dropped else ""
                 raise InputError(

@@ -22,7 +22,6 @@ from sqlrl.ground.factors import (
     is_inexpensive,
 )
 from sqlrl.ground.program import Extent, Program
-from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
@@ -71,7 +70,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
     asked.check()
     check_thresholds(growth, density)
     model = asked.model
-    kept = drop_predicates(model, asked.choices.drop).rules if asked.choices.drop else model.rules
+    kept = model.without(asked.choices.drop).rules if asked.choices.drop else model.rules
     places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
     if not places:
         return []

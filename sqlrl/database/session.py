@@ -25,7 +25,6 @@ from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.joins import apart, joined_arguments, unshared
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
-from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import table
 from sqlrl.progress import Stage, enough_memory
@@ -301,4 +300,4 @@ def check_weights(model: Model) -> None:
 def _without(model: Model, drop: Iterable[str]) -> Model:
     """Return a model without the rules that mention dropped predicates."""
     # The declarations stay: they say what tables of the data are.
-    return model.with_rules(drop_predicates(model, drop).rules) if drop else model
+    return model.with_rules(model.without(drop).rules) if drop else model

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
+from sqlrl.errors import ModelError
 from sqlrl.logic.bins import Bins
+from sqlrl.logic.lexer import nearest
 from sqlrl.logic.printer import format_model
 from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.saving import save_model
+from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Predicate
 from sqlrl.slips import Helpful
 
@@ -89,3 +92,51 @@ class Model(Helpful):
         if not isinstance(given, tuple | list) or not all(isinstance(rule, Rule) for rule in given):
             raise refuse("rules", given)
         return replace(self, rules=tuple(rules))
+
+    def without(self, names: Iterable[str]) -> Self:
+        r"""Return this model without some predicates: without their declarations and the rules that mention them, as `drop=` leaves them out.
+
+        Learners, which take no `drop=`, are given such a model where predicates have no data.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of predicates; a single one may stand alone.
+
+        Returns
+        -------
+        Model
+            The other rules keep their order and their lines.
+
+        Raises
+        ------
+        ModelError
+            A predicate that the model does not declare, or that it is to predict.
+
+        Examples
+        --------
+        >>> model = parse_mln("Smokes(p)\nCancer(p)\nRich(p)\n1 Smokes(x) => Cancer(x)\n2 Rich(x) => !Smokes(x)")
+        >>> print(model.without(["Rich"]))
+        Smokes(p)
+        Cancer(p)
+        <BLANKLINE>
+        1.0 Smokes(x) => Cancer(x)
+        <BLANKLINE>
+        """
+        dropped = {names} if isinstance(names, str) else set(names)
+        for name in sorted(dropped):
+            if name not in self.predicates:
+                known = ", ".join(self.predicates)
+                hint = nearest(name, self.predicates) or f": the model declares {known or 'none'}"
+                raise ModelError(f"there is no predicate {name!r} to drop{hint}")
+            if name in self.query:
+                raise ModelError(f"{name} cannot both be dropped and predicted: leave it out of drop= or of query=")
+        if not dropped:
+            return self
+        return replace(
+            self,
+            predicates={name: predicate for name, predicate in self.predicates.items() if name not in dropped},
+            rules=tuple(
+                rule for rule in self.rules if not any(atom.predicate in dropped for atom in atoms_of(rule.formula))
+            ),
+        )

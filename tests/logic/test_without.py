@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from sqlrl.errors import ModelError
-from sqlrl.logic.dropping import drop_predicates
 from sqlrl.logic.mln import parse_mln
 
 TEXT = "A(t)\nB(t)\nC(t)\n1 A(x) => B(x)\n2 B(x) v (EXIST y (C(y) ^ x != y))\nA(x) => A(x)."
@@ -13,11 +12,11 @@ TEXT = "A(t)\nB(t)\nC(t)\n1 A(x) => B(x)\n2 B(x) v (EXIST y (C(y) ^ x != y))\nA(
 
 def test_rules_and_declarations_go_also_below_quantifiers() -> None:
     model = parse_mln(TEXT)
-    left = drop_predicates(model, ["C"])
+    left = model.without(["C"])
     assert list(left.predicates) == ["A", "B"]
     assert left.rules == (model.rules[0], model.rules[2])
-    assert drop_predicates(model, ["B"]).rules == (model.rules[2],)
-    assert drop_predicates(model, []) is model
+    assert model.without(["B"]).rules == (model.rules[2],)
+    assert model.without([]) is model
 
 
 @pytest.mark.parametrize(
@@ -26,4 +25,4 @@ def test_rules_and_declarations_go_also_below_quantifiers() -> None:
 )
 def test_what_cannot_be_dropped_is_named(names: list[str], problem: str) -> None:
     with pytest.raises(ModelError, match=problem):
-        drop_predicates(parse_mln(TEXT, query=["A"]), names)
+        parse_mln(TEXT, query=["A"]).without(names)
