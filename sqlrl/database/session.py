@@ -22,7 +22,7 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
 from sqlrl.ground.binding import CompiledRules, bind_program
-from sqlrl.ground.joins import apart, joined_arguments, unshared
+from sqlrl.ground.joins import joined_arguments, unmet, unshared
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
@@ -140,7 +140,7 @@ class Session:
         joins = joined_arguments(program.features, program.layout, training=training)
         fresh = set(self.unsaid(joins))
         new = [pair for pair in joins if pair in fresh]
-        bare = [new[i] for i in apart(self.engine, new)] if new else []
+        bare = unmet(self.engine, program.layout, new)
         if bare:
             warn(unshared(self.engine, program.layout, {pair: joins[pair] for pair in bare}), GroundingWarning)
 

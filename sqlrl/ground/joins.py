@@ -50,11 +50,11 @@ def joined_arguments(features: Iterable[BoundFeature], layout: Layout, *, traini
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> [
-    ...     (one.predicate, other.predicate)
-    ...     for one, other in joined_arguments(program.features, program.layout, training=True)
-    ... ]
-    []
+    >>> joins = joined_arguments(program.features, program.layout, training=True)
+    >>> [(one.predicate, one.place, other.predicate, other.place) for one, other in joins]
+    [('Friends', 0, 'Smokes', 0), ('Friends', 1, 'Smokes', 0)]
+    >>> joined_arguments(program.features, program.layout, training=False)  # all constants have atoms
+    {}
     """
     found: Joins = {}
     seen: set[Shape] = set()
@@ -94,8 +94,38 @@ def _constants(info: PredicateInfo, literal: ShapeLiteral, *, training: bool) ->
     if not info.open:
         return info.facts if info.rows and not literal.positive else None
     if not info.full_scope:
-        return info.atoms if info.atom_count else None
+        # Given atoms are in another table, and one of them may be what is met.
+        return info.atoms if info.atom_count and not info.has_given else None
     return info.facts if training and info.rows else None
+
+
+def unmet(
+    engine: QueryEngine, layout: Layout, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]
+) -> list[tuple[JoinedArgument, JoinedArgument]]:
+    """Return the pairs of arguments that share no constant.
+
+    Labels mostly say what is true, of few constants: theirs count as unknown only where no evidence of the type has any of them.
+    """
+    bare = [pairs[i] for i in apart(engine, pairs)] if pairs else []
+    strangers: dict[JoinedArgument, bool] = {}
+    for pair in bare:
+        for each in pair:
+            info = layout.predicates[each.predicate]
+            if info.open and each.table == info.facts and each not in strangers:
+                evidence = _evidence(layout, layout.type_of(each.predicate, each.place))
+                strangers[each] = len(apart(engine, [(each, other) for other in evidence])) == len(evidence)
+    return [pair for pair in bare if all(strangers.get(each, True) for each in pair)]
+
+
+def _evidence(layout: Layout, kind: str) -> list[JoinedArgument]:
+    """Return the arguments of a type of all evidence."""
+    return [
+        JoinedArgument(name, place, info.facts)
+        for name, info in sorted(layout.predicates.items())
+        if not info.open and info.rows and not name.startswith(HELPER_PREFIX)
+        for place, each in enumerate(info.types)
+        if each == kind
+    ]
 
 
 def apart(engine: QueryEngine, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]) -> list[int]:

@@ -84,7 +84,7 @@ def test_what_need_not_meet_is_not_said(rules: str) -> None:
 
 
 def test_labels_are_compared_in_training_alone_and_scopes_always() -> None:
-    facts = {"Word": WORDS, "Old": ["D1", "D2"], "Spam": [("D1",), ("D2",)]}
+    facts = {"Word": WORDS, "Spam": [("D1",), ("D2",)]}
     rules = "1 Word(d, w) => Spam(d)\n"
     db = database(**facts)
     assert said(db, rules) == []
@@ -95,6 +95,13 @@ def test_labels_are_compared_in_training_alone_and_scopes_always() -> None:
     with warnings.catch_warnings(record=True):
         (text,) = said(db, rules)
     assert "Spam has 'D1', and Word 'd1'" in text
+
+
+def test_few_labels_that_other_evidence_knows_are_not_strange() -> None:
+    db = database(Word=WORDS, Old=["d3"], Spam=["d3"])
+    assert not any(
+        "share no" in text for text in said(db, "1 Word(d, w) => Spam(d)\n1 Old(d) => Spam(d)\n", train=True)
+    )
 
 
 def test_a_hundred_rules_of_two_shapes_ask_once(caplog: pytest.LogCaptureFixture) -> None:
