@@ -84,7 +84,7 @@ def test_what_need_not_meet_is_not_said(rules: str) -> None:
 
 
 def test_labels_are_compared_in_training_alone_and_scopes_always() -> None:
-    facts = {"Word": WORDS, "Spam": [("D1",), ("D2",)]}
+    facts: dict[str, list[Any]] = {"Word": list(WORDS), "Spam": [("D1",), ("D2",)]}
     rules = "1 Word(d, w) => Spam(d)\n"
     db = database(**facts)
     assert said(db, rules) == []
