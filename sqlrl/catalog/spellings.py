@@ -297,7 +297,7 @@ def _plain(name: str) -> str:
 
 
 def _hidden(character: str) -> bool:
-    return unicodedata.category(character)[0] in "CZ"
+    return unicodedata.category(character)[0] in "CZ" and character != " "
 
 
 def _points(one: str, other: str, wanted: Callable[[str], bool]) -> str:

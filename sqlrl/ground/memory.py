@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import integer, named, star_count, subquery
 from sqlrl.errors import MemoryLimitError, SqlrlError
-from sqlrl.ground.counts import rule_place, run_counts, shape_words
+from sqlrl.ground.counts import check_limit, rule_place, run_counts, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import Budget
 from sqlrl.plan.bounds import domain_bound, enumerated
@@ -100,6 +100,9 @@ def check_memory(extent: Extent, atoms: int) -> int:
         sizes = sorted((_exact(extent, size, most) for size in sizes), key=lambda size: -size.literals)
     entries = atoms + sum(size.literals for size in sizes)
     if entries > most:
+        # What the caller's own limit refuses is said first: that error names the variables that nothing joins.
+        for size in sizes:
+            check_limit(extent, size.use)
         raise refusal(program, atoms, entries * each, sizes[0] if sizes else None)
     return entries * each
 

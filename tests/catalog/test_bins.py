@@ -33,7 +33,7 @@ def load(db: sqlrl.Database, numbers: Any, *, predicate: str = "Size", **options
 
 
 def pieces(db: sqlrl.Database, predicate: str = "Size") -> list[str]:
-    return [row[0] for row in db.sql(f"select column1 from sqlrl.named_{predicate} order by column0").fetchall()]
+    return [row[1] for row in sorted(db.sql(f"from sqlrl.named_{predicate}").fetchall())]
 
 
 def edges(db: sqlrl.Database, kind: str = "size") -> list[float]:
@@ -116,7 +116,7 @@ def test_a_type_is_named_by_itself_its_column_or_its_place(source: str, key: Any
     }
     db.load("Size", sources[source], types=TYPES, bins={key: 3})
     assert edges(db) == [1.0, 2.0]
-    assert Counter(row[0] for row in db.sql("select s from sqlrl.named_Size").fetchall()) == {
+    assert Counter(row[0] for row in db.sql("select size from sqlrl.named_Size").fetchall()) == {
         "size(-inf,1)": 4,
         "size[1,2)": 4,
         "size[2,inf)": 4,

@@ -34,7 +34,8 @@ def test_a_listed_type_that_no_predicate_has(catalog: Catalog) -> None:
     with pytest.raises(CatalogError) as raised:
         catalog.bind(parse_mln("persn = {Zed}\nfield = {A}\n" + TEXT, query=["Smokes"]), training=True)
     assert str(raised.value) == (
-        "the model lists constants of the type 'field', which no predicate of it has\n"
+        "the model lists constants of the type 'field', which no predicate of it has. "
+        "Correct the name, or leave the list out.\n"
         "the model lists constants of the type 'persn', which no predicate of it has; did you mean 'person'? "
         "Correct the name, or leave the list out."
     )

@@ -172,7 +172,7 @@ def test_rows_join_the_role_that_the_facts_have() -> None:
     ):
         db.load("Smokes", [("b",)], append=True, duplicates="drop")
     db.load("Smokes", [("b", False), ("e", True)], truth=1, append=True, duplicates="drop")
-    assert db.sql("select column0, truth from sqlrl.named_Smokes order by 1").fetchall() == [
+    assert db.sql("select person, truth from sqlrl.named_Smokes order by 1").fetchall() == [
         ("a", True), ("b", False), ("c", True), ("d", False), ("e", True),
     ]  # fmt: skip
     assert db.remove("Smokes", [("b",), ("e",)]) == 2

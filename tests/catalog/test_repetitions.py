@@ -209,7 +209,7 @@ def test_a_scope_that_holds_no_number(catalog: Catalog) -> None:
     # Until a model is bound nothing says that Q has years.
     catalog.scope("Q", [("1",), ("abc",), ("1.0",)])
     model = parse_mln("R(year)\nQ(year)\nR(y) => Q(y)", query=["Q"])
-    said = "the scope of Q has constants of the numeric type year that are no numbers, such as 'abc'"
+    said = "the scope of Q has constants of year, a type of numbers, that are no numbers, such as 'abc'"
     with pytest.raises(CatalogError, match=f"{said}: correct those rows or leave them out"):
         catalog.bind(model, training=True)
     catalog.scope("Q", [("1",), ("2",), ("1.0",)])

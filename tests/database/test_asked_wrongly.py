@@ -198,7 +198,9 @@ def model_from_text(model: sqlrl.Model, part: str, other: str) -> sqlrl.Model:
 
 def test_a_learner_is_given_a_model_without_what_has_no_data(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nRich(doc)\nLiked(d)\nRich(d) => Liked(d)")
-    with pytest.raises(InputError, match=r"without data: Rich\. .* or leave their rules out of the model: model\.without"):
+    with pytest.raises(
+        InputError, match=r"without data: Rich\. .* or leave their rules out of the model: model\.without"
+    ):
         sqlrl.Likelihood("l2").fit(db, model)
     fit = sqlrl.Likelihood("l2").fit(db, model.without("Rich"))
     assert fit.clauses()["clause"].to_pylist() == ["Liked(d)"]

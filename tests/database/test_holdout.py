@@ -151,7 +151,7 @@ def untyped() -> sqlrl.Database:
         (documents, {"by": []}, r"by=\[\] must name the type"),
         (documents, {"random_state": -1}, "random_state=-1 must be a whole number"),
         (documents, {"random_state": "seed"}, "random_state='seed' must be a whole number"),
-        (documents, {"model": "x.mln"}, "a model is needed, not the text 'x.mln'"),
+        (documents, {"model": "x.mln"}, "a model is needed, not the path 'x.mln'"),
         (documents, {"predicate": "Goood"}, "no predicate 'Goood'; did you mean 'Good'"),
         (bare, {}, "there is nothing to split: .* no predicate has labels; load them with target=True"),
         (untyped, {}, r"the types of Smokes are not known yet: pass the model .* db\.split\(\.\.\., model=model\)"),

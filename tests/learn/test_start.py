@@ -104,7 +104,7 @@ def test_the_first_example_is_predicted_with_the_weights_of_the_start(name: str,
     )
     for example in ("d00", "d07"):
         fit = ONLINE[name](average=False).fit(db, model, [example], start=start)
-        liked = bool(db.sql(f"select count(*) from sqlrl.named_Liked where column0 = '{example}'").fetchall()[0][0])
+        liked = bool(db.sql(f"select count(*) from sqlrl.named_Liked where doc = '{example}'").fetchall()[0][0])
         # Word("the") => Liked is true in either world where Liked is: 1.25 - 0.5 speak for it.
         (step,) = fit.steps_.to_pylist()
         assert step["loss"] == (0 if liked else 1)
@@ -121,7 +121,7 @@ def test_the_regulariser_pulls_to_the_start(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nLiked(d)")
     start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.4 Liked(d)")
     ids = [f"d{k:02d}" for k in range(12)]
-    liked = {row[0] for row in db.sql("select column0 from sqlrl.named_Liked").fetchall()}
+    liked = {row[0] for row in db.sql("select doc from sqlrl.named_Liked").fetchall()}
     fit = ONLINE["Subgradient"](average=False).fit(db, model, ids, start=start)
     averaged = ONLINE["Subgradient"]().fit(db, model, ids, start=start)
     sigma, base, v, total = 0.01, -0.4, 0.0, 0.0
@@ -218,7 +218,8 @@ def test_the_command_line_goes_on(db: sqlrl.Database, tmp_path: Path) -> None:
     expected = sqlrl.Perceptron().fit(db, model, ["d03", "d04"], start=first.model_)
     file = sqlrl.connect(tmp_path / "d.duckdb", progress=False)
     for name, target in (("Word", False), ("Liked", True)):
-        rows = db.sql(f"from sqlrl.named_{name}").to_arrow_table().select([f"column{i}" for i in range(2 - target)])
+        rows = db.sql(f"from sqlrl.named_{name}").to_arrow_table()
+        rows = rows.select(range(2 - target))
         file.load(name, rows, types=["doc", "word"][: 2 - target], target=target, example=None if target else "doc")
     file.close()
     arguments = [

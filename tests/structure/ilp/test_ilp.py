@@ -517,7 +517,9 @@ def test_modes_that_reach_no_fact_are_named_and_not_a_threshold() -> None:
         fit = sqlrl.ILP(bias).fit(db, "Grandmother")
     assert "min_score" not in str(caught[0].message)
     # What was not found cannot be weighted, and the message speaks of it.
-    with pytest.raises(InputError, match="the model has no rules with a weight, so Likelihood has nothing to learn"):
+    with pytest.raises(
+        InputError, match="the model has no rules with a weight to learn, so Likelihood has nothing to learn"
+    ):
         sqlrl.Likelihood().fit(db, fit.model_)
 
 
