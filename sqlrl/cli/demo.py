@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import Output
+from sqlrl.cli.options import Summary
 from sqlrl.cli.results import progressive
 from sqlrl.cli.session import Session, print_json, session
 from sqlrl.errors import InputError
@@ -47,11 +47,8 @@ Directory = Annotated[
 ]
 
 
-_FEW = Output(rows=10)
-
-
 @grouped
-def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None, output: Output = _FEW) -> None:
+def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None, *, output: Summary) -> None:
     """Run the main job on a bibliography that sqlrl generates: load, learn, predict, ask."""
     with session(output) as run, _folder(directory) as folder:
         _demo(run, folder, citations, seed, keep=directory is not None)

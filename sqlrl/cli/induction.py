@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sqlrl.cli.inputs import Inputs, chosen_examples, read_model
-from sqlrl.cli.options import Output, named_database, split_names
+from sqlrl.cli.options import Messages, named_database, split_names
 from sqlrl.cli.results import save
 from sqlrl.cli.session import Session, session
 from sqlrl.wording import counted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlrl.logic import Model
 
 
-def induce(inputs: Inputs, given: dict[str, Any], output: Output, *, examples: str | None, out: str | None) -> None:
+def induce(inputs: Inputs, given: dict[str, Any], output: Messages, *, examples: str | None, out: str | None) -> None:
     """Learn clauses; print the theory, as JSON all clauses that were found, and save the model.
 
     `given` are parameters of `sqlrl.ILP`. typer.BadParameter if there is evidence in place of a database, or nothing says what is to be

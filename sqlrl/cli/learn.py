@@ -16,8 +16,8 @@ from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
-from sqlrl.cli.learning import BATCHES, FEW, ONLINE, ByName, Common, Out, Training
-from sqlrl.cli.options import Examples, Output
+from sqlrl.cli.learning import BATCHES, ONLINE, ByName, Common, Out, Training
+from sqlrl.cli.options import Examples, Summary
 from sqlrl.cli.results import show_batch, show_online
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
@@ -105,7 +105,7 @@ def learn(
     learner: ByName = None,
     given: Given,
     running: Running,
-    output: Output = FEW,
+    output: Summary,
     examples: Examples = None,
     out: Out = None,
 ) -> None:

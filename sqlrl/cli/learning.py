@@ -15,7 +15,7 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Output
+from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Summary
 from sqlrl.learn.parameters import Option
 from sqlrl.learn.settings import RUN, Passes, Seed
 
@@ -35,8 +35,6 @@ BATCHES: Mapping[str, str] = {
 
 OTHERS: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
 """Learners of clauses alone."""
-
-FEW = Output(rows=10)
 
 
 def summaries(learners: Mapping[str, str]) -> str:
@@ -175,7 +173,7 @@ def learn(
     passes: InPasses = 1,
     seed: FromSeed = 0,
     running: Common,
-    output: Output = FEW,
+    output: Summary,
     examples: Examples = None,
     out: Out = None,
     help_all: AllOptions = False,

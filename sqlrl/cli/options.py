@@ -127,7 +127,20 @@ MemoryLimit = Annotated[
         show_default=False,
     ),
 ]
-Rows = Annotated[
+SHOWN = 20
+"""Rows of a table that are shown on a terminal, where nobody says how many."""
+
+_ROWS = typer.Option(
+    "--rows",
+    "-n",
+    metavar="N",
+    min=0,
+    help="Rows of a table that are shown.",
+    rich_help_panel=_OUTPUT,
+    show_default=f"{SHOWN} on a terminal, else all",
+)
+Rows = Annotated[int | None, _ROWS]
+FewRows = Annotated[
     int,
     typer.Option("--rows", "-n", metavar="N", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT),
 ]
@@ -169,10 +182,17 @@ class Messages:
 class Output(Messages):
     """`Messages`, and how much of a table is shown.
 
-    JSON has all rows of a table; else `rows` of them are shown.
+    JSON has all rows of a table; else `rows` of them are shown, by default some on a terminal, and all where a program may read them.
     """
 
-    rows: Rows = 20
+    rows: Rows = None
+
+
+@dataclass(frozen=True)
+class Summary(Messages):
+    """`Messages`, and how many rows of tables are shown that say the most in the first of them."""
+
+    rows: FewRows = 10
 
 
 def split_names(values: Sequence[str] | None) -> tuple[str, ...]:

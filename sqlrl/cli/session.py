@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.failures import in_options
-from sqlrl.cli.options import Messages, Output
+from sqlrl.cli.options import SHOWN, Messages, Output, Summary
 from sqlrl.cli.streams import only_ascii
 from sqlrl.errors import BusyError, InputError, SqlrlWarning
 from sqlrl.markup import printable
@@ -145,7 +145,10 @@ def session(output: Messages) -> Iterator[Session]:
         with warnings.catch_warnings():
             warnings.showwarning = warn
             warnings.simplefilter("always", SqlrlWarning)
-            yield Session(console, output.as_json, output.rows if isinstance(output, Output) else EVERY)
+            rows = output.rows if isinstance(output, Output | Summary) else EVERY
+            if rows is None:
+                rows = SHOWN if sys.stdout.isatty() else EVERY
+            yield Session(console, output.as_json, rows)
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)

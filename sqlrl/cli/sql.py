@@ -19,7 +19,6 @@ Second = Annotated[
     str | None,
     typer.Argument(metavar="QUERY", help="The statements; - reads them from standard input.", show_default=False),
 ]
-_MANY = Output(rows=40)
 
 
 @grouped
@@ -29,7 +28,8 @@ def sql(
     db: Db = None,
     untrusted: Untrusted = False,
     read_only: ReadOnly = False,
-    output: Output = _MANY,
+    *,
+    output: Output,
 ) -> None:
     """Run SQL on the database; what sqlrl keeps is in the schema `sqlrl`.
 
