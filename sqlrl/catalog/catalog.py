@@ -90,7 +90,7 @@ class Catalog:
         model: Model | None = None,
         *,
         given: bool = False,
-        target: bool = False,
+        target: bool | Collection[str] = False,
         duplicates: str = "error",
         empty: str | Collection[str] = "error",
         replace: bool = False,

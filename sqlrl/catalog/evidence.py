@@ -43,7 +43,7 @@ class EvidenceOptions:
     """The options of `sqlrl.Database.load_evidence`, which explains them."""
 
     given: bool = False
-    target: bool = False
+    target: bool | Collection[str] = False
     duplicates: str = "error"
     empty: str | Collection[str] = "error"
     replace: bool = False
@@ -118,8 +118,19 @@ def _check_options(options: EvidenceOptions) -> None:
         if getattr(options, name) not in allowed:
             texts = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
             raise LoadError(f"load_evidence: {name}={getattr(options, name)!r} must be {texts}.")
-    if options.target and options.given:
+    if options.target is True and options.given:
         raise LoadError("load_evidence: target=True makes facts labels, given=True makes them evidence: choose one.")
+
+
+def _targets(options: EvidenceOptions, model: Model) -> frozenset[str]:
+    """Return the predicates whose facts are labels; one that there is not is a LoadError."""
+    if isinstance(options.target, bool):
+        return frozenset(model.predicates if options.target else ())
+    names = frozenset([options.target] if isinstance(options.target, str) else options.target)
+    for name in sorted(names - model.predicates.keys(), key=str):
+        like = did_you_mean(nearest_names(str(name), model.predicates))
+        raise LoadError(f"load_evidence: target= names {name!r}, of which there is no fact and no declaration{like}")
+    return names
 
 
 def _examples(evidence: Mapping[str, str | Path | Iterable[EvidenceAtom]]) -> Iterator[_File]:
@@ -168,9 +179,16 @@ def _grouped(store: Store, files: Sequence[_File], model: Model, options: Eviden
     # What an earlier model had open says nothing of these facts.
     opened = model.query | {name for name, role in store.sources() if role in ("label", "given", "soft")}
     opened |= {name for name, record in store.predicates().items() if record.scope is not None}
+    targets = _targets(options, model)
     for number, file in enumerate(files):
         for atom in file.atoms:
-            hard = "label" if options.target else "given" if options.given and atom.predicate in opened else "fact"
+            hard = (
+                "label"
+                if atom.predicate in targets
+                else "given"
+                if options.given and atom.predicate in opened
+                else "fact"
+            )
             role = "soft" if atom.truth is None else hard
             groups.setdefault((atom.predicate, role), []).append(_Found(atom, number, file.example))
     return groups

@@ -380,7 +380,7 @@ class Database(Helpful):
         model: Model | None = None,
         *,
         given: bool = False,
-        target: bool = False,
+        target: bool | Collection[str] = False,
         duplicates: str = "error",
         empty: str | Collection[str] = "error",
         replace: bool = False,
@@ -401,8 +401,8 @@ class Database(Helpful):
             that arguments share: at least a quarter of those of the one that has fewer.
         given : bool
             Facts of predicates that are predicted, now or by a later model, are evidence, not labels.
-        target : bool
-            Every predicate in the files is to be predicted.
+        target : bool or collection of str
+            The predicates to be predicted, whose facts are labels: every one in the files, or those that are named.
         duplicates : {"error", "drop", "warn"}
             What to do with atoms that stand more than once with the same value; "warn" drops them with a warning.
         empty : {"error", "allow", "warn"} or collection of str

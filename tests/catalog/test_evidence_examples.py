@@ -192,3 +192,22 @@ def test_the_command_line_names_examples(tmp_path: Path) -> None:
         ["--evidence", str(tmp_path / "ai.db")],
     ):
         assert CliRunner().invoke(app, ["load", str(tmp_path / "f.duckdb"), *wrong]).exit_code == 2
+
+
+@pytest.mark.parametrize("target", ["Smokes", ["Smokes"], {"Smokes", "Cancer"}, True])
+def test_targets_are_named(tmp_path: Path, target: Any) -> None:
+    """Facts of the named predicates are labels, those of the others evidence."""
+    db = sqlrl.connect(progress=False)
+    text = "Friends(A, B)\nSmokes(A)\nCancer(B)\n"
+    declared = db.load_evidence(write(tmp_path, one=text, two=text), target=target)
+    labels = set(declared.predicates) if target is True else {target} if isinstance(target, str) else set(target)
+    roles = db.sql("select predicate, role from sqlrl.source").fetchall()
+    assert set(roles) == {(name, "label" if name in labels else "fact") for name in ("Friends", "Smokes", "Cancer")}
+    assert {name for name, record in db.catalog.predicates().items() if record.open} == labels
+
+
+def test_a_target_without_a_fact_is_named_with_the_nearest(tmp_path: Path) -> None:
+    db = sqlrl.connect(progress=False)
+    with pytest.raises(LoadError, match=r"target= names 'Smoke', of which there is no fact .*did you mean 'Smokes'"):
+        db.load_evidence(write(tmp_path, one="Smokes(A)\n"), target=["Smoke"])
+    assert not db.catalog.predicates()
