@@ -267,11 +267,11 @@ def test_no_atoms() -> None:
 
 
 def test_ctrl_c_ends_it() -> None:
-    oracle = InMemory(odd_cycles(3001))
+    whole = odd_cycles(3001)
 
     def again_and_again() -> None:
         while True:
-            cutting_planes(oracle, WEIGHTS)
+            cutting_planes(InMemory(whole), WEIGHTS)
 
     timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
