@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlrl.errors import InputError
@@ -151,3 +151,22 @@ def described(value: Any, kind: str) -> str:
     if kind == "class":
         return f"the class {value.__name__}"
     return f"an object of type {type(value).__name__}"
+
+
+def predicate_names(option: str, given: object) -> tuple[str, ...]:
+    """Return the names of predicates that an option was given, a single one or several.
+
+    Raises
+    ------
+    InputError
+        One of them is no text.
+
+    Examples
+    --------
+    >>> predicate_names("query", "Smokes"), predicate_names("drop", ["Rich", "Old"])
+    (('Smokes',), ('Rich', 'Old'))
+    """
+    names: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise InputError(f"{option}= takes names of predicates, and {shortened(repr(wrong[0]))} is none.")
+    return names

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
 
+from sqlrl.arguments import predicate_names
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.errors import CatalogError, InputError
+from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
-from sqlrl.wording import shortened
 
 _REMEDIES = (
     "Load them, name them in query= if they are to be predicted, or say what they are: drop= leaves out their rules, empty= takes "
@@ -39,11 +39,7 @@ class Choices:
     def __post_init__(self) -> None:
         # What can be iterated over once may be asked for again; a single name is meant as one.
         for each in fields(self):
-            given = getattr(self, each.name)
-            names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-            if wrong := [name for name in names if not isinstance(name, str)]:
-                raise InputError(f"{each.name}= takes names of predicates, and {shortened(repr(wrong[0]))} is none.")
-            object.__setattr__(self, each.name, names)
+            object.__setattr__(self, each.name, predicate_names(each.name, getattr(self, each.name)))
 
     @property
     def opened(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -130,20 +130,22 @@ MemoryLimit = Annotated[
 SHOWN = 20
 """Rows of a table that are shown on a terminal, where nobody says how many."""
 
-_ROWS = typer.Option(
-    "--rows",
-    "-n",
-    metavar="N",
-    min=0,
-    help="Rows of a table that are shown.",
-    rich_help_panel=_OUTPUT,
-    show_default=f"{SHOWN} on a terminal, else all",
-)
-Rows = Annotated[int | None, _ROWS]
-FewRows = Annotated[
-    int,
-    typer.Option("--rows", "-n", metavar="N", min=0, help="Rows of a table that are shown.", rich_help_panel=_OUTPUT),
-]
+
+def _rows(default: str | bool) -> Any:
+    """Return the option that says how many rows of a table are shown; its help states the default."""
+    return typer.Option(
+        "--rows",
+        "-n",
+        metavar="N",
+        min=0,
+        help="Rows of a table that are shown.",
+        rich_help_panel=_OUTPUT,
+        show_default=default,
+    )
+
+
+Rows = Annotated[int | None, _rows(f"{SHOWN} on a terminal, else all")]
+FewRows = Annotated[int, _rows(True)]
 Json = Annotated[
     bool,
     typer.Option("--json", metavar=FLAG, help="Print the result as JSON rows, all of them.", rich_help_panel=_OUTPUT),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from sqlrl.cli.options import DatabaseFirst, Db, Output, ReadOnly, Untrusted, wi
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import read_input
 from sqlrl.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 Second = Annotated[
     str | None,

@@ -21,7 +21,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlrl.errors import InputError, ModelError, ParseError, SqlrlError, UnsupportedError
+from sqlrl.arguments import predicate_names
+from sqlrl.errors import ModelError, ParseError, SqlrlError, UnsupportedError
 from sqlrl.logic.bins import Edges, checked_bins, show_edges
 from sqlrl.logic.expansions import fill, rename_variables
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check, parse_formula
@@ -784,14 +785,6 @@ def read_mln(
     return replace(model, strict=strict)
 
 
-def _query_names(query: object) -> list[str]:
-    """Return the names of predicates that are asked for, which are texts."""
-    names: list[Any] = list(query) if isinstance(query, Iterable) and not isinstance(query, str) else [query]
-    if wrong := [name for name in names if not isinstance(name, str)]:
-        raise InputError(f"query= takes names of predicates, and {shortened(repr(wrong[0]))} is none.")
-    return names
-
-
 def _read(
     source: Source,
     file: Path | None,
@@ -807,7 +800,7 @@ def _read(
     """Read a program, and what the first lines of saved ones say, also of those that it includes."""
     program = Program(constants, fold_case, trusted=trusted, largest_range=largest_range)
     program.read(source, file)
-    meaning, names = semantics, _query_names(query)
+    meaning, names = semantics, list(predicate_names("query", query))
     for path, header in program.headers:
         meaning = _header_semantics(header, path, meaning)
         names += header.get("query", ())
