@@ -19,14 +19,14 @@ from sqlrl.catalog.checks import (
     warn_unlabelled,
 )
 from sqlrl.catalog.choices import NONE, Choices, refuse_missing
-from sqlrl.catalog.declarations import compact, declare
+from sqlrl.catalog.declarations import compact, declare, numbering
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names, used_predicates
 from sqlrl.catalog.domains import (
     NamedConstants,
     bound_types,
     build_domains,
     local_types,
-    named_by_rules,
+    named_alone,
     named_constants,
     show_named,
 )
@@ -281,8 +281,8 @@ def layout(
 ) -> Layout:
     """Return the layout of the database as it was built; the atoms of `hidden` predicates are not reported."""
     source = example_source(store)
-    of_rules = named_by_rules(store)
-    types = {name: _type_info(store, record, of_rules.get(name, 0)) for name, record in bound_types(store).items()}
+    beyond = named_alone(store)
+    types = {name: _type_info(store, record, *beyond.get(name, (0, 0))) for name, record in bound_types(store).items()}
     records = {
         name: record
         for name, record in store.predicates().items()
@@ -296,7 +296,9 @@ def layout(
         for name, r in records.items()
     }
     example_type = source.type if source.kind == "type" else None
-    return Layout(predicates, types, example_type, store.name("example"), count, store.engine.scratch)
+    return Layout(
+        predicates, types, example_type, store.name("example"), count, store.engine.scratch, numbering=numbering(store)
+    )
 
 
 def _counts(store: Store, tables: Sequence[str]) -> list[int]:
@@ -306,11 +308,11 @@ def _counts(store: Store, tables: Sequence[str]) -> list[int]:
     return [int(n) for n in row.values()]
 
 
-def _type_info(store: Store, record: TypeRecord, of_rules: int) -> TypeInfo:
-    """Return what the layout says of a type, of whose constants rules alone name the last ones."""
+def _type_info(store: Store, record: TypeRecord, declared: int, of_rules: int) -> TypeInfo:
+    """Return what the layout says of a type, of whose constants the model alone declares some and rules name the last ones."""
     domain = store.name(record.domain) if record.domain is not None else None
     return TypeInfo(
-        record.type, store.name(record.dictionary), record.size, record.local, domain, of_rules, record.bins
+        record.type, store.name(record.dictionary), record.size, record.local, domain, of_rules, record.bins, declared
     )
 
 

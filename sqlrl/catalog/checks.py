@@ -16,7 +16,6 @@ from sqlrl.catalog.atoms import Opening, atom_name
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.columns import map_columns, raw_query
 from sqlrl.catalog.dictionary import (
-    clause_constants,
     did_you_mean,
     missing_constants,
     nearest_names,
@@ -407,7 +406,7 @@ def _in_evidence(source: SourceRecord, places: Sequence[int], constant: str) -> 
 def check_constants(store: Store, model: Model) -> None:
     """Refuse constants that the rules name and neither data nor declarations have."""
     types, unknown, count = store.types(), list[str](), 0
-    for name, constants in sorted(clause_constants(model).items()):
+    for name, constants in sorted(model.clause_constants.items()):
         missing = [c for c in missing_constants(store, types[name], constants) if c not in model.types.get(name, ())]
         count += len(missing)
         for constant in missing[: _SHOWN - len(unknown)]:
@@ -434,10 +433,10 @@ def warn_of_constants(store: Store, model: Model, named: NamedConstants, *, firs
     """
     if model.learned or any(rule.expansions is not None for rule in model.rules):
         types = store.types()
-        listed: dict[str, dict[str, Any]] = dict(clause_constants(model))
+        listed: dict[str, list[str]] = {name: list(constants) for name, constants in model.clause_constants.items()}
         for name, constants in model.types.items() if model.learned else ():
             # What a learned model lists is no mistake, but may be a constant of these data in other words.
-            listed.setdefault(name, {}).update(dict.fromkeys(constants))
+            listed.setdefault(name, []).extend(constants)
         missing = {name: missing_constants(store, types[name], each) for name, each in sorted(listed.items())}
         unknown = [each for name, found in missing.items() for each in found if each not in model.types.get(name, ())]
         same = [

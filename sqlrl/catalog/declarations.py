@@ -154,11 +154,21 @@ def compact(store: Store) -> bool:
             _renumber(store, storage, {c for s, c in uses if s == storage})
         store.save_type(replace(record, size=kept))
         store.drop(_MAP)
+    if removed:
+        store.set_state(NUMBERING, str(numbering(store) + 1))
     in_column = [(s.storage, "example") for s in sources if s.example]
     return (bool(in_column) and _compact_examples(store, in_column)) or removed
 
 
 _MAP = "renumbering"
+
+NUMBERING = "numbering"
+"""The entry of the state that counts how often constants got other ids than they had."""
+
+
+def numbering(store: Store) -> int:
+    """Return how often constants got other ids than they had; new constants get new ids, and change none."""
+    return int(store.state(NUMBERING) or 0)
 
 
 def _kept(

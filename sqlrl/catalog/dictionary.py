@@ -1,9 +1,9 @@
-"""Types and their dictionaries: names of constants to dense integer ids, and the constants that a model's rules name."""
+"""Types and their dictionaries: names of constants to dense integer ids."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -12,9 +12,8 @@ from sqlglot import exp
 from sqlrl.catalog.store import Store, TypeRecord
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError
-from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.subformulas import atoms_of, subformulas
-from sqlrl.logic.terms import Constant, Equal, Predicate, Term, Variable
+from sqlrl.logic.model import Model
+from sqlrl.logic.subformulas import atoms_of
 
 NEAREST = 3
 
@@ -22,7 +21,7 @@ _LEAST_PLACE, _MOST_PLACES = -3, 39
 """Numbers are written without an exponent from 0.0001 to the 39 digits that a HUGEINT can have."""
 
 
-# ---- constants of a model's rules --------------------------------------------------------------------
+# ---- predicates of a model's rules -------------------------------------------------------------------
 
 
 def used_predicates(model: Model) -> frozenset[str]:
@@ -30,48 +29,12 @@ def used_predicates(model: Model) -> frozenset[str]:
 
     Examples
     --------
+    >>> from sqlrl.logic.model import Rule
+    >>> from sqlrl.logic.terms import Atom, Constant
     >>> used_predicates(Model({}, rules=(Rule(Atom("P", (Constant("A"),))),)))
     frozenset({'P'})
     """
     return frozenset(atom.predicate for rule in model.rules for atom in atoms_of(rule.formula))
-
-
-Constants = dict[str, dict[str, Rule]]
-"""Constants by type, each with the first rule that names it."""
-
-
-def clause_constants(model: Model, *, listed: bool = True) -> Constants:
-    """Return the constants that the rules name; with `listed` also those of the clauses that learned templates list."""
-    found: Constants = {}
-    for rule in model.rules:
-        for type_name, constant in _typed_constants(rule, model.predicates, listed=listed):
-            found.setdefault(type_name, {}).setdefault(constant, rule)
-    return found
-
-
-def _typed_constants(rule: Rule, predicates: Mapping[str, Predicate], *, listed: bool) -> Iterator[tuple[str, str]]:
-    """Yield (type, constant) of a rule; constants in an equality have the type of its other side."""
-    variables: dict[str, str] = {}
-    for atom in atoms_of(rule.formula):
-        for term, type_name in zip(atom.terms, predicates[atom.predicate].types, strict=True):
-            if isinstance(term, Constant):
-                yield type_name, term.name
-            else:
-                variables.setdefault(term.name, type_name)
-    for equal in (part for part in subformulas(rule.formula) if isinstance(part, Equal)):
-        for one, other in ((equal.left, equal.right), (equal.right, equal.left)):
-            found = _variable_type(one, variables)
-            if isinstance(other, Constant) and found is not None:
-                yield found, other.name
-    if listed and rule.expansions is not None:
-        types = [variables.get(v) for v in rule.expansions.variables]
-        for row in rule.expansions.rows:
-            yield from ((t, name) for t, name in zip(types, row, strict=True) if t is not None)
-
-
-def _variable_type(term: Term, variables: Mapping[str, str]) -> str | None:
-    """Return the type of a variable, None for a constant."""
-    return variables.get(term.name) if isinstance(term, Variable) else None
 
 
 # ---- dictionaries ------------------------------------------------------------------------------------

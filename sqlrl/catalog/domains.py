@@ -15,13 +15,14 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening
 from sqlrl.catalog.bins import check_pieces
-from sqlrl.catalog.dictionary import Constants, check_numbers, clause_constants, missing_constants
+from sqlrl.catalog.dictionary import check_numbers, missing_constants
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
+from sqlrl.logic.rules import Constants, Rule
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Constant
 
@@ -51,9 +52,9 @@ class NamedConstants:
 
 def named_constants(store: Store, model: Model) -> NamedConstants:
     """Look up the constants of a model in the dictionaries; one that is no number, of a numeric type, is a CatalogError."""
-    types, mentioned = store.types(), clause_constants(model, listed=False)
+    types, mentioned = store.types(), model.rule_constants
     declared: dict[str, list[str]] = {}
-    of_rules: Constants = {}
+    of_rules: dict[str, dict[str, Rule]] = {}
     for name in sorted(model.types.keys() | mentioned.keys()):
         listed, rules = dict.fromkeys(model.types.get(name, ())), mentioned.get(name, {})
         missing = set(missing_constants(store, types[name], [*listed, *rules]))
@@ -76,11 +77,11 @@ _VARIABLE = re.compile(r"[U-Z][0-9]*")
 def _check_variables(of_rules: Constants) -> None:
     """Refuse a rule without variables that has constants of no data where Prolog has variables: X in several atoms."""
     for constants in of_rules.values():
-        for name, rule in constants.items():
+        for name, rule in ((name, rule) for name, rule in constants.items() if _VARIABLE.fullmatch(name)):
             atoms = list(atoms_of(rule.formula))
             terms = [term for atom in atoms for term in atom.terms]
             several = sum(Constant(name) in atom.terms for atom in atoms) > 1
-            if _VARIABLE.fullmatch(name) and several and all(isinstance(term, Constant) for term in terms):
+            if several and all(isinstance(term, Constant) for term in terms):
                 raise CatalogError(
                     f"{placed(rule)} has no variables, and no data the constant {name}: variables begin with a small "
                     f"letter, write {name.lower()}; if {name} is meant as a constant, list it in the model (type = {{...}})."
@@ -136,9 +137,9 @@ def bound_types(store: Store) -> dict[str, TypeRecord]:
     return types
 
 
-def named_by_rules(store: Store) -> dict[str, int]:
-    """Return by type how many constants, its last ones, rules of the bound model name and the data lack."""
-    return {name: of_rules for name, (_, _, of_rules) in _shown(store).items()}
+def named_alone(store: Store) -> dict[str, tuple[int, int]]:
+    """Return by type how many constants, its last ones, the data lack: those that the bound model declares, then those that its rules name."""
+    return {name: (declared, of_rules) for name, (_, declared, of_rules) in _shown(store).items()}
 
 
 # ---- domains of local types --------------------------------------------------------------------------

@@ -136,7 +136,11 @@ def example_filter(store: Store, chosen: Any, table: str) -> None:
             TableName(catalog, schema, table), found.order_by(column("position", "n")), step="select examples"
         )
     target = exp.table_(table, db=schema, catalog=catalog, quoted=True)
-    _check_filter(store, target)
+    try:
+        _check_filter(store, target)
+    except CatalogError:
+        engine.drop_table(TableName(catalog, schema, table), step="drop the chosen examples")
+        raise
     engine.create_table(
         TableName(catalog, schema, table),
         exp.select(column("example"), column("position")).from_(target).order_by(column("position")),

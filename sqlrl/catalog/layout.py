@@ -18,7 +18,7 @@ Physical conventions, on which the planner relies:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.engine.base import TableName
@@ -45,6 +45,8 @@ class TypeInfo:
         How many constants, the last ones, only rules of the model name.
     edges : tuple of float
         Where its numbers are cut into pieces; none if they are not.
+    declared : int
+        How many constants, those before the last ones, only the model declares.
     """
 
     name: str
@@ -54,6 +56,12 @@ class TypeInfo:
     domain: TableName | None = None
     of_rules: int = 0
     edges: Edges = ()
+    declared: int = 0
+
+    def grew_from(self, old: TypeInfo) -> bool:
+        """Whether this is a type as it was, or with more constants after those that it had, all of them in the data."""
+        beyond = self.declared + self.of_rules
+        return replace(self, size=old.size) == old and (self.size == old.size or (self.size > old.size and not beyond))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,8 @@ class Layout:
         Catalog and schema in which sqlrl may create and drop tables of its own.
     atom_limit : int
         The most query atoms, helper atoms beside them, and clauses of templates.
+    numbering : int
+        As long as it is the same, constants keep their ids.
     """
 
     predicates: Mapping[str, PredicateInfo]
@@ -127,7 +137,32 @@ class Layout:
     example_count: int
     scratch: tuple[str, str]
     atom_limit: int = ATOM_LIMIT
+    numbering: int = 0
 
     def type_of(self, predicate: str, place: int) -> str:
         """Return the type of an argument of a predicate."""
         return self.predicates[predicate].types[place]
+
+    def grew_from(self, old: Layout) -> bool:
+        """Whether it differs from an old layout in nothing but numbers of facts, atoms and examples, and in constants that came after others.
+
+        Examples
+        --------
+        >>> from sqlrl.plan.sample_layout import people
+        >>> old, person = people(), people().types["person"]
+        >>> [replace(old, types={"person": replace(person, size=size)}).grew_from(old) for size in (4, 2)]
+        [True, False]
+        """
+        if self.predicates.keys() != old.predicates.keys() or self.types.keys() != old.types.keys():
+            return False
+        same = replace(self, predicates={}, types={}, example_count=0) == replace(
+            old, predicates={}, types={}, example_count=0
+        )
+        return (
+            same
+            and all(info.grew_from(old.types[name]) for name, info in self.types.items())
+            and all(
+                replace(info, rows=0, atom_count=0) == replace(old.predicates[name], rows=0, atom_count=0)
+                for name, info in self.predicates.items()
+            )
+        )

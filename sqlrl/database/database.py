@@ -1806,6 +1806,7 @@ class Database(Helpful):
         """
         with self.engine.turn:
             if not self.engine.closed:
+                self.session.kept.close()
                 self.catalog.store.close()
             self.engine.close()
 

@@ -290,7 +290,7 @@ def inference(
     if destination.keep or destination.into is not None or beside:
         session.catalog.store.check_writable()
     start, limit = time.perf_counter(), asked.helper_limit if listed else None
-    held = session.program(asked.model, choices=asked.choices, limit=limit)
+    held = session.program(asked.model, choices=asked.choices, limit=limit, keep=True)
     with session.console.progress(title) as task, held as program:
         names = [*destination.names(program.public_layout), *beside]
         _check_distinct(names)
@@ -298,8 +298,9 @@ def inference(
             session.engine.check_free(names, replace=destination.replace)
         with session.only(asked.examples) as chosen:
             program.expand(chosen)
-            extent = Extent(program, chosen, asked.limit)
-            yield Inference(session, asked, destination, extent, session.ids(chosen), unseen(extent), task, start)
+            ids = session.ids(chosen)
+            extent = Extent(program, chosen, asked.limit, len(ids))
+            yield Inference(session, asked, destination, extent, ids, unseen(extent), task, start)
 
 
 def collected(

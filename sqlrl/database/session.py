@@ -18,6 +18,7 @@ from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import memory_of
+from sqlrl.database.kept import KeptProgram
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
@@ -40,7 +41,8 @@ class Session:
     """What the verbs of a database share; one for each cursor.
 
     `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that
-    has them. `said` is what rules were warned of, with the state of the data: once is enough.
+    has them. `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
+    prediction.
     """
 
     engine: DuckDBEngine
@@ -49,6 +51,7 @@ class Session:
     console: Console
     compiled: CompiledRules = field(default_factory=CompiledRules, repr=False)
     said: set[tuple[object, ...]] = field(default_factory=set, repr=False)
+    kept: KeptProgram = field(default_factory=KeptProgram, repr=False)
 
     @classmethod
     def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
@@ -106,26 +109,37 @@ class Session:
         limit: int | None = None,
         planned: bool = False,
         growing: bool = False,
+        keep: bool = False,
     ) -> Iterator[Program]:
-        """Hold a model against the data while the context is open; `Database.program` explains it."""
+        """Hold a model against the data while the context is open; `Database.program` explains it.
+
+        With `keep`, for which no rules may be added, the program is kept for the next call if it comes to its end.
+        """
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
             with Stage("holding the model against the data"):
                 layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
-                program = bind_program(
-                    self.engine,
-                    layout,
-                    _without(model, choices.drop),
-                    known=self.compiled,
-                    limit=limit,
-                    planned=planned,
-                )
+                program = self.kept.take(model, choices, layout) if keep else None
+                if program is None:
+                    program = bind_program(
+                        self.engine,
+                        layout,
+                        _without(model, choices.drop),
+                        known=self.compiled,
+                        limit=limit,
+                        planned=planned,
+                    )
+            done = False
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
                     self._warn_of_joins(program, training=training)
                     yield program
+                done = True
             finally:
-                program.close()
+                if done and keep:
+                    self.kept.keep(model, choices, program)
+                else:
+                    program.close()
                 self.engine.leave(0)
 
     def unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:

@@ -13,6 +13,7 @@ from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, writt
 from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.program import BoundFeature, BoundRules, ConstantIds, Program
 from sqlrl.logic.compile import compile_rule
+from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import Division
 from sqlrl.logic.plain import plain_model
@@ -33,6 +34,7 @@ from sqlrl.logic.terms import (
     Variable,
 )
 from sqlrl.plan.slots import bind
+from sqlrl.wording import counted
 
 MOST_RULES = 50_000
 """Rules that are remembered, at about 2 kB each."""
@@ -132,6 +134,20 @@ class Compiling:
             features = compile_rule(rule, self._model, self._open, self._division)
             self._known[key] = tuple(map(Compiled, features))
         return self._known[key]
+
+
+# ---- clauses have a length ---------------------------------------------------------------------------
+
+
+def _check_length(rule: Rule, feature: Feature) -> None:
+    """Refuse a clause with more literals than a query can join in reasonable time."""
+    longest = max((len(clause.literals) for clause in feature.clauses), default=0)
+    if longest > LONGEST_CLAUSE:
+        raise UnsupportedError(
+            f"{placed(rule)}: {counted(longest, 'literal')} in one clause are more than the limit of {LONGEST_CLAUSE}, since its query would "
+            "join as many tables: where they differ in constants alone, list these as facts of a closed predicate, and write EXIST x "
+            "(Listed(x) ^ P(x))"
+        )
 
 
 # ---- examples are independent ------------------------------------------------------------------------
@@ -319,6 +335,8 @@ class ModelBinder:
             p.name: BlockRule(p.name, p.block, exact=True) for p in layout.predicates.values() if p.open and p.block
         }
         self._hard: list[Clause] = []
+        # Whether which blocks there are may depend on the constants of a type.
+        self._listed = False
         self._shaper = Shaper(self._type_of, layout.example_type)
 
     @property
@@ -347,6 +365,7 @@ class ModelBinder:
         ]
         compiled = [(rule, each.feature) for rule, each, _ in found]
         for rule, feature in compiled:
+            _check_length(rule, feature)
             _check_independence(layout, rule, feature)
             _check_templates(layout, rule, feature)
         blocks, hard, stated = self._stating(compiled)
@@ -365,6 +384,14 @@ class ModelBinder:
             feature = Feature(clause.variables, (), (clause,))
             features.append(BoundFeature(None, feature, (self._shaper(clause),)))
         return BoundRules(plain.rules, owners, tuple(features))
+
+    def follows(self, layout: Layout) -> bool:
+        """Whether rules come to the same against another layout, and have no helpers."""
+        return self.layout is self._plain_layout and not self._listed and layout.grew_from(self._plain_layout)
+
+    def follow(self, layout: Layout) -> None:
+        """Go over to a layout that it follows."""
+        self._helpers.layout = self._plain_layout = layout
 
     def close(self) -> None:
         """Drop the tables of the helpers."""
@@ -387,6 +414,7 @@ class ModelBinder:
             pair = pair_of_constants(clause)
             if pair is not None and layout.predicates[pair[0]].open:
                 pairs.setdefault(pair[:2], []).append(i)
+        self._listed = self._listed or bool(pairs)
         kinds = {key: layout.predicates[key[0]].types[key[1]] for key in pairs}
         names = {key: self._constants.names(kind, MOST_CONSTANTS) for key, kind in kinds.items()}
         hard = [*self._hard, *(clause for _, clause in new)]

@@ -16,7 +16,7 @@ from sqlrl.logic.compile import clause_text
 from sqlrl.logic.printer import format_formula, placed
 from sqlrl.logic.shapes import Shape, in_given_order
 from sqlrl.logic.terms import Clause, Literal
-from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated
+from sqlrl.plan.bounds import Enumerated, enumerated
 from sqlrl.plan.counting import (
     alike_groundings,
     count_difference,
@@ -99,6 +99,24 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
     return list(zip(data.column("clause").to_pylist(), counts, strict=True))
 
 
+def enumerations(extent: Extent, use: ShapeUse) -> list[list[tuple[int, int]]]:
+    """Count what the joins of a shape enumerate, once for an extent; return (clause, n) for each of `sqlrl.plan.bounds.enumerated`.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
+    >>> [enumerations(extent, use) for use in extent.program.shapes.values()]
+    [[[(0, 2)]]]
+    """
+    # Templates may grow.
+    key = use.shape, extent.program.clauses_of(use)
+    if key not in extent.enumerated:
+        plans = enumerated(use.bound, extent.examples)
+        extent.enumerated[key] = [run_counts(extent.program, use, plan.query) for plan in plans]
+    return extent.enumerated[key]
+
+
 @contextmanager
 def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
     """Turn an overflow in the database into an error that names the first clause of a shape.
@@ -144,7 +162,7 @@ def check_limit(extent: Extent, use: ShapeUse) -> None:
     sqlrl.errors.GroundingLimitError: <text>:4: Smokes(x) v Smokes(y) leaves 9 groundings to enumerate, more than the limit of 5 ...
     """
     program, limit = extent.program, extent.limit
-    if limit is None or domain_bound(use.bound) * max(program.clauses_of(use), 1) <= limit:
+    if limit is None or extent.domain_bound(use) <= limit:
         return
     for bound in enumerated(use.bound, extent.examples):
         found = run_counts(program, use, bound.query)

@@ -8,10 +8,9 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import integer, named, star_count, subquery
 from sqlrl.errors import MemoryLimitError, SqlrlError
-from sqlrl.ground.counts import check_limit, rule_place, run_counts, shape_words
+from sqlrl.ground.counts import check_limit, enumerations, rule_place, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import Budget
-from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.grounding import ground, open_literals
 from sqlrl.wording import counted, in_bytes
 
@@ -80,7 +79,7 @@ def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
     found = []
     for use in program.shapes.values():
         if use.bound.opened:
-            clauses = domain_bound(use.bound) * max(program.clauses_of(use), 1)
+            clauses = extent.domain_bound(use)
             found.append(ShapeSize(use, clauses, clauses * _width(use)))
     if sum(size.literals for size in found) > most:
         found = [_joined(extent, size.use) for size in found]
@@ -161,9 +160,7 @@ def _width(use: ShapeUse) -> int:
 
 def _joined(extent: Extent, use: ShapeUse) -> ShapeSize:
     """Count what the joins of a shape enumerate."""
-    first, *witnesses = (
-        run_counts(extent.program, use, bound.query) for bound in enumerated(use.bound, extent.examples)
-    )
+    first, *witnesses = enumerations(extent, use)
     rows = sum(n for _, n in first)
     # Of each quantifier there are two counts, of which the second is of the literals in ground clauses.
     more = sum(n for found in witnesses[1::2] for _, n in found)

@@ -15,14 +15,13 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer, named, star_count, subquery
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
-from sqlrl.ground.counts import Counts, check_count, check_limit, run_counts, violated_by_evidence
+from sqlrl.ground.counts import Counts, check_count, check_limit, enumerations, run_counts, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, ground_clauses
 from sqlrl.ground.memory import memory_budget
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
 from sqlrl.ground.program import Extent, ShapeUse
 from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order
-from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
@@ -197,13 +196,12 @@ class ProgramOracle:
         found = dict[Hashable, int]()
         for use in self._uses():
             if may_be_long(use.bound):
-                most = domain_bound(use.bound) * self.program.clauses_of(use)
+                most = self.extent.domain_bound(use)
                 group = self._together[use.shape]
                 if most <= LITTLE:
                     found[group] = found.get(group, 0) + most
                     continue
-                query = enumerated(use.bound, self.extent.examples)[0].query
-                found[group] = found.get(group, 0) + sum(n for _, n in run_counts(self.program, use, query))
+                found[group] = found.get(group, 0) + sum(n for _, n in enumerations(self.extent, use)[0])
         return found
 
     def unmet(

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from typing import Protocol
 
@@ -29,6 +30,7 @@ from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
+from sqlrl.plan.bounds import domain_bound
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import table
@@ -86,17 +88,30 @@ class ConstantIds:
             if name not in self._ids.setdefault(kind, {}):
                 wanted.setdefault(kind, set()).add(name)
         for kind, names in wanted.items():
-            found = dict.fromkeys(names, UNKNOWN)
-            if kind in self.layout.types:
-                listed = self.scratch("names", pa.table({"name": pa.array(sorted(names), pa.string())}))
-                query = (
-                    exp.select(column("name", "d"), column("id", "d"))
-                    .from_(table(self.layout.types[kind].dictionary, "d"))
-                    .join(table(listed, "n"), on=exp.EQ(this=column("name", "n"), expression=column("name", "d")))
-                )
-                data = self.engine.fetch(query, step=f"look up constants of type {kind}")
-                found.update(zip(data.column("name").to_pylist(), data.column("id").to_pylist(), strict=True))
-            self._ids[kind].update(found)
+            self._ids[kind].update(dict.fromkeys(names, UNKNOWN) | self._look_up(kind, names, self.layout))
+
+    def _look_up(self, kind: str, names: Iterable[str], layout: Layout) -> dict[str, int]:
+        """Return the ids of those names of a type that the data have."""
+        if kind not in layout.types:
+            return {}
+        with shown_rows(self.engine, layout, pa.table({"name": pa.array(sorted(names), pa.string())})) as listed:
+            query = (
+                exp.select(column("name", "d"), column("id", "d"))
+                .from_(table(layout.types[kind].dictionary, "d"))
+                .join(table(listed, "n"), on=exp.EQ(this=column("name", "n"), expression=column("name", "d")))
+            )
+            data = self.engine.fetch(query, step=f"look up constants of type {kind}")
+        return dict(zip(data.column("name").to_pylist(), data.column("id").to_pylist(), strict=True))
+
+    def follow(self, layout: Layout) -> bool:
+        """Go over to a layout whose data only grew; False, with nothing done, if they have a constant now that was unknown."""
+        for kind, ids in self._ids.items():
+            unknown = [name for name, number in ids.items() if number == UNKNOWN]
+            same = kind in layout.types and layout.types[kind].size == self.layout.types[kind].size
+            if unknown and not same and self._look_up(kind, unknown, layout):
+                return False
+        self.layout = layout
+        return True
 
     def of(self, kind: str) -> Mapping[str, int]:
         """Return the ids of the constants of a type that were learned; UNKNOWN for those that the data lack."""
@@ -126,11 +141,12 @@ class ConstantIds:
             if isinstance(term, Constant)
         )
 
-    def close(self) -> None:
-        """Drop the scratch tables."""
-        for name in self.tables:
+    def close(self, kept: int = 0) -> None:
+        """Drop the scratch tables but the first ones that are `kept`."""
+        for name in self.tables[kept:]:
             self.engine.drop_table(name, step="drop scratch tables")
-        self.tables.clear()
+        del self.tables[kept:]
+        self._rows = {fixed: name for fixed, name in self._rows.items() if name in self.tables}
 
     def single_row(self, instance: Instance) -> TableName | None:
         """Return a parameter table with one row: the instance's constants in order, its `+` variables left out."""
@@ -237,6 +253,14 @@ class Binder(Protocol):
         """Compile rules and make the tables of their helpers; rules that are refused leave no trace."""
         ...
 
+    def follows(self, layout: Layout) -> bool:
+        """Whether rules come to the same against another layout, and have no helpers."""
+        ...
+
+    def follow(self, layout: Layout) -> None:
+        """Go over to a layout that it follows."""
+        ...
+
     def close(self) -> None:
         """Drop the tables of the helpers."""
         ...
@@ -296,6 +320,8 @@ class Program:
         # How many rules were given; each may come to several, or to none.
         self._given = 0
         self.add(model.rules)
+        # How many scratch tables it has from the start.
+        self._tables = len(constants.tables)
 
     @property
     def layout(self) -> Layout:
@@ -392,6 +418,28 @@ class Program:
         for i in staged("expanding templates", templates):
             self._expand_template(i, examples)
         return self.clause_count - before
+
+    def follow(self, layout: Layout) -> bool:
+        r"""Go over to another layout in which the same rules come to the same clauses; False, with nothing done, if it must be bound anew.
+
+        That is so of a layout whose data only grew, unless there are helper predicates, whose atoms are those of the old data; a
+        constant that was unknown; or templates whose clauses examples find. What was made since the program was bound is dropped.
+
+        Examples
+        --------
+        >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+        >>> person = program.layout.types["person"]
+        >>> program.follow(replace(program.layout, types={"person": replace(person, size=person.size + 1)}))
+        True
+        """
+        growing = any(f.feature.plus and f.expansions is None for f in self.features)
+        if growing or not self._binder.follows(layout) or not self.constants.follow(layout):
+            return False
+        self._binder.follow(layout)
+        self.constants.close(self._tables)
+        for use in self.shapes.values():
+            use.bound = bind(use.shape, layout, use.bound.unknown, use.bound.parameters)
+        return True
 
     def close(self) -> None:
         """Drop the program's scratch tables."""
@@ -609,7 +657,8 @@ class Extent:
     (`sqlrl.learn.slices`). A budget is no part of it: that counts while one network grows.
 
     The program has m clauses, expanded over the examples. `examples` has a column `example`; all examples by default. `limit`
-    is the most ground clauses of one shape, and the most groundings that counting may enumerate.
+    is the most ground clauses of one shape, and the most groundings that counting may enumerate. `number` is how many examples
+    there are, if that is known.
 
     Examples
     --------
@@ -622,12 +671,22 @@ class Extent:
     program: Program
     examples: TableName | None = None
     limit: int | None = None
+    number: int | None = None
+
+    @cached_property
+    def enumerated(self) -> dict[tuple[Shape, int], list[list[tuple[int, int]]]]:
+        """What joins enumerate, as far as it was counted; see `sqlrl.ground.counts.enumerations`."""
+        return {}
+
+    def domain_bound(self, use: ShapeUse) -> int:
+        """Return a bound on the groundings of all clauses of a shape that needs no query."""
+        return domain_bound(use.bound, self.number) * max(self.program.clauses_of(use), 1)
 
     @contextmanager
     def only(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:
         """Show examples as a scratch table while the context is open, and yield the extent of these alone."""
         with self.program.only(examples) as name:
-            yield replace(self, examples=name)
+            yield replace(self, examples=name, number=len(examples))
 
 
 def _parameter_columns(shape: Shape) -> list[str]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named
+from sqlrl.engine.nodes import column, integer, named, subquery
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.ground.rows import AtomIndex, read_batch
 from sqlrl.logic.shapes import Instance
@@ -51,12 +51,13 @@ def unseen(extent: Extent) -> Unseen:
     for i, bound in enumerate(program.features):
         if bound.expansions is None or bound.expansions.found or not bound.instances:
             continue
-        with program.shown(program.new_combinations(i, extent.examples)) as new:
-            size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(table(new))
-            count = int(program.engine.fetch(size, step="count unseen combinations").column(0)[0].as_py())
-            if not count:
-                continue
-            combinations, touched = combinations + count, touched or Touched(extent)
+        query = program.new_combinations(i, extent.examples)
+        size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(subquery(query, "new"))
+        count = int(program.engine.fetch(size, step="count unseen combinations").column(0)[0].as_py())
+        if not count:
+            continue
+        combinations, touched = combinations + count, touched or Touched(extent)
+        with program.shown(query) as new:
             for instance in bound.instances:
                 touched.add(instance, *_parameters(program, bound.feature.plus, instance, new))
     return Unseen(combinations, touched.count() if touched is not None else 0)

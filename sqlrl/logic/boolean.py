@@ -19,6 +19,9 @@ from sqlrl.logic.terms import EqualityLiteral, Literal, Term, Variable
 SIFTED_ATOMS = 14
 """Up to how many atoms the order of the diagram is improved by moving each of them to every place."""
 
+SIFTED_SIZE = 200
+"""The same for the parts of the function: of more, as nested equivalences have, each diagram takes long."""
+
 
 # ---- negation normal form ----------------------------------------------------------------------------
 
@@ -374,7 +377,7 @@ def disjoint(
         return min(found, key=lambda f: f[0], default=((1 << 30, 1 << 30, 0), values[0], ()))
 
     best, order = cost(atoms), atoms
-    improving = len(atoms) <= SIFTED_ATOMS
+    improving = len(atoms) <= SIFTED_ATOMS and size_of(node) <= SIFTED_SIZE
     while improving and best[0][:2] > (0, 1):
         improving = False
         for atom in atoms:

@@ -26,5 +26,8 @@ LONGEST_NUMBER = 9
 LARGEST_FORM = 2000
 """How many conjunctions (or clauses) a formula may expand to."""
 
+LONGEST_CLAUSE = 250
+"""How many literals a clause may have: each is a table that its query joins, which took 14 s to plan for 200 and 42 s for 300."""
+
 MOST_ATOMS = 250
 """How many atoms a formula may have that is neither a clause nor a conjunction: its diagram is built by recursion over them."""

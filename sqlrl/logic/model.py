@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -13,7 +14,7 @@ from sqlrl.errors import ModelError
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.printer import format_model
-from sqlrl.logic.rules import Expansions, Rule
+from sqlrl.logic.rules import Constants, Expansions, Rule
 from sqlrl.logic.saving import save_model
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Predicate
@@ -85,6 +86,23 @@ class Model(Helpful):
     def _repr_html_(self) -> str:
         head, *lines = repr(self).split("\n")
         return markup.paragraph(head) + markup.preformatted("\n".join(lines))
+
+    @cached_property
+    def rule_constants(self) -> Constants:
+        """The constants that the rules name, by type, each with the first rule that does."""
+        return self._constants(listed=False)
+
+    @cached_property
+    def clause_constants(self) -> Constants:
+        """The same with the constants of the clauses that learned templates list."""
+        return self._constants(listed=True)
+
+    def _constants(self, *, listed: bool) -> Constants:
+        found: dict[str, dict[str, Rule]] = {}
+        for rule in self.rules:
+            for type_name, constant in rule.constants(self.predicates, listed=listed):
+                found.setdefault(type_name, {}).setdefault(constant, rule)
+        return found
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Self:
         """Return this model with other rules."""

@@ -26,6 +26,10 @@ from sqlrl.logic.terms import (
     Predicate,
     Variable,
 )
+from sqlrl.wording import shortened
+
+LONGEST_SHOWN = 300
+"""How many letters of a formula a message shows."""
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*\Z")
 _LOOSEST, _IFF, _IMPLIES, _OR, _AND, _NOT = range(6)
@@ -174,14 +178,14 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
 
 
 def placed(rule: Rule) -> str:
-    r"""Return where a rule stands and its formula.
+    r"""Return where a rule stands and its formula, cut where it is long.
 
     Examples
     --------
     >>> placed(parse_mln("P(t)\n1 P(x)").rules[0])
     '<text>:2: P(x)'
     """
-    return ": ".join(filter(None, [rule.place, format_formula(rule.formula)]))
+    return ": ".join(filter(None, [rule.place, shortened(format_formula(rule.formula), LONGEST_SHOWN)]))
 
 
 def format_model(model: RuleSet) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from sqlrl.logic.bins import Bins
-from sqlrl.logic.terms import Formula, Predicate
+from sqlrl.logic.subformulas import atoms_of, subformulas
+from sqlrl.logic.terms import Constant, Equal, Formula, Predicate, Term, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,37 @@ class Rule:
     def place(self) -> str:
         """Where it stands, as `path:line`; empty if it was not read."""
         return f"{self.path}:{self.line}" if self.line else ""
+
+    def constants(self, predicates: Mapping[str, Predicate], *, listed: bool) -> Iterator[tuple[str, str]]:
+        """Yield (type, constant); constants in an equality have the type of its other side.
+
+        With `listed` also those of the clauses that a learned template lists.
+        """
+        variables: dict[str, str] = {}
+        for atom in atoms_of(self.formula):
+            for term, type_name in zip(atom.terms, predicates[atom.predicate].types, strict=True):
+                if isinstance(term, Constant):
+                    yield type_name, term.name
+                else:
+                    variables.setdefault(term.name, type_name)
+        for equal in (part for part in subformulas(self.formula) if isinstance(part, Equal)):
+            for one, other in ((equal.left, equal.right), (equal.right, equal.left)):
+                found = _variable_type(one, variables)
+                if isinstance(other, Constant) and found is not None:
+                    yield found, other.name
+        if listed and self.expansions is not None:
+            types = [variables.get(v) for v in self.expansions.variables]
+            for row in self.expansions.rows:
+                yield from ((t, name) for t, name in zip(types, row, strict=True) if t is not None)
+
+
+def _variable_type(term: Term, variables: Mapping[str, str]) -> str | None:
+    """Return the type of a variable, None for a constant."""
+    return variables.get(term.name) if isinstance(term, Variable) else None
+
+
+Constants = Mapping[str, Mapping[str, Rule]]
+"""Constants by type, each with the first rule that names it."""
 
 
 class RuleSet(Protocol):

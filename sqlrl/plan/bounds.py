@@ -35,8 +35,10 @@ class Enumerated:
     joined: Callable[[], Enumerated] | None = None
 
 
-def domain_bound(bound: BoundShape) -> int:
+def domain_bound(bound: BoundShape, examples: int | None = None) -> int:
     """Return a bound that needs no query: the domain sizes of a shape's variables, those of its quantifiers among them.
+
+    `examples` is over how many examples the query goes; None for all.
 
     Examples
     --------
@@ -44,9 +46,10 @@ def domain_bound(bound: BoundShape) -> int:
     >>> domain_bound(bind(friends_smoke(), people()))
     9
     """
-    size = 1
+    size, few = 1, set(bound.restricted) if examples is not None else set[Slot]()
     for slot in {Slot(False, i) for i in range(len(bound.shape.variables))} | set(bound.variables):
-        size *= max(domain_size(bound, slot), 1)
+        most = domain_size(bound, slot)
+        size *= max(most if examples is None or slot not in few else min(most, examples), 1)
     return size
 
 

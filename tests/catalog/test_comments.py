@@ -9,11 +9,13 @@ import pytest
 import sqlrl
 
 pytestmark = pytest.mark.usefixtures("comments")
+# In memory there are scratch tables beside ours, those of the program that was bound last.
 MISSING = """
-    SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'sqlrl' AND comment IS NULL
+    SELECT table_name AS name FROM duckdb_tables()
+    WHERE schema_name = 'sqlrl' AND comment IS NULL AND table_name NOT LIKE 'scratch_%'
     UNION ALL SELECT view_name FROM duckdb_views() WHERE schema_name = 'sqlrl' AND comment IS NULL
     UNION ALL SELECT table_name || '.' || column_name FROM duckdb_columns()
-    WHERE schema_name = 'sqlrl' AND comment IS NULL ORDER BY ALL
+    WHERE schema_name = 'sqlrl' AND comment IS NULL AND table_name NOT LIKE 'scratch_%' ORDER BY ALL
 """
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 import sqlrl
 from sqlrl.catalog.layout import Layout
+from sqlrl.errors import UnsupportedError
 from sqlrl.ground import binding
 from sqlrl.ground.binding import CompiledRules, Compiling
+from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.model import Model
 from sqlrl.plan.sample_layout import people
 
@@ -81,3 +84,23 @@ def test_a_predicate_changes_its_role_between_calls() -> None:
         assert old == new
         found.append(new)
     assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("sign", [" v ", " ^ "])
+def test_a_clause_is_no_longer_than_its_query_can_be_planned(sign: str) -> None:
+    atoms = sign.join(f"P(C{i})" for i in range(LONGEST_CLAUSE + 1))
+    model = sqlrl.parse_mln(f"P(thing)\n1 {atoms}", query=["P"], path="a.mln")
+    message = rf"^a\.mln:2: P\(C0\){re.escape(sign)}.{{250,290}}\.\.\.: {LONGEST_CLAUSE + 1} literals .*EXIST x \(Listed\(x\) \^ P\(x\)\)$"
+    with sqlrl.connect() as db, pytest.raises(UnsupportedError, match=message):
+        db.predict(model)
+
+
+def test_what_it_advises_means_the_same() -> None:
+    found = []
+    for rule in ("P(A) v P(B) v P(C)", "EXIST x (Listed(x) ^ P(x))"):
+        model = sqlrl.parse_mln(f"P(thing)\nListed(thing)\n1.3 {rule}\n-0.4 P(x)", query=["P"])
+        with sqlrl.connect() as db:
+            db.load("Listed", [("A",), ("B",), ("C",)])
+            db.load("P", [("D",)], given=True)
+            found.append(db.marginals(model).table("P").to_arrow().column("probability").to_pylist())
+    assert found[0] == pytest.approx(found[1])

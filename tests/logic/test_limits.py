@@ -304,6 +304,23 @@ def test_a_formula_of_too_many_cases_is_an_error_with_its_line(text: str) -> Non
         compile_rule(model.rules[1], model, OPEN)
 
 
+@pytest.mark.parametrize("size", [2, 5, 9])
+def test_a_row_of_equivalences_has_a_case_for_every_other_assignment(size: int) -> None:
+    nested = each("(P(x{i}) <=> ", size - 1, "") + f"P(x{size - 1})" + ")" * (size - 1)
+    model = parse_mln(f"{DECLARED}1 {nested}")
+    (feature,) = compile_rule(model.rules[0], model, OPEN)
+    assert len(feature.clauses) == 2 ** (size - 1)
+    assert all(len(clause.literals) == size for clause in feature.clauses)
+
+
+@pytest.mark.parametrize("size", [12, 17, 40])
+def test_too_long_a_row_of_equivalences_is_an_error_with_its_line(size: int) -> None:
+    nested = each("(P(x{i}) <=> ", size - 1, "") + f"P(x{size - 1})" + ")" * (size - 1)
+    model = parse_mln(f"{DECLARED}1 {nested}", path="a.mln")
+    with pytest.raises(ModelError, match=r"^a\.mln:4: the .* more than 2000 (clauses|parts): split it"):
+        compile_rule(model.rules[0], model, OPEN)
+
+
 def test_a_formula_of_too_many_clauses_is_an_error_with_its_line() -> None:
     model = parse_mln(DECLARED + each("P(x{i})", LARGEST_FORM + 1, " ^ ") + ".", semantics="alchemy")
     with pytest.raises(ModelError, match=rf"^<text>:4: the formula expands to more than {LARGEST_FORM} clauses"):

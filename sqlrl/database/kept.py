@@ -1,0 +1,54 @@
+"""The program that was bound last, kept for the next call with the same model: data that only grew leave it as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlrl.catalog.choices import Choices
+from sqlrl.catalog.layout import Layout
+from sqlrl.ground.program import Program
+from sqlrl.logic.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A program, and the model and choices that it was bound for."""
+
+    model: Model
+    choices: Choices
+    program: Program
+
+
+class KeptProgram:
+    """At most one program between two calls, with its parameter tables; a session has one.
+
+    It is taken out while it is in use. A model is known by its identity: to compare thousands of rules takes as long as to bind them.
+    """
+
+    def __init__(self) -> None:
+        self._kept: _Kept | None = None
+
+    def take(self, model: Model, choices: Choices, layout: Layout) -> Program | None:
+        """Return the program if it was bound for this model and its clauses are those of the layout, too."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return None
+        try:
+            if kept.model is model and kept.choices == choices and kept.program.follow(layout):
+                return kept.program
+        except BaseException:
+            kept.program.close()
+            raise
+        kept.program.close()
+        return None
+
+    def keep(self, model: Model, choices: Choices, program: Program) -> None:
+        """Keep a program in place of the one before."""
+        self.close()
+        self._kept = _Kept(model, choices, program)
+
+    def close(self) -> None:
+        """Close the program, if there is one."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.program.close()
