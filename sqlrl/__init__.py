@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from sqlrl.errors import SqlrlError
     from sqlrl.evaluate import (
         ProbabilityScores,
+        RankingScores,
         Scores,
         auc_roc,
         average_precision,
         k_fold,
         leave_one_group_out,
         score_probabilities,
+        score_rankings,
     )
     from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
     from sqlrl.learn.batch.likelihood import Likelihood
@@ -60,6 +62,7 @@ _HOMES = {
     "Perceptron": "sqlrl.learn",
     "Prediction": "sqlrl.database.predictions",
     "ProbabilityScores": "sqlrl.evaluate",
+    "RankingScores": "sqlrl.evaluate",
     "Scores": "sqlrl.evaluate",
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
@@ -82,6 +85,7 @@ _HOMES = {
     "read_modes": "sqlrl.logic",
     "save_model": "sqlrl.logic.saving",
     "score_probabilities": "sqlrl.evaluate",
+    "score_rankings": "sqlrl.evaluate",
 }
 
 _MODULES = ("evaluate",)
@@ -106,6 +110,7 @@ __all__ = [
     "Perceptron",
     "Prediction",
     "ProbabilityScores",
+    "RankingScores",
     "Scores",
     "Split",
     "SqlrlError",
@@ -129,6 +134,7 @@ __all__ = [
     "read_modes",
     "save_model",
     "score_probabilities",
+    "score_rankings",
 ]
 
 

@@ -144,7 +144,18 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "log_loss logloss cross_entropy loss": "scores.mean_log_likelihood is it with the other sign",
             "ece": "scores.calibration_error is it",
             "brier_score mse": "scores.brier is it",
+            "map mean_average_precision example_table examples per_example rankings ndcg": "scores.by_example() says how well the atoms of each "
+            "example are ranked, and the means over examples",
             f"{_FRAME} report": "scores.table() returns a row for each predicate",
+        }
+    ),
+    "RankingScores": _words(
+        {
+            "map ap": "scores.mean_average_precision is the mean over examples, scores.average_precision has each",
+            "auc_roc roc_auc auroc area": "scores.mean_auc is the mean over examples, scores.auc has each",
+            "sem standard_error std error": "scores.average_precision_error and scores.auc_error are the standard errors of the means",
+            "difference ttest paired minus": "scores.compare(other) compares two rankings of the same examples",
+            f"{_FRAME} report": "scores.table() returns a row for each example, scores.means() one for each measure",
         }
     ),
     "Split": _words(

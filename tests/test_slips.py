@@ -16,6 +16,7 @@ import pytest
 import sqlrl
 from sqlrl.arguments import INSTEAD
 from sqlrl.errors import InputError, NotFittedError, ScopeWarning, SqlrlError, UnknownNameError
+from sqlrl.evaluate import score_rankings
 from sqlrl.learn.parameters import declarations
 from sqlrl.slips import WORDS, misspelt
 
@@ -47,6 +48,7 @@ class Things:
             "Table": [self.table, self.fit.clauses()],
             "Scores": [self.scores],
             "ProbabilityScores": [self.chances],
+            "RankingScores": [score_rankings([True, False], [0.5, 0.25], [0, 0])],
             "Split": [self.split],
             "sqlrl": [sqlrl],
         }
@@ -86,7 +88,11 @@ def test_what_a_sentence_names_exists(things: Things, sentence: str) -> None:
         if name == "sqlrl":
             assert attribute in {*dir(sqlrl), *tables}
         elif name == "scores":
-            assert attribute in {*dir(things.scores), *dir(things.chances)}
+            assert attribute in {
+                *dir(things.scores),
+                *dir(things.chances),
+                *dir(score_rankings([True, False], [0.5, 0.25], [0, 0])),
+            }
         else:
             assert attribute in dir(getattr(things, {"other": "model"}.get(name, name)))
     assert set(re.findall(r"from sqlrl\.(\w+)", sentence)) <= tables

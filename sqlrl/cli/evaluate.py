@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.database.database import Database
-    from sqlrl.evaluate import Scores
+    from sqlrl.evaluate import RankingScores, Scores
 
 
 class Outside(StrEnum):
@@ -53,20 +53,26 @@ def evaluate(
     read_only: ReadOnly = False,
 ) -> None:
     """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels. With --marginals
-    probabilities are compared: AUC-ROC, average precision, log-likelihood, calibration.
+    probabilities are compared: AUC-ROC, average precision, log-likelihood, calibration; and with --by-example how they rank the atoms of each
+    example.
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test"
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test" --marginals
     """
     sampler.check(solver)
-    if sampler.marginals and by_example:
-        raise typer.BadParameter("--by-example is about a most probable world: leave out --marginals or --by-example")
+    if calibration and by_example:
+        raise typer.BadParameter("--calibration and --by-example are two tables: leave one of them out")
     if calibration and not sampler.marginals:
         raise typer.BadParameter("--calibration is about probabilities: add --marginals")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only, rules=False) as job:
         if sampler.marginals:
             chances = job.db.evaluate(sampler.infer(job, solver), outside=outside.value)
+            if by_example:
+                rankings = chances.by_example()
+                job.run.show(worst_ranked(rankings), title="rankings of each example, the worst first")
+                job.run.message(str(rankings))
+                return
             if calibration:
                 job.run.show(chances.calibration.table().to_arrow(), title="calibration")
             else:
@@ -80,6 +86,16 @@ def evaluate(
         else:
             job.run.show(scores.table().to_arrow(), title="scores")
         job.run.message(in_options(str(scores)))
+
+
+def worst_ranked(scores: RankingScores) -> pa.Table:
+    """Return the table of rankings with the lowest average precision first, and examples that are left out last."""
+    table = scores.table().to_arrow()
+    order = sorted(
+        range(len(table)),
+        key=lambda k: (not scores.ranked[k], scores.average_precision[k] if scores.ranked[k] else 0.0),
+    )
+    return table.take(order)
 
 
 def named_examples(db: Database, scores: Scores) -> pa.Table:

@@ -14,6 +14,7 @@ from sqlrl.database.statistics import add_observed
 from sqlrl.errors import InputError
 from sqlrl.evaluate import ProbabilityScores, Scores, score, score_probabilities
 from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.clauses import example_names
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Extent
 from sqlrl.progress import enough_memory
@@ -96,12 +97,16 @@ def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> Pro
     with marginals.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(marginals, outside)
         labelled = known.labelled
+        ids, index = np.unique(np.concatenate([marginals.examples, known.example[labelled]]), return_inverse=True)
+        named = example_names(marginals.engine, marginals.layout, ids)
         return score_probabilities(
             known.truth[labelled],
             marginals.visible.probability[labelled],
             bins=bins,
             predicate=known.kind[labelled],
             names=known.names,
+            example=index[len(marginals.examples) :],
+            examples=[named[example] for example in ids.tolist()],
             outside=sum(map(len, known.missed)),
             seen=seen(marginals, known.atoms[labelled]),
         )

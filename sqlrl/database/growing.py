@@ -158,7 +158,8 @@ class GrowingStream(TrainingStream):
         """Return what caused each clause that was added, with its id."""
         count = self._program.clause_count
         atoms = atom_texts(self._program, np.unique(np.array([x.atom for x in self.additions], dtype=np.int64)))
-        examples = example_names(self._program, np.array([x.example for x in self.additions], dtype=np.int64))
+        ids = np.array([x.example for x in self.additions], dtype=np.int64)
+        examples = example_names(self._program.engine, self._program.layout, ids)
         return pa.table(
             {
                 "step": pa.array([x.step for x in self.additions], pa.int64()),

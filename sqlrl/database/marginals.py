@@ -175,7 +175,7 @@ class Marginals(Inferred):
         Returns
         -------
         ProbabilityScores
-            Over atoms that have a label.
+            Over atoms that have a label; `by_example()` of it says how well those of each example are ranked.
 
         Raises
         ------

@@ -233,7 +233,7 @@ class TrainingStream:
 
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
-        return example_names(self._program, np.array([example], dtype=np.int64))[example]
+        return example_names(self._program.engine, self._program.layout, np.array([example], dtype=np.int64))[example]
 
     def atom_text(self, atom: int) -> str:
         """Return the text of a query atom."""

@@ -10,16 +10,29 @@ from sqlrl.evaluate.probabilities import (
     calibration,
     score_probabilities,
 )
+from sqlrl.evaluate.rankings import LeftOut, RankingComparison, RankingScores, score_rankings
 from sqlrl.evaluate.seen import Seen
-from sqlrl.evaluate.validation import Fold, MeanDeviation, k_fold, leave_one_group_out, mean_and_deviation
+from sqlrl.evaluate.validation import (
+    Fold,
+    MeanDeviation,
+    PairedDifference,
+    k_fold,
+    leave_one_group_out,
+    mean_and_deviation,
+    paired_difference,
+)
 
 __all__ = [
     "Calibration",
     "Counts",
     "ExampleScores",
     "Fold",
+    "LeftOut",
     "MeanDeviation",
+    "PairedDifference",
     "ProbabilityScores",
+    "RankingComparison",
+    "RankingScores",
     "Scores",
     "Seen",
     "auc_roc",
@@ -28,7 +41,9 @@ __all__ = [
     "k_fold",
     "leave_one_group_out",
     "mean_and_deviation",
+    "paired_difference",
     "score",
     "score_fields",
     "score_probabilities",
+    "score_rankings",
 ]

@@ -241,14 +241,14 @@ class Scores(Helpful):
 
 
 def scores_html(scores: Table, caption: str) -> str:
-    """Return a table of scores, a row for each predicate, as HTML; what is not defined is empty."""
+    """Return a table of scores as HTML; what is not defined is empty."""
 
     def shown(value: object) -> str:
         """Write a cell."""
         return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
 
     rows = [[shown(value) for value in row.values()] for row in scores.to_pylist()]
-    right = [name != "predicate" for name in scores.column_names]
+    right = [not pa.types.is_string(kind) for kind in scores.to_arrow().schema.types]
     return markup.table([name.replace("_", " ") for name in scores.column_names], rows, right, caption=caption)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,17 @@ import pyarrow as pa
 
 from sqlrl.errors import InputError
 from sqlrl.evaluate.metrics import scores_html
-from sqlrl.evaluate.seen import Seen
+from sqlrl.evaluate.rankings import (
+    Ranking,
+    RankingScores,
+    areas,
+    labels_and_scores,
+    ranking,
+    ranking_scores,
+    tied,
+    without_rounding,
+)
+from sqlrl.evaluate.seen import Seen, beside
 from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted
@@ -100,7 +110,8 @@ class Calibration:
 class ProbabilityScores(Helpful):
     """The scores of some probabilities. `str()` gives one line, `table()` a row for each predicate.
 
-    Nothing is clipped: a label whose probability is 0 makes the log-likelihood minus infinity, and is counted in `impossible`.
+    Nothing is clipped: a label whose probability is 0 makes the log-likelihood minus infinity, and is counted in `impossible`. Probabilities
+    that differ by rounding alone (relatively by 1e-12) are ties.
 
     Parameters
     ----------
@@ -131,6 +142,8 @@ class ProbabilityScores(Helpful):
         True labels outside the scope: they have no probability, and are not scored.
     seen : Seen or None
         Whether the model was learned from some of the atoms, as far as the runs of the database tell.
+    ranking : Ranking or None
+        The atoms with their examples, for `by_example`; None if they were given without examples.
 
     Examples
     --------
@@ -151,6 +164,7 @@ class ProbabilityScores(Helpful):
     predicates: Mapping[str, ProbabilityScores] = field(default_factory=dict)
     outside: int = 0
     seen: Seen | None = None
+    ranking: Ranking | None = None
     _owner: ClassVar[str] = "ProbabilityScores"
 
     @property
@@ -195,16 +209,44 @@ class ProbabilityScores(Helpful):
             )
         )
 
+    def by_example(self) -> RankingScores:
+        """Return how well the probabilities rank the atoms within each example.
+
+        Where there are several predicates all atoms of an example are ranked together; `predicates[name].by_example()` ranks those of one.
+
+        Returns
+        -------
+        RankingScores
+            Average precision and area under the ROC curve of each example, and their means.
+
+        Raises
+        ------
+        InputError
+            The atoms were given without examples, or no example has both true and false atoms.
+
+        Examples
+        --------
+        >>> chances = [0.9, 0.4, 0.4, 0.1]
+        >>> scores = score_probabilities([True, False, False, True], chances, example=[0, 0, 1, 1], examples=["x", "y"])
+        >>> print(scores.by_example())
+        MAP 0.750 ± 0.250, mean AUC-ROC 0.500 ± 0.500 (over 2 examples)
+        """
+        if self.ranking is None:
+            raise InputError(
+                "the atoms were given without their examples: give score_probabilities(..., example=, examples=)"
+            )
+        return ranking_scores(self.ranking, outside=self.outside, seen=self.seen)
+
     def __str__(self) -> str:
         if not self.atoms:
-            return f"no atoms to score{self._beside()}"
+            return f"no atoms to score{beside(self.outside, self.seen)}"
         one_kind = "undefined where labels are of one kind"
         area = f"{self.auc_roc:.3f}" if 0 < self.true < self.atoms else one_kind
         precision = f"{self.average_precision:.3f}" if self.true else "undefined where no label is true"
         return (
             f"AUC-ROC {area}, average precision {precision}, log-likelihood {self._likelihood()}, calibration error "
             f"{self.calibration_error:.3f}, accuracy {100 * self.accuracy:.2f} ({counted(self.atoms, 'atom')}, {self.true:,} true)"
-            f"{self._beside()}"
+            f"{beside(self.outside, self.seen)}"
         )
 
     def _likelihood(self) -> str:
@@ -215,14 +257,6 @@ class ProbabilityScores(Helpful):
         others = f"; {self.possible_log_likelihood / rest:.3f} per atom over the other {rest:,}" if rest else ""
         has = "label has" if self.impossible == 1 else "labels have"
         return f"-inf ({self.impossible:,} {has} probability 0{others})"
-
-    def _beside(self) -> str:
-        """What `str` says of labels without a probability, and of what the model was learned from."""
-        out = ""
-        if self.outside:
-            lies = "lies" if self.outside == 1 else "lie"
-            out = f"; {counted(self.outside, 'label')} {lies} outside the scope, without a probability"
-        return out if self.seen is None else f"{out}; {self.seen}"
 
     def __repr__(self) -> str:
         lines = [f"ProbabilityScores({self})", *(f"  {name}: {scores}" for name, scores in self.predicates.items())]
@@ -254,24 +288,15 @@ def auc_roc(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
 
     Notes
     -----
-    The area is the statistic of Mann and Whitney over the number of pairs (Hanley & McNeil 1982). Ranks are kept doubled, as
-    integers, so that the area is exact up to one division.
+    The area is the statistic of Mann and Whitney over the number of pairs (Hanley & McNeil 1982).
 
     Examples
     --------
     >>> auc_roc([True, False, True, False], [0.9, 0.4, 0.4, 0.1])
     0.875
     """
-    label, value = _checked(truth, score)
-    true = int(label.sum())
-    false = len(label) - true
-    if true == 0 or false == 0:
-        return math.nan
-    _, group, size = np.unique(value, return_inverse=True, return_counts=True)
-    end = np.cumsum(size)
-    doubled_rank = (2 * end - size + 1)[group.reshape(-1)]
-    doubled = int(doubled_rank[label].sum()) - true * (true + 1)
-    return doubled / (2 * true * false)
+    label, value = labels_and_scores(truth, score)
+    return float(areas(tied(label, value, np.zeros(len(label), np.int64), 1))[0])
 
 
 def average_precision(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
@@ -304,7 +329,7 @@ def average_precision(truth: npt.ArrayLike, score: npt.ArrayLike) -> float:
     >>> round(average_precision([True, False, True, False], [0.9, 0.4, 0.4, 0.1]), 6)
     0.833333
     """
-    label, value = _checked(truth, score)
+    label, value = labels_and_scores(truth, score)
     true = int(label.sum())
     if true == 0:
         return math.nan
@@ -343,6 +368,8 @@ def score_probabilities(
     bins: int = BINS,
     predicate: npt.ArrayLike | None = None,
     names: Sequence[str] = (),
+    example: npt.ArrayLike | None = None,
+    examples: Sequence[str] = (),
     outside: int = 0,
     seen: Seen | None = None,
 ) -> ProbabilityScores:
@@ -362,6 +389,10 @@ def score_probabilities(
         The index of each atom's predicate in `names`, of which each is scored by itself, too.
     names : sequence of str
         Names of predicates.
+    example : int or text array, shape (n,), optional
+        The example of each atom; with `examples`, its index in them. `by_example` of the scores ranks the atoms of each.
+    examples : sequence of str
+        Names of the examples, each once.
     outside, seen
         Only reported.
 
@@ -387,6 +418,8 @@ def score_probabilities(
     right = np.where(label, chance, 1.0 - chance)
     possible = math.fsum(np.log(right[right > 0]).tolist())
     impossible = int((right == 0).sum())
+    score = without_rounding(chance)
+    atoms = None if example is None else ranking(label, score, example, examples)
     parts: dict[str, ProbabilityScores] = {}
     if predicate is not None:
         kind = np.asarray(predicate)
@@ -394,13 +427,14 @@ def score_probabilities(
             raise InputError(f"`predicate` must have the shape of the labels, {label.shape}, not {kind.shape}")
         for k in sorted(range(len(names)), key=lambda k: names[k]):
             mine = kind == k
-            parts[names[k]] = score_probabilities(label[mine], chance[mine], threshold=threshold, bins=bins)
+            part = score_probabilities(label[mine], chance[mine], threshold=threshold, bins=bins)
+            parts[names[k]] = replace(part, ranking=None if atoms is None else atoms.part(mine))
     return ProbabilityScores(
         atoms=len(label),
         true=int(label.sum()),
         accuracy=float(((chance > threshold) == label).mean()) if len(label) else math.nan,
-        auc_roc=auc_roc(label, chance),
-        average_precision=average_precision(label, chance),
+        auc_roc=auc_roc(label, score),
+        average_precision=average_precision(label, score),
         log_likelihood=-math.inf if impossible else possible,
         possible_log_likelihood=possible,
         impossible=impossible,
@@ -409,12 +443,13 @@ def score_probabilities(
         predicates=parts,
         outside=outside,
         seen=seen,
+        ranking=atoms,
     )
 
 
 def _chances(truth: npt.ArrayLike, probability: npt.ArrayLike) -> tuple[BoolArray, FloatArray]:
     """Return labels and probabilities, which lie between 0 and 1."""
-    label, chance = _checked(truth, probability)
+    label, chance = labels_and_scores(truth, probability)
     outside = np.flatnonzero((chance < 0) | (chance > 1))
     if len(outside):
         raise InputError(
@@ -422,17 +457,3 @@ def _chances(truth: npt.ArrayLike, probability: npt.ArrayLike) -> tuple[BoolArra
             f"{chance[outside[0]]:g} at position {outside[0]}: give probabilities, or use auc_roc, which takes any score"
         )
     return label, chance
-
-
-def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[BoolArray, FloatArray]:
-    label, value = np.asarray(truth), np.asarray(score, dtype=np.float64)
-    if label.ndim != 1 or value.shape != label.shape:
-        raise InputError(
-            f"labels and scores must be lists of one length, not of shapes {label.shape} and {value.shape}"
-        )
-    if label.dtype != np.bool_ and label.size:
-        raise InputError(f"labels must be booleans, not {label.dtype}")
-    unknown = np.flatnonzero(np.isnan(value))
-    if len(unknown):
-        raise InputError(f"{counted(len(unknown), 'score')} of {len(value):,} NaN, the first at position {unknown[0]}")
-    return label.astype(np.bool_), value

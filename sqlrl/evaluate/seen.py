@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlrl.wording import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -34,3 +36,18 @@ class Seen:
         else:
             what = f"{self.learned:,} of the {self.atoms:,} atoms"
         return f"note: run {self.run} learned the model from {what} evaluated here"
+
+
+def beside(outside: int, seen: Seen | None) -> str:
+    """Return what a line of scores of probabilities says after them: labels that have none, and what the model was learned from.
+
+    Examples
+    --------
+    >>> beside(1, Seen(3, 40, 100))
+    '; 1 label lies outside the scope, without a probability; note: run 3 learned the model from 40 of the 100 atoms evaluated here'
+    """
+    out = ""
+    if outside:
+        lies = "lies" if outside == 1 else "lie"
+        out = f"; {counted(outside, 'label')} {lies} outside the scope, without a probability"
+    return out if seen is None else f"{out}; {seen}"

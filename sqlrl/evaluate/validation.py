@@ -1,12 +1,16 @@
-"""Splits of examples for cross-validation, as plain functions over names."""
+"""Splits of examples for cross-validation, as plain functions over names, and means over folds and examples."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError
@@ -137,6 +141,100 @@ def mean_and_deviation(values: Sequence[float]) -> MeanDeviation:
     if not values:
         raise InputError("the mean of no values is not defined")
     return MeanDeviation(fmean(values), stdev(values) if len(values) > 1 else 0.0)
+
+
+CONFIDENCE = 0.95
+"""Of intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """The mean of the differences of two measurements of the same things, and where it may lie.
+
+    Parameters
+    ----------
+    mean : float
+    error : float
+        Its standard error.
+    low, high : float
+        The ends of its interval by Student's t.
+    pairs : int
+        How many things were measured.
+    confidence : float
+        Of the interval, such as 0.95.
+    """
+
+    mean: float
+    error: float
+    low: float
+    high: float
+    pairs: int
+    confidence: float = CONFIDENCE
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.4f} ({100 * self.confidence:g} % interval {self.low:+.4f} to {self.high:+.4f}, {self.pairs:,} pairs)"
+
+
+def paired_difference(
+    first: npt.ArrayLike, second: npt.ArrayLike, *, confidence: float = CONFIDENCE
+) -> PairedDifference:
+    """Return the mean of first - second over pairs of numbers, with its interval by Student's t.
+
+    Parameters
+    ----------
+    first, second : float array, shape (n,)
+        Two measurements of each of two or more things.
+    confidence : float
+        Of the interval, between 0 and 1.
+
+    Returns
+    -------
+    PairedDifference
+
+    Raises
+    ------
+    InputError
+        There are fewer than two pairs, a number is not finite, or the confidence is no share.
+
+    Examples
+    --------
+    >>> print(paired_difference([0.5, 0.75, 1.0], [0.5, 0.5, 0.5]))
+    +0.2500 (95 % interval -0.3710 to +0.8710, 3 pairs)
+    """
+    from scipy.special import stdtrit
+
+    asked: object = confidence
+    if isinstance(asked, bool) or not isinstance(asked, int | float | np.number) or not 0 < float(asked) < 1:
+        raise InputError(
+            f"confidence={confidence!r} must be a share between 0 and 1, such as 0.95 (not 95 for percent)."
+        )
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if one.ndim != 1 or one.shape != other.shape or len(one) < 2:
+        raise InputError(
+            f"an interval needs two lists of one length, 2 or more, not of shapes {one.shape} and {other.shape}"
+        )
+    if not np.isfinite(one).all() or not np.isfinite(other).all():
+        raise InputError("the difference of numbers that are not finite is not defined: leave such pairs out")
+    mean, error = mean_and_error(one - other)
+    half = float(stdtrit(len(one) - 1, (1 + float(confidence)) / 2)) * error
+    return PairedDifference(mean, error, mean - half, mean + half, len(one), float(confidence))
+
+
+def mean_and_error(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean of a sample and its standard error, NaN where they are not defined.
+
+    Examples
+    --------
+    >>> mean_and_error(np.array([1.0, 3.0])), mean_and_error(np.array([1.0]))
+    ((2.0, 1.0), (1.0, nan))
+    """
+    size = len(values)
+    if size == 0:
+        return math.nan, math.nan
+    mean = math.fsum(values.tolist()) / size
+    if size == 1:
+        return mean, math.nan
+    return mean, math.sqrt(math.fsum(((values - mean) ** 2).tolist()) / (size - 1) / size)
 
 
 def _check_list(examples: object) -> None:

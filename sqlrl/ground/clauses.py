@@ -16,9 +16,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.ground.network import BLOCK, FloatArray, Network
-from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.program import BoundFeature, Program, shown_rows
 from sqlrl.logic.expansions import canonical_variables, expand, fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
@@ -390,19 +391,20 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
     return texts
 
 
-def example_names(program: Program, examples: npt.NDArray[np.int64]) -> dict[int, str]:
+def example_names(engine: QueryEngine, layout: Layout, examples: npt.NDArray[np.int64]) -> dict[int, str]:
     """Return the names of examples, by id, from one query.
 
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> example_names(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([0]))
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> example_names(program.engine, program.layout, np.array([0]))
     {0: 'all'}
     """
-    with program.only(np.unique(examples)) as chosen:
-        query = exp.select(column("example", "e"), column("name", "e")).from_(table(program.layout.examples, "e"))
+    with shown_rows(engine, layout, pa.table({"example": np.unique(examples).astype(np.int32)})) as chosen:
+        query = exp.select(column("example", "e"), column("name", "e")).from_(table(layout.examples, "e"))
         on = exp.EQ(this=column("example", "c"), expression=column("example", "e"))
-        data = program.engine.fetch(query.join(table(chosen, "c"), on=on), step="name examples")
+        data = engine.fetch(query.join(table(chosen, "c"), on=on), step="name examples")
     return {row["example"]: row["name"] for row in data.to_pylist()}
 
 

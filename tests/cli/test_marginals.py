@@ -81,12 +81,22 @@ def test_evaluate_scores_probabilities_as_the_library_does(run: Run, project: Pr
     bins = run(*arguments, "--calibration", "--json").rows()
     assert bins == scores.calibration.table().to_pylist()
     assert len(bins) == 10
+    done = run(*arguments, "--by-example", "--json")
+    rankings = scores.by_example()
+    assert [row["example"] for row in done.rows()] != examples
+    assert sorted(done.rows(), key=lambda row: row["example"]) == sorted(
+        rankings.table().to_pylist(), key=lambda row: row["example"]
+    )
+    worst = [row["average_precision"] for row in done.rows()]
+    assert worst == sorted(worst)
+    assert str(rankings) in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--marginals", "--by-example"], "--by-example is about a most probable world"),
+        (["--marginals", "--by-example", "--calibration"], "--calibration and --by-example are two tables"),
+        (["--by-example", "--calibration"], "--calibration and --by-example are two tables"),
         (["--calibration"], "--calibration is about probabilities: add --marginals"),
         (["--samples", "5"], "--samples is about probabilities: add --marginals"),
         (["--method", "mcsat"], "--method mcsat finds probabilities: add --marginals"),
