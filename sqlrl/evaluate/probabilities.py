@@ -420,16 +420,7 @@ def score_probabilities(
     impossible = int((right == 0).sum())
     score = without_rounding(chance)
     atoms = None if example is None else ranking(label, score, example, examples)
-    parts: dict[str, ProbabilityScores] = {}
-    if predicate is not None:
-        kind = np.asarray(predicate)
-        if kind.shape != label.shape:
-            raise InputError(f"`predicate` must have the shape of the labels, {label.shape}, not {kind.shape}")
-        for k in sorted(range(len(names)), key=lambda k: names[k]):
-            mine = kind == k
-            part = score_probabilities(label[mine], chance[mine], threshold=threshold, bins=bins)
-            parts[names[k]] = replace(part, ranking=None if atoms is None else atoms.part(mine))
-    return ProbabilityScores(
+    whole = ProbabilityScores(
         atoms=len(label),
         true=int(label.sum()),
         accuracy=float(((chance > threshold) == label).mean()) if len(label) else math.nan,
@@ -440,11 +431,20 @@ def score_probabilities(
         impossible=impossible,
         brier=math.fsum(((chance - label) ** 2).tolist()) / len(label) if len(label) else math.nan,
         calibration=calibration(label, chance, bins=bins),
-        predicates=parts,
-        outside=outside,
-        seen=seen,
         ranking=atoms,
     )
+    parts: dict[str, ProbabilityScores] = {}
+    if predicate is not None:
+        kind = np.asarray(predicate)
+        if kind.shape != label.shape:
+            raise InputError(f"`predicate` must have the shape of the labels, {label.shape}, not {kind.shape}")
+        for k in sorted(range(len(names)), key=lambda k: names[k]):
+            mine, part = kind == k, whole
+            if not mine.all():
+                part = score_probabilities(label[mine], chance[mine], threshold=threshold, bins=bins)
+                part = replace(part, ranking=None if atoms is None else atoms.part(mine))
+            parts[names[k]] = part
+    return replace(whole, predicates=parts, outside=outside, seen=seen)
 
 
 def _chances(truth: npt.ArrayLike, probability: npt.ArrayLike) -> tuple[BoolArray, FloatArray]:

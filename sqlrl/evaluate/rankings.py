@@ -184,13 +184,13 @@ class RankingScores(Helpful):
         MAP difference +0.3889 (95 % interval -0.4730 to +1.2507), AUC difference +0.5000 (-0.7421 to +1.7421), over 3 examples
         """
         place = _places(self, other)
-        for k, j in enumerate(place):
-            mine, its = (self.atoms[k], self.true[k]), (other.atoms[j], other.true[j])
-            if mine != its:
-                raise InputError(
-                    f"example {self.example[k]} has {_atoms(*mine)} in one and {_atoms(*its)} in the other: compare "
-                    "rankings of the same atoms"
-                )
+        other_atoms = np.flatnonzero((self.atoms != other.atoms[place]) | (self.true != other.true[place]))
+        if len(other_atoms):
+            k, j = other_atoms[0], place[other_atoms[0]]
+            raise InputError(
+                f"example {self.example[k]} has {_atoms(self.atoms[k], self.true[k])} in one and {_atoms(other.atoms[j], other.true[j])} in the "
+                "other: compare rankings of the same atoms"
+            )
         ranked = self.ranked
         differ = partial(paired_difference, confidence=confidence)
         return RankingComparison(
@@ -326,9 +326,7 @@ class Ranking(NamedTuple):
     names: npt.NDArray[Any]
 
     def part(self, which: BoolArray) -> Ranking:
-        """Return some of the atoms, with all names; without a copy if they are all."""
-        if which.all():
-            return self
+        """Return some of the atoms, with all names."""
         return Ranking(self.truth[which], self.score[which], self.example[which], self.names)
 
 
@@ -388,7 +386,10 @@ def tied(label: BoolArray, value: FloatArray, example: IntArray, examples: int) 
     >>> ties.size.tolist(), ties.hits.tolist(), ties.hits_above.tolist()
     ([1, 2], [1, 1], [0, 1])
     """
-    order = np.lexsort((-value, example))
+    # What is counted does not depend on the order within a tie, so that the first sort need not be stable.
+    order = np.argsort(-value)
+    if examples > 1:
+        order = order[np.argsort(example[order], kind="stable")]
     label, value, example = label[order], value[order], example[order]
     fresh = np.ones(len(label), np.bool_)
     fresh[1:] = (example[1:] != example[:-1]) | (value[1:] != value[:-1])
@@ -416,7 +417,7 @@ def without_rounding(probability: FloatArray) -> FloatArray:
     >>> without_rounding(np.array([0.3, 0.5, 0.1 + 0.2])).tolist()
     [0.30000000000000004, 0.5, 0.30000000000000004]
     """
-    order = np.argsort(-probability, kind="stable")
+    order = np.argsort(-probability)
     value = probability[order]
     fresh = np.ones(len(value), np.bool_)
     fresh[1:] = value[:-1] - value[1:] > ROUNDING * value[:-1]
