@@ -157,7 +157,7 @@ register(
 Lambda = Annotated[
     float,
     AtLeast(0.0, "use 0 for no L1 penalty; the OSL paper uses 0.001"),
-    Option("weight of the L1 penalty", name="--lambda"),
+    Option("weight of the L1 penalty (cd: L2)", name="--lambda"),
 ]
 Eta = Annotated[float, Above(0.0, "the OSL paper uses 1"), Option("learning rate", name="--eta")]
 Delta = Annotated[float, AtLeast(0.0, "the OSL paper uses 1"), Option("added to the root of the summed squares")]

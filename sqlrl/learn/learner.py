@@ -57,7 +57,8 @@ class WindowReport:
     changes : pyarrow.Table
         With `record_history` one row for each clause whose count differed in a step: `step`, `clause`, `delta_n`, `weight`
         (after the step). Between its rows a weight of AdaGrad moves towards 0 by lambda * eta / H at each step, one of CDA
-        or the subgradient method shrinks by (t - 1) / t, and others rest.
+        or the subgradient method shrinks by (t - 1) / t, one of penalised contrastive divergence by 1 - eta * lambda, and
+        others rest.
     seconds : float
         Wall time.
     """

@@ -419,9 +419,9 @@ class OnlineEstimator(Fitted):
         start : Model, optional
             Where weights begin: clauses that have the same formula and constants in it begin with its weights, others at 0. Steps are
             counted from 1 all the same, and what else a learner remembers is as at first: AdaGrad's step sizes, and averages, which
-            are those of the new steps. The regulariser of CDA and Subgradient pulls to these weights in place of 0. So Perceptron,
-            MIRA and ContrastiveDivergence in two parts, of which the first has `average=False`, reach the weights of one; a run that
-            is to go on as if it had never stopped is saved with `checkpoint` and resumed.
+            are those of the new steps. The regulariser of CDA, Subgradient and ContrastiveDivergence pulls to these weights in place of
+            0. So Perceptron, MIRA and ContrastiveDivergence without a penalty in two parts, of which the first has `average=False`,
+            reach the weights of one; a run that is to go on as if it had never stopped is saved with `checkpoint` and resumed.
 
         Returns
         -------

@@ -25,7 +25,7 @@ CHOICES = {
     "mira": ["--label-loss", "f1", "--last"],
     "subgradient": ["--sigma", "0.1", "--update", "maximal", "--ties", "first"],
     "perceptron": ["--passes", "2"],
-    "cd": ["--counts", "gibbs", "--sweeps", "2", "--eta", "0.2"],
+    "cd": ["--counts", "gibbs", "--sweeps", "2", "--eta", "0.2", "--lambda", "0.05"],
     "osl": [
         "--modes",
         "modes.txt",
@@ -164,6 +164,8 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "cda", "--label-loss", "f1"], ["--label-loss f1 cannot go with --update maximal", "a sum over atoms"]),
         (["--learner", "cda", "--sigma", "0"], ["--sigma 0"]),
         (["--learner", "cd", "--sweeps", "0"], ["--sweeps 0: give an integer of at least 1"]),
+        (["--learner", "cd", "--eta", "0.5", "--lambda", "4"], ["--eta 0.5 and --lambda 4.0 take 2 times", "use --lambda below 2, or --eta below 0.25"]),
+        (["--learner", "mira", "--lambda", "1"], ["--lambda is an option of adagrad, cd and osl: mira"]),
         (["--learner", "likelihood"], ["joins query atoms, InField(", "use --learner pscg or max-margin"]),
         (["--learner", "likelihood", "--strength", "a,1"], ["--strength a,1: give a number, or several with commas"]),
         (["--learner", "likelihood", "--strength", "true,1"], ["--strength true,1: give a number, or several with commas"]),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import sqlrl
 from sqlrl import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
 from sqlrl.learn.adagrad import AdaGradRates
-from sqlrl.learn.additive import AdditiveRates
+from sqlrl.learn.additive import AdditiveRates, PenalisedRates
 from sqlrl.learn.decaying import DecayingRates
 from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.settings import TIE, Parameters
@@ -163,6 +163,15 @@ def additive(rate: float) -> Callable[[list[float], Told], list[float]]:
     return update
 
 
+def penalised(rate: float, penalty: float) -> Callable[[list[float], Told], list[float]]:
+    """A step against the gradient of penalty / 2 * sum(w^2), for every clause."""
+
+    def update(weights: list[float], told: Told) -> list[float]:
+        return [w + rate * (d - penalty * w) for w, d in zip(weights, told.delta_n, strict=True)]
+
+    return update
+
+
 def oracle_of(parameters: Parameters, clauses: int) -> Oracle:
     """The oracle of a learner whose worlds are most probable ones."""
     added = 1.0 if parameters.loss_added else TIE
@@ -177,6 +186,8 @@ def oracle_of(parameters: Parameters, clauses: int) -> Oracle:
             return Oracle(clauses, mira, f1=f1)
         case AdditiveRates(learning_rate=rate) if not parameters.sweeps:
             return Oracle(clauses, additive(rate))
+        case PenalisedRates(learning_rate=rate, regularization=penalty) if not parameters.sweeps:
+            return Oracle(clauses, penalised(rate, penalty))
     raise AssertionError(parameters)
 
 
@@ -200,10 +211,14 @@ LEARNERS: dict[str, Parameters] = {
     "mira-f1": MIRA(label_loss="f1").parameters(),
     "perceptron": Perceptron().parameters(),
     "cd-mpe": ContrastiveDivergence("mpe").parameters(),
+    "cd-mpe-gaussian": ContrastiveDivergence("mpe", learning_rate=0.3, regularization=0.05).parameters(),
 }
 """Learners whose worlds are most probable ones."""
 
-SAMPLING: dict[str, Parameters] = {"cd-gibbs": ContrastiveDivergence(sweeps=2).parameters()}
+SAMPLING: dict[str, Parameters] = {
+    "cd-gibbs": ContrastiveDivergence(sweeps=2).parameters(),
+    "cd-gibbs-gaussian": ContrastiveDivergence(sweeps=2, regularization=0.2).parameters(),
+}
 _LISTED = {AdaGrad, CDA, MIRA, Subgradient, Perceptron, ContrastiveDivergence}
 OTHERS: dict[str, Parameters] = {
     kind.word: kind().parameters()

@@ -1,4 +1,4 @@
-"""A run that is killed: `python -m tests.learn.stopped DATABASE LEARNER WHERE`, and what the tests share with it."""
+"""A run that is killed: `python -m tests.learn.stopped DATABASE LEARNER[, penalty NUMBER] WHERE`, and what the tests share with it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ KILLED = 2
 """The window after which, or in which, the run is killed; there are 3 in a pass of 40 documents."""
 
 
-def estimator(name: str) -> OnlineEstimator:
-    made: OnlineEstimator = getattr(sqlrl, name)(**OPTIONS)
+def estimator(name: str, **options: object) -> OnlineEstimator:
+    kind, _, penalty = name.partition(", penalty ")
+    more: dict[str, Any] = {"regularization": float(penalty)} if penalty else {}
+    made: OnlineEstimator = getattr(sqlrl, kind)(**OPTIONS, **more, **options)
     return made
 
 

@@ -267,6 +267,18 @@ def test_relaxed_steps_are_exact_where_the_relaxation_is() -> None:
         (lambda: ContrastiveDivergence("pcd").parameters(), r"counts='pcd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
         (lambda: ContrastiveDivergence(learning_rate=0).parameters(), r"learning_rate=0 is not"),
         (lambda: ContrastiveDivergence(sweeps=0).parameters(), r"sweeps=0: give an integer of at least 1"),
+        (
+            lambda: ContrastiveDivergence(regularization=-0.1).parameters(),
+            r"regularization=-0.1 is not .* use 0 for no penalty",
+        ),
+        (
+            lambda: ContrastiveDivergence(learning_rate=0.5, regularization=2).parameters(),
+            r"learning_rate=0.5 and regularization=2 take 1 times .* regularization= below 2, or learning_rate= below 0.5$",
+        ),
+        (
+            lambda: ContrastiveDivergence(learning_rate=0.25, regularization=10.0).parameters(),
+            r"take 2.5 times its value .* regularization= below 4, or learning_rate= below 0.1$",
+        ),
         (lambda: AdaGrad(loss_augmented=1).parameters(), r"loss_augmented=1: give True or False"),  # type: ignore[arg-type]
     ],
 )

@@ -22,7 +22,8 @@ from sqlrl.errors import CheckpointWarning, EngineError, InfeasibleTruthWarning,
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
 
-LEARNERS = ["AdaGrad", "CDA", "MIRA", "Subgradient", "Perceptron", "ContrastiveDivergence"]
+PENALISED = "ContrastiveDivergence, penalty 0.5"
+LEARNERS = ["AdaGrad", "CDA", "MIRA", "Subgradient", "Perceptron", "ContrastiveDivergence", PENALISED]
 warned = pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 
 
@@ -62,7 +63,13 @@ def undisturbed(name: str) -> tuple[OnlineEstimator, dict[str, list[tuple[object
 @warned
 @pytest.mark.parametrize(
     ("name", "where"),
-    [("AdaGrad", "between"), ("CDA", "learning"), ("ContrastiveDivergence", "saving"), ("MIRA", "ending")],
+    [
+        ("AdaGrad", "between"),
+        ("CDA", "learning"),
+        ("ContrastiveDivergence", "saving"),
+        (PENALISED, "learning"),
+        ("MIRA", "ending"),
+    ],
 )
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, name: str, where: str) -> None:
     path = tmp_path / "data.duckdb"
@@ -181,7 +188,7 @@ def stopped(db: sqlrl.Database, name: str = "CDA", **options: object) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        getattr(sqlrl, name)(**OPTIONS, **options).fit(db, model(), on_window=stop, checkpoint=True)
+        estimator(name, **options).fit(db, model(), on_window=stop, checkpoint=True)
 
 
 @warned

@@ -18,9 +18,9 @@ from scipy.optimize import minimize_scalar
 from sqlrl import CDA, MIRA, Subgradient
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner, additive, decaying
-from sqlrl.learn.additive import AdditiveRates
+from sqlrl.learn.additive import AdditiveRates, PenalisedRates
 from sqlrl.learn.decaying import DecayingRates, harmonic_between
-from sqlrl.learn.rules import grown, read
+from sqlrl.learn.rules import grown, read, started
 from sqlrl.learn.settings import Parameters
 from tests.learn.oracles import LEARNERS, Oracle, Told, cda, mira, oracle_of, run_oracle, subgradient
 from tests.learn.streams import Stream, random_stream
@@ -149,6 +149,53 @@ def test_mira_over_many_steps(rows: list[list[int]], before: int) -> None:
     wanted, mean = plain(mira, rows, losses)
     assert close(state.weight, wanted)
     assert close(read(state, rates)[1], mean)
+
+
+@pytest.mark.parametrize(
+    ("rate", "penalty"), [(0.1, 0.01), (0.3, 2.5), (1.0, 1e-9), (0.5, 1.999), (1e-3, 1e-12), (2.0, 0.4999999)]
+)
+@pytest.mark.parametrize("begun", [False, True])
+def test_penalised_weights_are_those_of_a_loop_over_all_steps_and_clauses(
+    rate: float, penalty: float, begun: bool
+) -> None:
+    random = np.random.default_rng([int(1e6 * rate), int(1e6 * penalty), begun])
+    clauses, steps = 40, 5_000
+    # From clauses of nearly every step to one that is never met; large counts are a few.
+    often = np.append(np.geomspace(0.9, 1e-3, clauses - 1), 0.0)
+    delta = random.integers(-4, 5, size=(steps, clauses)) * (random.random((steps, clauses)) < often)
+    delta[:, 3] *= 1_000
+    start = random.normal(size=clauses) if begun else np.zeros(clauses)
+    rates = PenalisedRates(rate, penalty)
+    state = grown(additive.new_penalised_state(), clauses)
+    if begun:
+        state = started(state, rates, 0, start)
+    weights, total, largest, checked = start.copy(), np.zeros(clauses), np.abs(start), 0
+    for t, row in enumerate(delta, 1):
+        weights = weights + rate * (row - penalty * (weights - start))
+        total += weights
+        largest = np.maximum(largest, np.abs(weights))
+        for i in np.flatnonzero(row).tolist():
+            additive.update_penalised_clause(state, i, int(row[i]), t, rates)
+        if t % 617 == 0 or t == steps:
+            found, mean = read(state._replace(steps=t), rates)
+            # What large weights left of their rounding stays where they cross 0.
+            for some, wanted in ((found, weights), (mean, total / t)):
+                assert np.all(np.abs(some - wanted) <= 1e-9 * np.abs(wanted) + 1e-12 * largest)
+            checked += 1
+    assert checked == 9
+    assert np.count_nonzero(delta.any(axis=0)) > 30
+    assert np.count_nonzero(np.abs(total - steps * start) > 1e-6) > 30
+
+
+def test_a_penalised_weight_comes_to_rest_where_the_penalty_is_the_mean_count() -> None:
+    rates, state = PenalisedRates(0.5, 0.25), additive.new_penalised_state(1)
+    for t in range(1, 401):
+        additive.update_penalised_clause(state, 0, 3, t, rates)
+    assert read(state._replace(steps=400), rates)[0][0] == pytest.approx(3 / 0.25, rel=1e-12)
+    # And rests at its start long after: sums of a geometric series, whose last terms are too small for a float.
+    long = read(state._replace(steps=10**9), rates)
+    assert long[0].tolist() == [0.0]
+    assert long[1][0] * 1e9 == pytest.approx(state.total[0] + 12 * 0.875 / 0.125, rel=1e-12)
 
 
 def test_harmonic_sums_are_exact_to_rounding() -> None:

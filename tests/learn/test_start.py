@@ -23,6 +23,9 @@ ONLINE: dict[str, Any] = {
     "MIRA": sqlrl.MIRA,
     "Perceptron": sqlrl.Perceptron,
     "ContrastiveDivergence": lambda **kw: sqlrl.ContrastiveDivergence("mpe", **kw),
+    "ContrastiveDivergence, penalised": lambda **kw: sqlrl.ContrastiveDivergence(
+        "mpe", learning_rate=0.25, regularization=0.5, **kw
+    ),
 }
 CONVEX: dict[str, Any] = {
     "l1": lambda: sqlrl.Likelihood(penalty="l1", strength=0.3),
@@ -135,6 +138,27 @@ def test_the_regulariser_pulls_to_the_start(db: sqlrl.Database) -> None:
     assert rule.weight == pytest.approx(base + v, abs=1e-9)
     (rule,) = averaged.model_.rules
     assert rule.weight == pytest.approx(total / len(ids), abs=1e-9)
+
+
+def test_the_gaussian_penalty_pulls_to_the_start(db: sqlrl.Database) -> None:
+    """By hand, over two passes: a step is w + eta * (delta n - lambda * (w - start)), also where delta n is 0."""
+    model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nLiked(d)")
+    start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.75 Liked(d)")
+    ids = [f"d{k:02d}" for k in range(12)]
+    liked = {row[0] for row in db.sql("select doc from sqlrl.named_Liked").fetchall()}
+    make = ONLINE["ContrastiveDivergence, penalised"]
+    fit, averaged = (make(average=x, passes=2).fit(db, model, ids, start=start) for x in (False, True))
+    w, total, rests = -0.75, 0.0, 0
+    for doc in [*ids, *ids]:
+        truth = doc in liked
+        w += 0.25 * (int(truth) - int(w > 0) - 0.5 * (w + 0.75))
+        rests += truth == (w > 0)
+        total += w
+    assert 0 < rests < 24
+    assert fit.model_.rules[0].weight == pytest.approx(w, rel=1e-12)
+    assert averaged.model_.rules[0].weight == pytest.approx(total / 24, rel=1e-12)
+    plain = make(average=False, passes=2).fit(db, model, ids)
+    assert plain.model_.rules[0].weight != pytest.approx(w, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["CDA", "Subgradient", "MIRA"])
