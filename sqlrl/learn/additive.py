@@ -2,7 +2,7 @@
 
 Huynh (2011), section 5.3.2 (MIRA); Collins, "Discriminative training methods for hidden Markov models" (2002), for the
 perceptron; Hinton, "Training products of experts by minimizing contrastive divergence" (2002), equation 5. With a Gaussian
-penalty (Mihalkova, "Structure Selection from Streaming Relational Data", section 4) weights do not rest: between two steps of a
+penalty (Mihalkova and Moustafa, "Structure Selection from Streaming Relational Data", section 4) weights do not rest: between two steps of a
 clause its weight shrinks by the same factor at each step, so that weight and sum of weights have closed forms.
 """
 
@@ -313,7 +313,7 @@ class ContrastiveDivergence(OnlineEstimator):
     lambda)`; a clause whose delta n has the mean d comes to rest near d / lambda. Where `fit` is given a `start`, the penalty pulls to
     its weights in place of 0, as the regulariser of `CDA` and `Subgradient` does.
 
-    Source: Mihalkova, "Structure Selection from Streaming Relational Data" (resolwe), section 4, which adapts contrastive divergence to a
+    Source: Mihalkova and Moustafa, "Structure Selection from Streaming Relational Data" (resolwe), section 4, which adapts contrastive divergence to a
     stream "and used a Gaussian penalty on the weights". It leaves open how strong the penalty is, whether it is taken at each step or
     over the whole stream, whether clauses that do not occur in an example are penalised there, and whether weights are averaged.
 
