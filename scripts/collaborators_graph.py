@@ -105,10 +105,12 @@ class Chances:
 IN_TEAMS = 0.2
 """The share of editors that are in teams."""
 TEAM = (3, 7)
+"""The smallest and the largest team, and below how often one draws an article, or a pair of twins, to work on."""
 UNITS_OF_TEAM = (3, 9)
 AT_HOME = 0.7
 """The share of contributions to articles of a topic that an editor has; the others are to any article."""
 PER_TOPIC = 25
+"""Articles of a topic."""
 ACQUAINTED = 0.25
 """The share of messages outside of teams between two who share an article."""
 EDITOR_ZIPF = 0.6

@@ -109,6 +109,15 @@ _MEMBERS = (
     """,
 )
 
+_CONTRIBUTION = """
+    SELECT k.example, c.article, k.editor FROM kept AS k JOIN {} AS c USING (editor)
+    ANTI JOIN own AS o ON o.example = k.example AND o.article = c.article ORDER BY ALL
+"""
+_RELATION = """
+    SELECT s.example, r.{1}, r.{2} FROM included AS s JOIN {0} AS r ON s.article = r.{1}
+    JOIN included AS t ON t.example = s.example AND t.article = r.{2}
+    WHERE $whole OR (s.example, r.{1}) IN (FROM own) OR (s.example, r.{2}) IN (FROM own) ORDER BY ALL
+"""
 _FACTS: Mapping[str, str] = {
     TARGET: """
         SELECT example, article, editor, label FROM label
@@ -118,38 +127,17 @@ _FACTS: Mapping[str, str] = {
         ORDER BY ALL
     """,
     "centre": "SELECT example, example AS editor FROM window_centre ORDER BY ALL",
-    "articleEdit": """
-        SELECT k.example, c.article, k.editor FROM kept AS k JOIN articleEdit AS c USING (editor)
-        ANTI JOIN own AS o ON o.example = k.example AND o.article = c.article ORDER BY ALL
-    """,
-    "articleTalk": """
-        SELECT k.example, c.article, k.editor FROM kept AS k JOIN articleTalk AS c USING (editor)
-        ANTI JOIN own AS o ON o.example = k.example AND o.article = c.article ORDER BY ALL
-    """,
-    "contributesOther": """
-        SELECT k.example, c.article, k.editor FROM kept AS k JOIN contributes AS c USING (editor)
-        ANTI JOIN own AS o ON o.example = k.example AND o.article = c.article ORDER BY ALL
-    """,
+    "articleEdit": _CONTRIBUTION.format("articleEdit"),
+    "articleTalk": _CONTRIBUTION.format("articleTalk"),
+    "contributesOther": _CONTRIBUTION.format("contributes"),
     "userTalk": """
         WITH member AS (FROM kept UNION ALL SELECT example, example FROM window_centre)
         SELECT w.example, t.writer, t.reader FROM member AS w JOIN userTalk AS t ON t.writer = w.editor
         JOIN member AS r ON r.example = w.example AND r.editor = t.reader ORDER BY ALL
     """,
-    "hyperLink": """
-        SELECT s.example, source, target FROM included AS s JOIN hyperLink ON s.article = source
-        JOIN included AS t ON t.example = s.example AND t.article = target
-        WHERE $whole OR (s.example, source) IN (FROM own) OR (s.example, target) IN (FROM own) ORDER BY ALL
-    """,
-    "similar": """
-        SELECT s.example, r.article, r.other FROM included AS s JOIN "similar" AS r ON s.article = r.article
-        JOIN included AS t ON t.example = s.example AND t.article = r.other
-        WHERE $whole OR (s.example, r.article) IN (FROM own) OR (s.example, r.other) IN (FROM own) ORDER BY ALL
-    """,
-    "verySimilar": """
-        SELECT s.example, r.article, r.other FROM included AS s JOIN verySimilar AS r ON s.article = r.article
-        JOIN included AS t ON t.example = s.example AND t.article = r.other
-        WHERE $whole OR (s.example, r.article) IN (FROM own) OR (s.example, r.other) IN (FROM own) ORDER BY ALL
-    """,
+    "hyperLink": _RELATION.format("hyperLink", "source", "target"),
+    "similar": _RELATION.format('"similar"', "article", "other"),
+    "verySimilar": _RELATION.format("verySimilar", "article", "other"),
     "category": "SELECT example, article, category FROM included JOIN category USING (article) ORDER BY ALL",
 }
 """The rows of each predicate."""
@@ -180,7 +168,7 @@ def window(
         Links and similar pairs of any two articles of a subgraph; by default one of the two is the centre's, as in all rules that say
         something of a pair to predict without a detour over a third article.
     seed : int
-        Of what is drawn.
+        Of what is drawn. The hash is DuckDB's: another version of it may draw others.
 
     Returns
     -------
@@ -188,10 +176,17 @@ def window(
         `modifies` has the pairs to predict with their `label`. `articleEdit`, `articleTalk` and `contributesOther`, either of the two, are of
         articles that are not the centre's; `centre` says who the centre is, `userTalk` has it among the editors. Rows are sorted.
     """
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"centre {next(c for c in chosen if chosen.count(c) > 1)} is given more than once")
     given = {"editors": 2**62 if editors is None else editors, "negatives": negatives, "whole": whole, "seed": seed}
     with _temporary(con, pa.table({"example": pa.array(chosen, pa.int32())})):
         for statement in _MEMBERS:
             con.execute(statement, _used(statement, given))
+        lonely = con.sql(
+            "SELECT example FROM window_centre ANTI JOIN label USING (example) ORDER BY example"
+        ).fetchall()
+        if lonely:
+            raise ValueError(f"centre {lonely[0][0]} shares no article with anybody: there is nothing to predict")
         return {name: con.sql(query, params=_used(query, given)).to_arrow_table() for name, query in _FACTS.items()}
 
 
@@ -438,8 +433,8 @@ def table(counted: Sequence[Held], chances: Chances) -> list[Row]:
             "pattern": x.pattern.text,
             "n": x.pattern.n,
             "planted": None if x.pattern.chance is None else getattr(chances, x.pattern.chance),
-            "elsewhere": round(x.elsewhere, 3),
-            "share": round(x.share, 3),
+            "elsewhere": round(x.elsewhere, 3) if x.groundings_elsewhere else None,
+            "share": round(x.share, 3) if x.groundings else None,
             "groundings_elsewhere": x.groundings_elsewhere,
             "groundings": x.groundings,
         }

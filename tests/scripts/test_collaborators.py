@@ -202,6 +202,18 @@ def test_a_window_has_the_facts_of_each_subgraph_and_none_of_its_target(
     )
 
 
+def test_centres_without_a_subgraph_of_their_own_are_refused(con: duckdb.DuckDBPyConnection) -> None:
+    first, second = centres(con, 2)
+    for chosen, message in (
+        ([first, second, first], f"centre {first} is given more than once"),
+        ([first, TINY.editors], f"centre {TINY.editors} shares no article with anybody"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            window(con, chosen)
+    # Nothing is left behind that would be in the way of the next window.
+    assert window(con, [first])["centre"].to_pylist() == [{"example": first, "editor": first}]
+
+
 def test_large_subgraphs_are_cut_by_a_hash_and_keep_who_talks_with_the_centre(
     tiny: Graph, con: duckdb.DuckDBPyConnection
 ) -> None:
