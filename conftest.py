@@ -24,6 +24,7 @@ SHARED = {
     "sqlrl.learn.labels": ("Names",),
     "sqlrl.logic.bias_parser": ("parse_bias",),
     "sqlrl.logic.formulas": ("parse_formula",),
+    "sqlrl.logic.grammar_parser": ("parse_grammar",),
     "sqlrl.logic.horn_parser": ("parse_definitions",),
     "sqlrl.logic.mln": ("parse_mln",),
     "sqlrl.logic.printer": ("format_formula",),

@@ -36,7 +36,21 @@ if TYPE_CHECKING:
     from sqlrl.learn.batch.perceptron import VotedPerceptron
     from sqlrl.learn.batch.pscg import PSCG
     from sqlrl.learn.margin.estimator import MaxMargin
-    from sqlrl.logic import Bias, Model, Modes, parse_bias, parse_mln, parse_modes, read_bias, read_mln, read_modes
+    from sqlrl.logic import (
+        Bias,
+        Grammar,
+        Model,
+        Modes,
+        Symbol,
+        parse_bias,
+        parse_grammar,
+        parse_mln,
+        parse_modes,
+        read_bias,
+        read_grammar,
+        read_mln,
+        read_modes,
+    )
     from sqlrl.logic.files import models_equal, read_model
     from sqlrl.logic.saving import save_model
     from sqlrl.report import Table
@@ -50,6 +64,7 @@ _HOMES = {
     "ConstrainedTraining": "sqlrl.database.constrained_training",
     "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database.database",
+    "Grammar": "sqlrl.logic",
     "ILP": "sqlrl.structure.ilp.estimator",
     "Likelihood": "sqlrl.learn.batch.likelihood",
     "MIRA": "sqlrl.learn",
@@ -67,6 +82,7 @@ _HOMES = {
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
+    "Symbol": "sqlrl.logic",
     "Table": "sqlrl.report",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
     "choose_learner": "sqlrl.database.choice",
@@ -77,9 +93,11 @@ _HOMES = {
     "leave_one_group_out": "sqlrl.evaluate",
     "models_equal": "sqlrl.logic.files",
     "parse_bias": "sqlrl.logic",
+    "parse_grammar": "sqlrl.logic",
     "parse_mln": "sqlrl.logic",
     "parse_modes": "sqlrl.logic",
     "read_bias": "sqlrl.logic",
+    "read_grammar": "sqlrl.logic",
     "read_mln": "sqlrl.logic",
     "read_model": "sqlrl.logic.files",
     "read_modes": "sqlrl.logic",
@@ -102,6 +120,7 @@ __all__ = [
     "ConstrainedTraining",
     "ContrastiveDivergence",
     "Database",
+    "Grammar",
     "Likelihood",
     "Marginals",
     "MaxMargin",
@@ -115,6 +134,7 @@ __all__ = [
     "Split",
     "SqlrlError",
     "Subgradient",
+    "Symbol",
     "Table",
     "VotedPerceptron",
     "__version__",
@@ -126,9 +146,11 @@ __all__ = [
     "leave_one_group_out",
     "models_equal",
     "parse_bias",
+    "parse_grammar",
     "parse_mln",
     "parse_modes",
     "read_bias",
+    "read_grammar",
     "read_mln",
     "read_model",
     "read_modes",

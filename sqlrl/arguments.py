@@ -21,6 +21,7 @@ _OURS = (
     "Scores",
     "ProbabilityScores",
     "Bias",
+    "Grammar",
     "Modes",
 )
 

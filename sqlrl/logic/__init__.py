@@ -9,6 +9,8 @@ from sqlrl.logic.evidence import EvidenceAtom, format_evidence, parse_evidence, 
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.files import models_equal, read_model
 from sqlrl.logic.formulas import parse_formula
+from sqlrl.logic.grammar import Grammar, Symbol
+from sqlrl.logic.grammar_parser import parse_grammar, read_grammar
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.modes import Mode, Modes, parse_modes, read_modes
@@ -24,12 +26,14 @@ __all__ = [
     "EvidenceAtom",
     "Expansions",
     "Feature",
+    "Grammar",
     "Literal",
     "Mode",
     "Model",
     "Modes",
     "Predicate",
     "Rule",
+    "Symbol",
     "Variable",
     "compile_rule",
     "expand",
@@ -40,10 +44,12 @@ __all__ = [
     "parse_bias",
     "parse_evidence",
     "parse_formula",
+    "parse_grammar",
     "parse_mln",
     "parse_modes",
     "read_bias",
     "read_evidence",
+    "read_grammar",
     "read_mln",
     "read_model",
     "read_modes",

@@ -31,3 +31,6 @@ LONGEST_CLAUSE = 250
 
 MOST_ATOMS = 250
 """How many atoms a formula may have that is neither a clause nor a conjunction: its diagram is built by recursion over them."""
+
+MOST_CANDIDATES = 10_000
+"""How many candidates a grammar may expand to unless its caller says otherwise: each is one formula that a learner counts and weighs."""

@@ -46,6 +46,15 @@ def db() -> sqlrl.Database:
         (lambda db: sqlrl.read_bias(3), "3 is no path of a file: give a str or a pathlib.Path"),
         (lambda db: sqlrl.parse_bias("a/b.modes"), "'a/b.modes' is the path of a file .* of a bias: .* with read_bias"),
         (lambda db: sqlrl.ILP("modeh(1, p(+a)).").fit(db, "Liked"), "pass it to sqlrl.parse_bias"),
+        (lambda db: sqlrl.read_grammar("S(x) ^ t(x)"), "if this is the text itself, pass it to sqlrl.parse_grammar"),
+        (
+            lambda db: sqlrl.parse_grammar("a.grammar"),
+            "'a.grammar' is the path of a file .* of a grammar: .* with read_g",
+        ),
+        (
+            lambda db: sqlrl.parse_grammar(None),
+            "the text of a grammar is a str, not NoneType: read files with read_grammar",
+        ),
         (lambda db: sqlrl.read_modes("modeP(1, Liked(-))"), "pass it to sqlrl.parse_modes"),
         (
             lambda db: sqlrl.parse_modes("modes.txt"),
@@ -181,6 +190,8 @@ HALF = "caf\udce9"
         lambda db: sqlrl.parse_mln(f'1 Liked("{HALF}")'),
         lambda db: sqlrl.parse_modes(f'modeh(1, p("{HALF}")).'),
         lambda db: sqlrl.parse_bias(f"modeh(1, p('{HALF}'))."),
+        lambda db: sqlrl.parse_grammar(f'S(x) = {{p(x, "{HALF}")}}'),
+        lambda db: sqlrl.Symbol("S", ("x",), [f'p(x, "{HALF}")']),
         lambda db: model_from_text(MODEL, '"Liked"', '"Li\\udce9ked"'),
     ],
 )

@@ -21,6 +21,7 @@ from sqlrl.logic.bias_parser import parse_bias
 from sqlrl.logic.boolean import Signed, _absorb, atoms_of, conjoin, conjuncts, disjoint
 from sqlrl.logic.evidence import parse_domains, parse_evidence
 from sqlrl.logic.files import parse_model
+from sqlrl.logic.grammar_parser import parse_grammar
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.json_text import parse_json
 from sqlrl.logic.limits import (
@@ -121,6 +122,7 @@ MANY = "7" * 6000
         (parse_model, '\n{"a": "]]]\\"[[",\n "b": ' + '{"c":' * 100_000, "3:502"),
         (parse_bias, f":- modeh({MANY}, p(+a)).", "1:10"),
         (parse_bias, f":- modeh(-{MANY}, p(+a)).", "1:10"),
+        (parse_grammar, f"S(x) = {{p(x)}} compounder {MANY}", "1:26"),
         (parse_bias, f":- modeh(1, p(+a)).\n:- determination(p/{MANY}, q/1).", "2:20"),
         (parse_bias, f":- modeh(1, p(+a)).\n:- set(i, {MANY}).", "2:11"),
         (parse_modes, f"modeP({MANY}, P(+))", "1:7"),
@@ -210,6 +212,11 @@ LONG = 400_000
         (parse_definitions, "p(x) :- " + "q(x), " * (LONG // 60) + "."),
         (parse_modes, "modeP(1, " + "P" * LONG + "(*))"),
         (parse_bias, ":- modeh(1, " + "p" * LONG + "(*))."),
+        (parse_grammar, "S(x) = {" + "p(x) ^ " * (LONG // 70) + "}"),
+        (parse_grammar, "S(x) = {" + "p" * LONG + "(x)} chain"),
+        (parse_grammar, "s" * LONG + "(x) = {p(x)}"),
+        (parse_grammar, "S(x) = {p(x)} " + "c" * LONG + " 2"),
+        (parse_grammar, "S(x) = {p(x, \"" + "c" * LONG + "\"), p(x, \"" + "c" * LONG + "\")}"),
         (parse_formula, "P(x) v " * (LONG // 70)),
         (parse_model, '{"a": 3,' + " " * LONG + "x" * LONG + "}"),
         (parse_model, '{"version": 1, "semantics": "' + "a" * LONG + '"}'),
@@ -278,6 +285,11 @@ LINEAR: dict[str, Callable[[int], object]] = {
     "Horn equalities from behind": lambda n: parse_definitions(f"p(x) :- q(x), x{n} = A, {each('x{j} = x{i}', n, ', ')}."),
     "Horn variables": lambda n: parse_definitions("p(X0) :- q(" + each("X{i}", n, ", ") + ").", variables="upper"),
     "modes": lambda n: parse_bias(":- modeh(1, p(+a)).\n" + each(":- mode(1, q{i}(+a)).", n, "\n")),
+    "grammar": lambda n: parse_grammar("S(x) = {" + each("p{i}(x)", n, ", ") + "}\n" + each("S(x) ^ q{i}(x)", n, "\n")),
+    "grammar of many symbols": lambda n: parse_grammar(each("S{i}(x) = {{p(x)}}", n, "\n") + "\nt(x)"),
+    "expansion": lambda n: parse_grammar("S(x) = {" + each("p(x, y{i})", n, " ^ ") + "}\nS(x) ^ t(x)"),
+    "extender": lambda n: parse_grammar("S(x, y) = {" + each("p{i}", n, ", ") + "} extender 2\nS(x, y) ^ t(x)"),
+    "template": lambda n: parse_grammar(each("p{i}(x)", n, " ^ ")),
     "declarations": lambda n: parse_mln(each("P{i}(t{i})", n, "\n") + "\n" + each("P{i}(t{i})", n, "\n")),
 }  # fmt: skip
 

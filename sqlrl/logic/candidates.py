@@ -1,0 +1,748 @@
+"""The candidates of a grammar: its templates with symbols replaced by expansions, checked, counted and merged.
+
+What a template stands for is a product: of the expansions of each of its symbols, and of the signs of each `[!]`. How many that
+are is known before any is made, also of chains, of which only those count whose types fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise, product
+from math import comb, prod
+from typing import TYPE_CHECKING
+
+from sqlrl.arguments import predicate_names, refuse
+from sqlrl.errors import InputError, ModelError
+from sqlrl.logic.conjunctions import Place, fault, format_part
+from sqlrl.logic.lexer import nearest
+from sqlrl.logic.limits import LONGEST_CLAUSE
+from sqlrl.logic.model import Model
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.shapes import Shaper
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    BothSigns,
+    Clause,
+    Constant,
+    Equal,
+    EqualityLiteral,
+    Formula,
+    Literal,
+    Not,
+    Term,
+    Variable,
+    terms_in,
+)
+from sqlrl.progress import staged
+from sqlrl.wording import counted, shortened
+
+if TYPE_CHECKING:
+    from sqlrl.logic.grammar import Expansion, Symbol, Template
+
+    _Origin = tuple[Expansion | Template, int]
+
+_BETWEEN = "z"
+"""What the variables between the links of a chain are called."""
+
+_LONGEST_WRITTEN = 10**15
+"""Up to so many candidates a message has their number in digits."""
+
+Evidence = Literal | EqualityLiteral
+
+
+# ---- what comes out ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A conjunction that a learner may keep, split into evidence and what it says of the targets.
+
+    Parameters
+    ----------
+    variables : tuple of (str, str)
+        All variables with their types, those of the enforcer first.
+    selector : tuple of Literal or EqualityLiteral
+        The evidence, with the signs that must hold. Without any, the variables range over the query atoms: a prior.
+    enforcer : tuple of Literal
+        The literals of targets, as written.
+    template : str
+        The text of the template that it comes from.
+
+    Examples
+    --------
+    >>> v = Variable("v")
+    >>> candidate = Candidate((("v", "user"),), (Literal("old", (v,), False),), (Literal("t", (v,)),), "AGE(v) ^ t(v)")
+    >>> str(candidate), candidate.formula == parse_formula("!old(v) ^ t(v)")
+    ('!old(v) ^ t(v)', True)
+    """
+
+    variables: tuple[tuple[str, str], ...]
+    selector: tuple[Literal | EqualityLiteral, ...]
+    enforcer: tuple[Literal, ...]
+    template: str
+
+    @property
+    def formula(self) -> Formula:
+        """The conjunction: the literals of the selector, then those of the enforcer."""
+        parts = tuple(map(_formula, (*self.selector, *self.enforcer)))
+        return parts[0] if len(parts) == 1 else And(parts)
+
+    def __str__(self) -> str:
+        """Return the conjunction in Alchemy's language."""
+        return format_formula(self.formula)
+
+
+def _unordered(literal: Evidence) -> object:
+    """Return what two literals share that say the same: `x != y` is `y != x`."""
+    return literal if isinstance(literal, Literal) else (literal.positive, frozenset((literal.left, literal.right)))
+
+
+def _formula(literal: Evidence) -> Formula:
+    atom: Formula
+    if isinstance(literal, EqualityLiteral):
+        atom = Equal(literal.left, literal.right)
+    else:
+        atom = Atom(literal.predicate, literal.terms)
+    return atom if literal.positive else Not(atom)
+
+
+# ---- types -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """The type that a variable of a template has at one place; `what` is what stands there, with its line."""
+
+    type: str
+    what: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """The uses of a variable at one argument of a part of a template, one for each type; `symbol` is None for a literal."""
+
+    uses: tuple[_Use, ...]
+    symbol: Symbol | None = None
+
+    @property
+    def chained(self) -> bool:
+        """Whether chains whose type is another one can be left out."""
+        return self.symbol is not None and self.symbol.kind == "extender"
+
+    @property
+    def free(self) -> bool:
+        """Whether a candidate has one of the uses alone, so that each may have its type."""
+        return self.symbol is not None and (self.symbol.kind != "compounder" or self.symbol.most == 1)
+
+
+def _at(place: Place) -> str:
+    """Return in which line something stands; a text of one line was given by hand."""
+    return f" in line {place.line}" if "\n" in place.source.text else ""
+
+
+# ---- chains ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """The chains of up to `most` links from a type to a type; None is any type.
+
+    `links` has the types of the first and second variable of each expansion.
+    """
+
+    links: tuple[tuple[str, str], ...]
+    most: int
+    start: str | None
+    end: str | None
+
+    @cached_property
+    def _ways(self) -> tuple[Mapping[str, int], ...]:
+        """How many chains of 0, 1, ... links lead from each type to the end."""
+        types = dict.fromkeys(kind for link in self.links for kind in link)
+        ways = [{kind: int(self.end in (None, kind)) for kind in types}]
+        for _ in range(self.most):
+            longer = dict.fromkeys(types, 0)
+            for first, second in self.links:
+                longer[first] += ways[-1][second]
+            ways.append(longer)
+        return tuple(ways)
+
+    def count(self) -> int:
+        """Return how many there are."""
+        return sum(
+            number for ways in self._ways[1:] for kind, number in ways.items() if self.start in (None, kind)
+        )  # fmt: skip
+
+    def idle(self) -> int | None:
+        """Return the first link that is in no chain."""
+        before = self._steps({kind for kind, _ in self.links if self.start in (None, kind)}, self.links)
+        behind = self._steps(
+            {kind for _, kind in self.links if self.end in (None, kind)}, [(b, a) for a, b in self.links]
+        )
+        never = self.most
+        for number, (first, second) in enumerate(self.links):
+            if before.get(first, never) + 1 + behind.get(second, never) > self.most:
+                return number
+        return None
+
+    @staticmethod
+    def _steps(types: set[str], links: Iterable[tuple[str, str]]) -> dict[str, int]:
+        """Return by how many links at least each type is reached from some."""
+        found, reached, steps = dict.fromkeys(types, 0), types, 0
+        links = list(links)
+        while reached:
+            steps += 1
+            reached = {second for first, second in links if first in reached} - found.keys()
+            found.update(dict.fromkeys(reached, steps))
+        return found
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield the links of each, shorter chains first, then in the order of the links."""
+        for length in range(1, self.most + 1):
+            yield from self._from(self.start, length)
+
+    def _from(self, start: str | None, length: int) -> Iterator[tuple[int, ...]]:
+        # Without recursion, since a chain of one expansion may be long; what cannot reach the end is not begun.
+        stack: list[tuple[tuple[int, ...], str | None]] = [((), start)]
+        while stack:
+            chain, kind = stack.pop()
+            left = length - len(chain)
+            if not left:
+                yield chain
+                continue
+            stack += [
+                ((*chain, number), second)
+                for number, (first, second) in reversed(list(enumerate(self.links)))
+                if kind in (None, first) and self._ways[left - 1][second]
+            ]
+
+
+# ---- templates under a model -------------------------------------------------------------------------
+
+
+class _Call:
+    """A symbol where it stands in a template."""
+
+    def __init__(self, symbol: Symbol, arguments: tuple[str, ...], links: tuple[tuple[str, str], ...]) -> None:
+        self.symbol, self.arguments, self._links = symbol, arguments, links
+        self.chains: _Chains | None = None
+
+    def fit(self, types: Mapping[str, str]) -> None:
+        """Take the types of the variables of the template; an error if an expansion is in no chain."""
+        if self.symbol.kind != "extender":
+            return
+        start, end = (types.get(name) for name in self.arguments)
+        self.chains = _Chains(self._links, self.symbol.most, start, end)
+        idle = self.chains.idle()
+        if idle is not None:
+            expansion, (first, second) = self.symbol.expansions[idle], self._links[idle]
+            wanted = " and ".join(f"{v} of type {t!r}" for v, t in zip(self.arguments, (start, end), strict=True) if t)
+            problem = (
+                f"the expansion '{expansion}' of {self.symbol.name}{_at(expansion.place())} leads from type {first!r} to type "
+                f"{second!r} and fits into no chain of up to {self.symbol.most}, whose ends are {wanted} in the template: leave "
+                "it out, or allow longer chains"
+            )
+            raise fault(problem, expansion.place())
+
+    def count(self) -> int:
+        """Return how many conjunctions it stands for."""
+        size = len(self.symbol.expansions)
+        if self.chains is not None:
+            return self.chains.count()
+        return sum(comb(size, k) for k in range(1, min(self.symbol.most, size) + 1))
+
+    def choices(self) -> Iterator[tuple[int, ...]]:
+        """Yield the expansions of each conjunction."""
+        if self.chains is not None:
+            yield from self.chains
+            return
+        size = len(self.symbol.expansions)
+        for k in range(1, min(self.symbol.most, size) + 1):
+            yield from combinations(range(size), k)
+
+    def literals(self, choice: tuple[int, ...], names: _Names) -> Iterator[tuple[Evidence, _Origin]]:
+        """Yield the literals of a conjunction, with what they come from."""
+        variables = self.symbol.variables
+        rows: Iterable[tuple[str, ...]] = (self.arguments for _ in choice)
+        if self.chains is not None:
+            first, last = self.arguments
+            rows = pairwise([first, *(names.fresh(_BETWEEN) for _ in choice[1:]), last])
+        for number, row in zip(choice, rows, strict=True):
+            expansion = self.symbol.expansions[number]
+            renamed = dict(zip(variables, row, strict=True))
+            for name in expansion.variables():
+                if name not in renamed:
+                    renamed[name] = names.fresh(name)
+            for k, literal in enumerate(expansion.literals):
+                yield _renamed(literal, renamed), (expansion, k)
+
+    def longest(self) -> int:
+        """Return the most literals that a conjunction may have."""
+        sizes = sorted((len(expansion.literals) for expansion in self.symbol.expansions), reverse=True)
+        return sizes[0] * self.symbol.most if self.chains is not None else sum(sizes[: self.symbol.most])
+
+
+def _place(origin: _Origin) -> Place:
+    """Return where a literal of a candidate was written."""
+    source, number = origin
+    return source.place(number)
+
+
+class _Names:
+    """The variables of one candidate."""
+
+    def __init__(self, used: Iterable[str]) -> None:
+        self._used = set(used)
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no variable has: this one, or one with a number behind it."""
+        found, number = name, 1
+        if name in self._used:
+            stem = name.rstrip("'").rstrip("0123456789")
+            while found in self._used:
+                number += 1
+                found = f"{stem}{number}"
+        self._used.add(found)
+        return found
+
+
+def _renamed(literal: Evidence, names: Mapping[str, str]) -> Evidence:
+    def term(old: Term) -> Term:
+        """Return a term under its new name."""
+        return Variable(names[old.name]) if isinstance(old, Variable) else old
+
+    if isinstance(literal, Literal):
+        return Literal(literal.predicate, tuple(map(term, literal.terms)), literal.positive)
+    return EqualityLiteral(term(literal.left), term(literal.right), literal.positive)
+
+
+_Choice = tuple[int, ...] | Evidence
+_Part = tuple[_Call | None, Sequence[_Choice]]
+
+
+class _Bound:
+    """A template under a model: its parts with what each stands for."""
+
+    def __init__(self, template: Template, calls: Mapping[int, _Call], targets: frozenset[str]) -> None:
+        self.template, self.calls, self._targets = template, calls, targets
+
+    def count(self) -> int:
+        """Return how many candidates it has."""
+        signs = sum(isinstance(part, BothSigns) for part in self.template.parts)
+        return (1 << signs) * prod(call.count() for call in self.calls.values())
+
+    def largest(self) -> str:
+        """Return which symbol has most expansions, and how many, as a message says it."""
+        if not self.calls:
+            signs = sum(isinstance(part, BothSigns) for part in self.template.parts)
+            return f"it has {signs} times '[!]'"
+        call = max(self.calls.values(), key=_Call.count)
+        symbol = call.symbol
+        kind = "" if symbol.kind == "one" else f" ({symbol.kind} {symbol.most} of {len(symbol.expansions)})"
+        return f"{symbol.name} alone has {_number(call.count(), 'expansion')}{kind}"
+
+    def longest(self) -> int:
+        """Return the most literals that a candidate may have."""
+        return len(self.template.parts) - len(self.calls) + sum(call.longest() for call in self.calls.values())
+
+    def rows(self) -> Iterator[tuple[list[tuple[Evidence, _Origin]], list[tuple[Literal, _Origin]]]]:
+        """Yield the selector and the enforcer of each candidate, every literal with the part that it comes from."""
+        parts = self.template.parts
+        used = [term.name for part in parts for term in _terms(part) if isinstance(term, Variable)]
+        for chosen in product(*(self._choices(number) for number in range(len(parts)))):
+            names = _Names(used)
+            selector: list[tuple[Evidence, _Origin]] = []
+            enforcer: list[tuple[Literal, _Origin]] = []
+            for number, choice in enumerate(chosen):
+                if isinstance(choice, tuple):
+                    selector += self.calls[number].literals(choice, names)
+                elif isinstance(choice, Literal) and choice.predicate in self._targets:
+                    enforcer.append((choice, (self.template, number)))
+                else:
+                    selector.append((choice, (self.template, number)))
+            yield selector, enforcer
+
+    def _choices(self, number: int) -> Iterable[_Choice]:
+        part = self.template.parts[number]
+        if number in self.calls:
+            return self.calls[number].choices()
+        if isinstance(part, BothSigns):
+            return [Literal(part.atom.predicate, part.atom.terms, sign) for sign in (True, False)]
+        return [part]
+
+
+def _terms(part: Literal | EqualityLiteral | BothSigns) -> Iterable[Term]:
+    return part.atom.terms if isinstance(part, BothSigns) else terms_in(part)
+
+
+def _number(count: int, word: str) -> str:
+    return counted(count, word) if count <= _LONGEST_WRITTEN else f"more than 10^15 {word}s"
+
+
+class Listing:
+    """The templates of a grammar under the declarations of a model; all of them are checked when it is made."""
+
+    def __init__(
+        self, symbols: Sequence[Symbol], templates: Sequence[Template], model: Model, targets: str | Iterable[str]
+    ) -> None:
+        given: object = model
+        if not isinstance(given, Model):
+            raise refuse("a model", given)
+        self._predicates, self._constants = model.predicates, model.types
+        self._listed: dict[str, frozenset[str]] = {}
+        self._targets = self._checked_targets(targets)
+        self._symbols = {symbol.name: symbol for symbol in symbols}
+        # By symbol the types of the variables of each expansion.
+        self._kinds = {symbol.name: self._expansion_types(symbol) for symbol in symbols}
+        self._templates = [self._bind(template) for template in templates]
+
+    def count(self) -> int:
+        """Return how many candidates there are, before those that say the same are merged."""
+        return sum(bound.count() for bound in self._templates)
+
+    def expand(self, limit: int) -> tuple[Candidate, ...]:
+        """Return the candidates, each once."""
+        self._check_limit(limit)
+        distinct = _Distinct()
+        return tuple(x for x in staged("expanding templates", self._candidates(), self.count()) if distinct.add(x))
+
+    def _candidates(self) -> Iterator[Candidate]:
+        """Yield all of them, in order."""
+        for bound in self._templates:
+            text = str(bound.template)
+            for selector, enforcer in bound.rows():
+                yield self._candidate(selector, enforcer, text)
+
+    # ---- checks ---------------------------------------------------------------------------------------------
+
+    def _checked_targets(self, targets: str | Iterable[str]) -> frozenset[str]:
+        names = predicate_names("targets", targets)
+        if not names:
+            raise ModelError("there are no targets: name the predicates to predict")
+        for name in names:
+            if name not in self._predicates:
+                hint = nearest(name, self._predicates) or f"; it declares {', '.join(self._predicates) or 'none'}"
+                raise ModelError(f"the target {name!r} is no predicate of the model{hint}")
+            if self._predicates[name].closed:
+                raise ModelError(
+                    f"the target {name} is declared as evidence ('*{name}'): predict another, or leave the '*' out"
+                )
+        return frozenset(names)
+
+    def _expansion_types(self, symbol: Symbol) -> list[dict[str, str]]:
+        if symbol.name in self._predicates:
+            problem = f"{symbol.name} is a predicate of the model, and a symbol here: give the symbol another name"
+            raise fault(problem, symbol.place)
+        found = []
+        for expansion in symbol.expansions:
+            seen: dict[str, _Use] = {}
+            for number, literal in enumerate(expansion.literals):
+                place = expansion.place(number)
+                if isinstance(literal, EqualityLiteral):
+                    continue
+                self._see(literal, place, seen)
+                if literal.predicate in self._targets:
+                    problem = (
+                        f"the target {literal.predicate} stands in an expansion of {symbol.name}, but what targets are cannot "
+                        "select: write it into the templates"
+                    )
+                    raise fault(problem, place)
+            found.append({name: use.type for name, use in seen.items()})
+        return found
+
+    def _see(self, literal: Literal, place: Place, seen: dict[str, _Use]) -> None:
+        """Check a literal against the declarations, and that its variables have one type in each conjunction."""
+        declared = self._predicates.get(literal.predicate)
+        if declared is None:
+            hint = nearest(literal.predicate, [*self._symbols, *self._predicates])
+            what = "predicate of the model"
+            if literal.predicate.isupper():
+                what = "symbol of the grammar nor a predicate of the model"
+                hint = hint or f": define it, as {literal.predicate}(x) = {{p(x), q(x)}}, or declare it"
+            is_no = "is neither a" if literal.predicate.isupper() else "is no"
+            raise fault(f"{literal.predicate!r} {is_no} {what}{hint or ': declare it'}", place)
+        if len(literal.terms) != len(declared.types):
+            problem = (
+                f"{literal.predicate} has {counted(len(literal.terms), 'argument')} here, but is declared as {declared}"
+            )
+            raise fault(problem, place)
+        for term, kind in zip(literal.terms, declared.types, strict=True):
+            if isinstance(term, Constant):
+                if not self._lists(kind, term):
+                    raise self._unlisted(term, kind, place)
+                continue
+            use = _Use(kind, f"{literal}{_at(place)}", place)
+            first = seen.setdefault(term.name, use)
+            if first.type != kind:
+                raise self._clash(term.name, first, use)
+
+    def _lists(self, kind: str, constant: Constant) -> bool:
+        """Tell whether a type may have a constant: it lists none, or this one."""
+        if kind not in self._constants:
+            return True
+        return constant.name in self._listed.setdefault(kind, frozenset(self._constants[kind]))
+
+    def _unlisted(self, constant: Constant, kind: str, place: Place) -> ModelError:
+        hint = nearest(constant.name, self._constants[kind])
+        return fault(f"the constant {constant} is not among those declared for the type {kind!r}{hint}", place)
+
+    def _clash(self, variable: str, first: _Use, second: _Use) -> ModelError:
+        problem = (
+            f"the variable {variable} is of type {second.type!r} in {second.what}, but of type {first.type!r} in {first.what}: "
+            "give one of the two another variable, or leave it out"
+        )
+        return fault(problem, second.place)
+
+    def _check_limit(self, limit: object) -> None:
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InputError(
+                f"limit is {shortened(repr(limit))}: expected how many candidates there may be, an integer from 1 on"
+            )
+        total = self.count()
+        bound = max(self._templates, key=_Bound.count)
+        place = bound.template.place()
+        if total > limit:
+            most = bound.count()
+            what = "the template expands" if most == total else "the grammar expands"
+            rest = "" if most == total else f", of which this template has {_number(most, 'candidate')}"
+            problem = (
+                f"{what} to {_number(total, 'candidate')}{rest}, and the limit is {limit:,}: {bound.largest()}; lower the number "
+                "behind it, leave expansions out, split it into symbols for different templates, or raise limit="
+            )
+            raise fault(problem, place)
+        for each in self._templates:
+            if each.longest() > LONGEST_CLAUSE:
+                problem = (
+                    f"candidates of this template have up to {each.longest():,} literals, and there may be {LONGEST_CLAUSE}: "
+                    f"lower the number behind a symbol, since {each.largest()}"
+                )
+                raise fault(problem, each.template.place())
+
+    def _bind(self, template: Template) -> _Bound:
+        """Check a template, and find what its symbols stand for in it."""
+        sites: dict[str, list[_Site]] = {}
+        calls: dict[int, _Call] = {}
+        atoms: dict[Atom, int] = {}
+        for number, part in enumerate(template.parts):
+            place = template.place(number)
+            if isinstance(part, EqualityLiteral):
+                continue
+            literal = Literal(part.atom.predicate, part.atom.terms) if isinstance(part, BothSigns) else part
+            if literal.predicate in self._symbols:
+                calls[number] = self._call(literal, sites)
+                continue
+            seen: dict[str, _Use] = {}
+            self._see(literal, place, seen)
+            for name, use in seen.items():
+                sites.setdefault(name, []).append(_Site((use,)))
+            if literal.predicate not in self._targets:
+                if isinstance(part, BothSigns):
+                    problem = (
+                        f"'{format_part(part)}' stands for two signs, but {literal.predicate} is no target: write a symbol with "
+                        "both as expansions"
+                    )
+                    raise fault(problem, place)
+                continue
+            atom = Atom(literal.predicate, literal.terms)
+            if atom in atoms:
+                raise fault(f"the template has {atom} twice: leave one out, or give it other variables", place)
+            atoms[atom] = number
+        if not atoms:
+            named = ", ".join(sorted(self._targets))
+            raise fault(f"the template has no literal of a target (here: {named}): add one", template.place())
+        types = self._types(sites)
+        for call in calls.values():
+            call.fit(types)
+        return _Bound(template, calls, self._targets)
+
+    def _call(self, literal: Literal, sites: dict[str, list[_Site]]) -> _Call:
+        """Return a symbol's call, and note which types its variables have."""
+        symbol = self._symbols[literal.predicate]
+        kinds = self._kinds[symbol.name]
+        for variable, term in zip(symbol.variables, literal.terms, strict=True):
+            uses: dict[str, _Use] = {}
+            for expansion, types in zip(symbol.expansions, kinds, strict=True):
+                kind = types.get(variable)
+                if kind is not None and kind not in uses:
+                    place = expansion.place()
+                    what = f"the expansion '{expansion}' of {symbol.name}{_at(place)}"
+                    if variable != term.name:
+                        what += f" (as {variable})"
+                    uses[kind] = _Use(kind, what, place)
+            sites.setdefault(term.name, []).append(_Site(tuple(uses.values()), symbol))
+        links = (
+            tuple((types[symbol.variables[0]], types[symbol.variables[1]]) for types in kinds)
+            if symbol.kind == "extender"
+            else ()
+        )
+        return _Call(symbol, tuple(term.name for term in literal.terms), links)
+
+    def _types(self, sites: Mapping[str, list[_Site]]) -> dict[str, str]:
+        """Return the types of a template's variables; one that stands in one symbol alone may have that of each expansion."""
+        found = {}
+        for name, those in sites.items():
+            if len(those) == 1 and those[0].free:
+                continue
+            firm = [site for site in those if not site.chained] or those
+            # Literals first, so that an error is about an expansion.
+            uses = [use for site in sorted(firm, key=lambda site: site.symbol is not None) for use in site.uses]
+            for use in uses:
+                if use.type != uses[0].type:
+                    raise self._clash(name, uses[0], use)
+            if uses:
+                found[name] = uses[0].type
+        return found
+
+    # ---- candidates -----------------------------------------------------------------------------------------
+
+    def _candidate(
+        self,
+        selector: Sequence[tuple[Evidence, _Origin]],
+        enforcer: Sequence[tuple[Literal, _Origin]],
+        template: str,
+    ) -> Candidate:
+        """Return a candidate; an error if some variable of it is not bound."""
+        types: dict[str, str] = {}
+        for literal, _ in (*enforcer, *selector):
+            if isinstance(literal, Literal):
+                for term, kind in zip(literal.terms, self._predicates[literal.predicate].types, strict=True):
+                    if isinstance(term, Variable):
+                        types.setdefault(term.name, kind)
+        targets = tuple(literal for literal, _ in enforcer)
+        distinct: dict[object, Evidence] = {}
+        for literal, _ in selector:
+            distinct.setdefault(_unordered(literal), literal)
+        evidence = tuple(distinct.values())
+        candidate = Candidate(tuple(types.items()), evidence, targets, template)
+        if selector:
+            positive = {t for x in evidence if isinstance(x, Literal) and x.positive for t in x.terms}
+            for literal, origin in (*selector, *enforcer):
+                for term in terms_in(literal):
+                    if isinstance(term, Variable) and term not in positive:
+                        raise self._unbound(term.name, literal, origin, candidate)
+            for literal, origin in selector:
+                if isinstance(literal, EqualityLiteral):
+                    self._see_equality(literal, origin, types)
+        return candidate
+
+    def _unbound(self, variable: str, literal: Evidence, origin: _Origin, candidate: Candidate) -> ModelError:
+        shown = shortened(str(candidate), 300)
+        problem = (
+            f"no positive literal of the evidence has {variable}, which '{literal}' needs, in the candidate {shown}: add one, as "
+            f"p({variable}), to the template or to the expansion"
+        )
+        return fault(problem, _place(origin))
+
+    def _see_equality(self, literal: EqualityLiteral, origin: _Origin, types: Mapping[str, str]) -> None:
+        left, right = literal.left, literal.right
+        kinds = [types[term.name] for term in (left, right) if isinstance(term, Variable)]
+        if len(set(kinds)) > 1:
+            problem = f"'{literal}' compares the types {kinds[0]!r} and {kinds[1]!r}: no constant is of both"
+            raise fault(problem, _place(origin))
+        for term in (left, right):
+            if isinstance(term, Constant) and not self._lists(kinds[0], term):
+                raise self._unlisted(term, kinds[0], _place(origin))
+
+
+# ---- merging -----------------------------------------------------------------------------------------
+
+
+_Form = tuple[str | int, ...]
+"""A literal without the names of its variables: predicate, sign, and for each term the constant or which variable it is."""
+
+_ROUNDS = 10
+"""So often variables are told apart by their neighbours; what is still alike then, a `Shaper` takes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The number of a literal's form, and its variables, each once; those of an equality have no order."""
+
+    form: int
+    variables: list[str]
+    symmetric: bool
+    positive: bool
+
+
+class _Distinct:
+    """Tells candidates apart up to the names of variables and the order of literals."""
+
+    def __init__(self) -> None:
+        self._shaper = Shaper(lambda *_: "")
+        self._forms: dict[_Form, int] = {}
+        self._seen: set[object] = set()
+
+    def add(self, candidate: Candidate) -> bool:
+        """Tell whether no candidate before this one is the same."""
+        key = self._key(candidate)
+        known = len(self._seen)
+        self._seen.add(key)
+        return len(self._seen) > known
+
+    def _key(self, candidate: Candidate) -> object:
+        """Return what two candidates share exactly if they are the same, unless so many literals look alike that a shape is no longer certain.
+
+        Where numbers of variables that heed no names tell all of them apart, it is the literals over these numbers. Else it is
+        the shape of the literals with what is known of them, constants and such numbers, in the names of their predicates: a
+        shape heeds no constants, and takes the more time the more literals look alike.
+        """
+        rows = [self._row(literal) for literal in (*candidate.selector, *candidate.enforcer)]
+        colours = _colours(rows)
+        if len(set(colours.values())) == len(colours):
+            return tuple(sorted((row.form, *_coloured(row, colours)) for row in rows))
+        return self._shaper(Clause(candidate.variables, tuple(_marked(row, colours) for row in rows))).shape
+
+    def _row(self, literal: Evidence) -> _Row:
+        symmetric = isinstance(literal, EqualityLiteral)
+        form: list[str | int] = ["=" if isinstance(literal, EqualityLiteral) else literal.predicate, literal.positive]
+        variables: list[str] = []
+        for term in terms_in(literal):
+            if isinstance(term, Constant):
+                form.append(term.name)
+                continue
+            if term.name not in variables:
+                variables.append(term.name)
+            form.append(variables.index(term.name))
+        if symmetric:
+            # From which side it is written says nothing.
+            form[2:] = sorted(form[2:], key=lambda part: isinstance(part, str))
+        return _Row(self._forms.setdefault(tuple(form), len(self._forms)), variables, symmetric, literal.positive)
+
+
+def _colours(rows: Sequence[_Row]) -> dict[str, int]:
+    """Number variables by where they stand and beside which others (colour refinement); equal numbers mean that nothing was found."""
+    colours = {x: 0 for row in rows for x in row.variables}
+    known = 0
+    for _ in range(_ROUNDS):
+        places: dict[str, list[tuple[int, ...]]] = {x: [(colour,)] for x, colour in colours.items()}
+        for row in rows:
+            beside = _coloured(row, colours)
+            for position, x in enumerate(row.variables):
+                places[x].append((row.form, 0 if row.symmetric else position, *beside))
+        looks = {x: (found[0], *sorted(found[1:])) for x, found in places.items()}
+        ranks = {look: rank for rank, look in enumerate(sorted(set(looks.values())))}
+        colours = {x: ranks[look] for x, look in looks.items()}
+        if len(ranks) in (known, len(colours)):
+            break
+        known = len(ranks)
+    return colours
+
+
+def _coloured(row: _Row, colours: Mapping[str, int]) -> list[int]:
+    found = [colours[x] for x in row.variables]
+    return sorted(found) if row.symmetric else found
+
+
+def _marked(row: _Row, colours: Mapping[str, int]) -> Evidence:
+    """Return a literal whose predicate says the form and the numbers of the variables."""
+    found = _coloured(row, colours)
+    names = sorted(row.variables, key=colours.__getitem__) if row.symmetric else row.variables
+    variables = tuple(map(Variable, names))
+    if row.symmetric and len(found) > len(set(found)):
+        # Which of its variables is the first cannot be said.
+        return EqualityLiteral(variables[0], variables[1], row.positive)
+    return Literal(f"{row.form} {found}", variables)
